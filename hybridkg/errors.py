@@ -1,0 +1,206 @@
+"""The one family of errors that hybridkg raises on purpose.
+
+Every error carries its parts as data (code, message, hint, place) and renders
+itself in one place, so that the command line, notebooks and tests show the
+same text. Exit codes: 1 the work failed, 2 the user's mistake.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of character offsets, `start <= end`, into a source text."""
+
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text with a name to show it by: `query`, `topics.hq`, ...
+
+    >>> Source("query", "SELECT *\\nWHERE").line_and_column(9)
+    (2, 1)
+    """
+
+    name: str
+    text: str
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """1-based line and column (in characters) of a character offset."""
+        before = self.text[:offset]
+        return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+    def line(self, number: int) -> str:
+        """The text of a 1-based line, without its end."""
+        lines = self.text.split("\n")
+        return lines[number - 1].rstrip("\r") if number <= len(lines) else ""
+
+
+WIDEST_QUOTED_LINE = 160
+"""Characters of a source line shown with a caret; a longer line is cut around the caret."""
+
+
+class HybridkgError(Exception):
+    """Base of every error that hybridkg raises on purpose.
+
+    Args:
+        message: what is wrong, lower case, no final full stop, names in quotes as the user wrote them.
+        hint: what to do about it; empty where there is nothing to add.
+        span: the characters of `source` that are wrong.
+        source: the text that `span` points into.
+        place: `file:line`, for errors that are not about a query.
+    """
+
+    code = "H000"
+    exit_code = 1
+
+    def __init__(
+        self, message: str, *, hint: str = "", span: Span | None = None, source: Source | None = None, place: str = ""
+    ):
+        super().__init__(message)
+        self.message, self.hint, self.span, self.source, self.place = message, hint, span, source, place
+
+    def at(self, source: Source) -> HybridkgError:
+        """The same error, with the text that its span points into (set once, by whoever knows it)."""
+        if self.source is None:
+            self.source = source
+        return self
+
+    def render(self) -> str:
+        """The error as text, with the line and a caret where there is a source."""
+        parts = [f"error[{self.code}]: {self.message}"]
+        if self.span is not None and self.source is not None:
+            parts += _quoted(self.source, self.span)
+        elif self.place:
+            parts.append(f" --> {self.place}")
+        parts += [f"  hint: {line}" if i == 0 else f"        {line}" for i, line in enumerate(self.hint.splitlines())]
+        return "\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+def _quoted(source: Source, span: Span) -> list[str]:
+    line_number, column = source.line_and_column(span.start)
+    line = source.line(line_number)
+    width = max(1, min(span.end - span.start, len(line) - column + 1))
+    shown, caret_column = line, column
+    if len(line) > WIDEST_QUOTED_LINE:
+        start = max(0, column - WIDEST_QUOTED_LINE // 2)
+        shown = line[start : start + WIDEST_QUOTED_LINE]
+        caret_column = column - start
+        width = max(1, min(width, len(shown) - caret_column + 1))
+    margin = " " * len(str(line_number))
+    tabs_kept = "".join("\t" if c == "\t" else " " for c in shown[: caret_column - 1])
+    return [
+        f"{margin}--> {source.name}:{line_number}:{column}",
+        f"{margin} |",
+        f"{line_number} | {shown}",
+        f"{margin} | {tabs_kept}{'^' * width}",
+    ]
+
+
+class UserError(HybridkgError):
+    """Base of the errors that the user can mend in what was typed; exit code 2."""
+
+    code, exit_code = "H001", 2
+
+
+class QuerySyntaxError(UserError):
+    """The query text does not follow the grammar."""
+
+    code = "Q101"
+
+
+class QueryLimitError(UserError):
+    """The query is larger or deeper than the parser accepts."""
+
+    code = "Q102"
+
+
+class QueryCheckError(UserError):
+    """The query follows the grammar but breaks a rule of SPARQL or HybridQL."""
+
+    code = "Q201"
+
+
+class UnsupportedQueryError(UserError):
+    """The query is correct, but this version cannot answer it; the message names what can be done instead."""
+
+    code = "Q202"
+
+
+class ParameterError(UserError):
+    """A parameter that the query does not use, or a value that cannot be bound."""
+
+    code = "Q203"
+
+
+class UnknownNameError(UserError):
+    """A name that a registry, a profile or an index does not know."""
+
+    code = "R201"
+
+
+class MissingExtraError(UserError):
+    """A feature whose package is not installed."""
+
+    code = "R202"
+
+
+class LoadError(UserError):
+    """Input that cannot be read: malformed RDF, a truncated archive, a bad line of text documents."""
+
+    code = "L301"
+
+
+class StorageError(HybridkgError):
+    """The knowledge base folder cannot be read or written."""
+
+    code = "S401"
+
+
+class NotAKnowledgeBaseError(UserError):
+    """The path is missing, or holds something other than a knowledge base."""
+
+    code = "S402"
+
+
+class LockedError(HybridkgError):
+    """Another process is writing to the knowledge base."""
+
+    code = "S403"
+
+
+class CorruptError(HybridkgError):
+    """A file of the knowledge base is damaged, missing, or of another version."""
+
+    code = "S404"
+
+
+class ProfileError(UserError):
+    """A profile (the Turtle that says which predicates feed which field) is wrong."""
+
+    code = "P501"
+
+
+class ConfigError(UserError):
+    """A setting in kb.toml is unknown or has a wrong value."""
+
+    code = "C601"
+
+
+class TextQueryError(UserError):
+    """The text of a MATCH does not follow the query-string syntax, or a model's argument is out of range."""
+
+    code = "T701"
+
+
+class IndexMissingError(UserError):
+    """The query needs an index that has not been built yet."""
+
+    code = "T702"

@@ -1,0 +1,27 @@
+"""What the engine asks of a triple store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from hybridkg.rdf.batch import SolutionStream
+from hybridkg.rdf.terms import Term
+
+
+class GraphStore(Protocol):
+    """Answers SPARQL text that hybridkg itself wrote; safe to use from many threads."""
+
+    def select(self, sparql: str, bound: Mapping[str, Term] | None = None) -> SolutionStream:
+        """Rows of a SELECT, in the store's own order.
+
+        Args:
+            sparql: a SELECT query in canonical form, IRIs written out.
+            bound: variables (without `?`) that have a value beforehand; the only way in for blank nodes.
+        """
+
+    def ask(self, sparql: str, bound: Mapping[str, Term] | None = None) -> bool:
+        """Whether an ASK query has a solution."""
+
+    def __len__(self) -> int:
+        """Quads in the store, all graphs together."""

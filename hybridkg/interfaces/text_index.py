@@ -1,0 +1,134 @@
+"""What the engine asks of a text index, and the question it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.uint32]
+Scores = NDArray[np.float64]
+
+Argument = tuple[str, float | str]
+"""A named argument of a model, such as `("k1", 1.2)`."""
+
+
+@dataclass(frozen=True)
+class FieldChoice:
+    """A field of the ON clause: `title^3 b=0.4` is `FieldChoice("title", 3.0, (("b", 0.4),))`.
+
+    weight None means the weight that the profile gives the field.
+    """
+
+    name: str
+    weight: float | None = None
+    arguments: tuple[Argument, ...] = ()
+
+
+@dataclass(frozen=True)
+class TextQuery:
+    """One MATCH as the index sees it.
+
+    Args:
+        text: the words, or a query string.
+        language: language tag of the text, which selects the analyzer; empty for the default (English).
+        syntax: whether `"phrase"`, `+must`, `-not` and `field:term` in the text are operators. Text from a
+            parameter or a variable is plain words (language.md), unless written MATCH QUERY.
+        fields: the ON clause; empty means every field of the profile with the profile's weights.
+        all_terms: MATCH ALL: every term must occur, each in any of the fields.
+        model: a name of RANKING_MODELS.
+        arguments: the model's named arguments, in the order written.
+    """
+
+    text: str
+    language: str = ""
+    syntax: bool = True
+    fields: tuple[FieldChoice, ...] = ()
+    all_terms: bool = False
+    model: str = "bm25f"
+    arguments: tuple[Argument, ...] = ()
+
+
+@dataclass(frozen=True)
+class TermStatistics:
+    """A term, or a phrase written with spaces, after analysis, and the entities that have it in an ON field."""
+
+    term: str
+    df: int
+    role: str = "should"
+    """`should`, `must` or `not`."""
+
+
+class TextIndex(Protocol):
+    """Ranks entities by text.
+
+    Entities are dense uint32 ids of the NodeTable. Scores use the statistics
+    of the whole index, so `matching`, `topk` and `score` agree on every id;
+    the planner may swap one for another. NaN means "does not match"; a
+    score of 0 or below is still a match.
+    """
+
+    exact: bool
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The field names, in the profile's order."""
+
+    def check(self, query: TextQuery) -> None:
+        """Raises UnknownNameError (field, model, argument) or TextQueryError; cheap, reads no postings."""
+
+    def matching(self, query: TextQuery) -> tuple[Ids, Scores]:
+        """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
+
+    def topk(self, query: TextQuery, k: int) -> tuple[Ids, Scores]:
+        """Best k: (ids uint32[m], scores float64[m]), m <= k, by score descending, then the node's rank."""
+
+    def score(self, query: TextQuery, ids: Ids) -> Scores:
+        """float64[len(ids)]; NaN where the entity does not match; ids in any order, repeats allowed."""
+
+    def terms(self, query: TextQuery) -> list[TermStatistics]:
+        """The analysed terms and phrases with their df, for EXPLAIN."""
+
+    def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str:
+        """The best passage of an entity's texts, matching words between `**` marks; empty without a match.
+
+        Args:
+            query: the MATCH.
+            texts: (field, text, language tag or "") of one entity.
+        """
+
+
+@dataclass(frozen=True)
+class IndexedField:
+    """A field as the text index stores it.
+
+    Args:
+        name: lower-case name used in ON and in query strings.
+        weight: default weight in fielded models, at least 0.
+        b: default strength of BM25F's length normalisation, 0..1.
+        analyzer: a name of ANALYZERS.
+    """
+
+    name: str
+    weight: float = 1.0
+    b: float = 0.75
+    analyzer: str = "standard"
+
+
+class TextIndexBuilder(Protocol):
+    """Builds a text index in an empty folder; nothing is readable before `finish` returns."""
+
+    def add(self, entity: int, field: int, values: Sequence[tuple[str, str]]) -> None:
+        """All values of one field of one entity, once: (text, language tag or ""), in a deterministic order.
+
+        Args:
+            entity: id of the node.
+            field: position in the list of fields given to the builder.
+            values: the texts; a phrase never matches across two of them.
+        """
+
+    def finish(self) -> dict[str, int]:
+        """Writes the index and returns its counts: entities, terms, postings, tokens, text_bytes."""

@@ -1,0 +1,126 @@
+"""RDF terms as the engine uses them: pyoxigraph's immutable, hashable classes.
+
+This is one of the two places that import pyoxigraph (the other is `store`);
+everything else takes its term classes from here. rdflib is imported only when
+a caller asks for rdflib terms, because it alone costs more than our budget
+for `import hybridkg`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple, Variable
+
+if TYPE_CHECKING:
+    from rdflib.term import Identifier
+
+__all__ = [
+    "BlankNode",
+    "DefaultGraph",
+    "Literal",
+    "NamedNode",
+    "Node",
+    "Quad",
+    "Term",
+    "Triple",
+    "Variable",
+    "double",
+    "from_rdflib",
+    "to_python",
+    "to_rdflib",
+]
+
+Node: TypeAlias = NamedNode | BlankNode
+Term: TypeAlias = NamedNode | BlankNode | Literal | Triple
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+XSD_STRING = NamedNode(XSD + "string")
+XSD_DOUBLE = NamedNode(XSD + "double")
+XSD_BOOLEAN = NamedNode(XSD + "boolean")
+RDF_LANG_STRING = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
+
+
+def double(value: float) -> Literal:
+    """An xsd:double that gives back exactly `value` when read.
+
+    >>> double(0.1).value
+    '0.1'
+    """
+    if value != value:
+        return Literal("NaN", datatype=XSD_DOUBLE)
+    if value in (float("inf"), float("-inf")):
+        return Literal("INF" if value > 0 else "-INF", datatype=XSD_DOUBLE)
+    return Literal(repr(float(value)), datatype=XSD_DOUBLE)
+
+
+def to_rdflib(term: Term) -> Identifier:
+    """The rdflib term that is equal to `term`; lexical forms are kept as they are."""
+    import rdflib
+
+    match term:
+        case NamedNode():
+            return rdflib.URIRef(term.value)
+        case BlankNode():
+            return rdflib.BNode(term.value)
+        case Literal():
+            if term.language:
+                return rdflib.Literal(term.value, lang=term.language)
+            if term.datatype == XSD_STRING:
+                return rdflib.Literal(term.value)
+            return rdflib.Literal(term.value, datatype=rdflib.URIRef(term.datatype.value), normalize=False)
+    raise TypeError(f"rdflib has no term for {term}")
+
+
+def from_rdflib(term: Any) -> Term:
+    """The engine's term for an rdflib term, a Python value, or a term that is one already.
+
+    Raises:
+        TypeError: nothing in RDF corresponds to the value.
+
+    >>> from_rdflib(3)
+    <Literal value=3 datatype=<NamedNode value=http://www.w3.org/2001/XMLSchema#integer>>
+    """
+    if isinstance(term, NamedNode | BlankNode | Literal | Triple):
+        return term
+    if isinstance(term, bool | int | float) and not hasattr(term, "n3"):
+        return double(term) if isinstance(term, float) else Literal(term)
+    if not isinstance(term, str):
+        import rdflib
+
+        term = rdflib.Literal(term)
+        if term.datatype is None:
+            raise TypeError(f"no RDF term for a value of type {type(term.value).__name__!r}")
+    if not hasattr(term, "n3"):
+        return Literal(term)
+    import rdflib
+
+    if isinstance(term, rdflib.URIRef):
+        return NamedNode(str(term))
+    if isinstance(term, rdflib.BNode):
+        return BlankNode(str(term))
+    if isinstance(term, rdflib.Literal):
+        if term.language:
+            return Literal(str(term), language=term.language)
+        return Literal(str(term), datatype=NamedNode(str(term.datatype))) if term.datatype else Literal(str(term))
+    raise TypeError(f"no RDF term for {type(term).__name__!r}")
+
+
+def to_python(term: Term) -> Any:
+    """A plain Python value: str for IRIs and strings, int, float, bool, Decimal, date ... for typed literals.
+
+    A literal whose text does not fit its datatype comes back as its text.
+
+    >>> to_python(Literal("7", datatype=NamedNode(XSD + "integer")))
+    7
+    """
+    if isinstance(term, NamedNode):
+        return term.value
+    if isinstance(term, BlankNode):
+        return f"_:{term.value}"
+    if isinstance(term, Literal):
+        if term.language or term.datatype == XSD_STRING:
+            return term.value
+        value: Any = to_rdflib(term).toPython()  # type: ignore[attr-defined]
+        return term.value if hasattr(value, "n3") else value
+    return str(term)

@@ -1,0 +1,67 @@
+"""A registry maps names to dotted paths, and imports nothing until asked.
+
+One door for built-ins and plug-ins: a plug-in announces itself by a Python
+entry point in the registry's group; a built-in name is never taken over.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from hybridkg.errors import MissingExtraError, Span, UnknownNameError
+
+
+def did_you_mean(name: str, known: list[str]) -> str:
+    """A hint with the nearest known name, or nothing.
+
+    >>> did_you_mean("rff", ["linear", "rrf"])
+    "did you mean 'rrf'?"
+    """
+    near = difflib.get_close_matches(name.lower(), known, 1)
+    return f"did you mean {near[0]!r}?" if near else ""
+
+
+class Registry:
+    """Names of one kind of thing, each with the dotted path `package.module:attribute` of its implementation."""
+
+    def __init__(self, kind: str, group: str, builtin: Mapping[str, str], *, extra: str = ""):
+        self.kind, self.group, self.extra = kind, group, extra
+        self._builtin = dict(builtin)
+
+    @cached_property
+    def _plugins(self) -> dict[str, str]:
+        return {point.name: point.value for point in entry_points(group=self.group)}
+
+    def names(self) -> list[str]:
+        """Every known name, in alphabetical order."""
+        return sorted({*self._plugins, *self._builtin})
+
+    def get(self, name: str, *, span: Span | None = None) -> Any:
+        """The object registered as `name`.
+
+        Raises:
+            UnknownNameError: no such name; the message lists the known ones.
+            MissingExtraError: its package is not installed; the hint is the pip command.
+        """
+        path = self._builtin.get(name) or self._plugins.get(name)
+        if path is None:
+            raise UnknownNameError(
+                f"no {self.kind} {name!r}; known: {', '.join(self.names())}",
+                hint=did_you_mean(name, self.names()),
+                span=span,
+            )
+        module, _, attribute = path.partition(":")
+        try:
+            return getattr(import_module(module), attribute)
+        except ModuleNotFoundError as e:
+            if e.name is None or e.name.split(".")[0] == module.split(".")[0]:
+                raise
+            raise MissingExtraError(
+                f"{self.kind} {name!r} needs the package {e.name!r}",
+                hint=f'pip install "hybridkg[{self.extra or name}]"',
+            ) from e
