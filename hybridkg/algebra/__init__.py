@@ -1,0 +1,1 @@
+"""Logical plans: what a query means, before anyone decides how to run it."""

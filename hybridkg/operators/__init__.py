@@ -1,0 +1,1 @@
+"""Physical operators: one file each; every one estimates, runs and describes itself."""

@@ -1,0 +1,1 @@
+"""Chooses how to run a logical plan, and explains the choice."""

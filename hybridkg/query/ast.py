@@ -210,6 +210,8 @@ class Match(Syntax):
     top: int | None = None
     score: Var | None = None
     snippet: Var | None = None
+    plain_words: bool = field(default=False, compare=False, kw_only=True)
+    """Set where a parameter gave the text: a search box is data, never query syntax. Not written."""
 
 
 @dataclass(frozen=True)

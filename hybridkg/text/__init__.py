@@ -1,0 +1,1 @@
+"""Text: analysis, the embedded index, ranking models, query strings and passages."""

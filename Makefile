@@ -1,0 +1,45 @@
+# `make demo` and `make test` work on a fresh machine: they make .venv and install what they need.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime-installed
+DEV := $(VENV)/.dev-installed
+
+.PHONY: demo test test-all lint bench wheel clean
+
+demo: $(RUNTIME)
+	$(BIN)/hybridkg demo
+
+test: $(DEV)
+	$(BIN)/python -m pytest
+
+test-all: $(DEV)
+	$(BIN)/python -m pytest --exhaustive
+
+lint: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(DEV)
+	$(BIN)/python -m benchmarks
+
+wheel: $(DEV)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --wheel --sdist
+
+clean:
+	rm -rf $(VENV) dist build demo
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(RUNTIME): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ $(RUNTIME)

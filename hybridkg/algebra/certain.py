@@ -1,0 +1,35 @@
+"""Which variables a solution surely binds: what a rewrite may rely on."""
+
+from __future__ import annotations
+
+from hybridkg.query import ast
+
+
+def certain(group: ast.Group) -> frozenset[str]:
+    """Variables bound in every solution of a rank-free group; never too many, sometimes too few."""
+    names: set[str] = set()
+    for element in group.elements:
+        match element:
+            case ast.Triples(items):
+                for item in items:
+                    names |= _mentioned(item)
+            case ast.Group():
+                names |= certain(element)
+            case ast.GraphPattern(name, pattern):
+                names |= certain(pattern)
+                if isinstance(name, ast.Var) and names:
+                    names.add(name.name)
+            case ast.UnionPattern(branches):
+                names |= frozenset.intersection(*(certain(branch) for branch in branches))
+            case ast.InlineData(variables, rows):
+                names |= {v.name for i, v in enumerate(variables) if all(row[i] is not None for row in rows)}
+            case ast.SubSelect(query) if query.projection is not None and not query.modifiers.group_by:
+                plain = {item.variable.name for item in query.projection if item.expression is None}
+                names |= plain & certain(query.where)
+    return frozenset(names)
+
+
+def _mentioned(item: ast.TriplePattern | ast.Match) -> set[str]:
+    if isinstance(item, ast.Match):
+        return set()
+    return {term.name for term in (item.subject, item.predicate, item.object) if isinstance(term, ast.Var)}

@@ -1,0 +1,317 @@
+"""From syntax to the logical plan: SPARQL 1.1 section 18.2.2, cut where ranking begins.
+
+A group is read from left to right. As long as nothing in it is ranked it
+grows as one Fragment, exactly as written; from the first ranked predicate on,
+each element is joined, left-joined, subtracted or bound. Filters close the
+group. A rank-free query never comes here: Oxigraph answers it whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from hybridkg.algebra import nodes
+from hybridkg.errors import UnsupportedQueryError
+from hybridkg.query import ast
+from hybridkg.query.scope import in_scope
+from hybridkg.query.walk import rebuild, variables, walk
+
+EMPTY = ast.Group(())
+
+
+def from_ast(form: ast.SelectQuery | ast.AskQuery) -> nodes.Plan:
+    """The logical plan of a query that has ranked predicates.
+
+    Raises:
+        UnsupportedQueryError: a combination that this version cannot answer; says which.
+    """
+    names = FreshNames(variables(form))
+    builder = _Builder(names, form.dataset)
+    if isinstance(form, ast.AskQuery):
+        plan = builder.group(form.where)
+        if form.values:
+            plan = builder.joined(plan, builder.fragment(form.values))
+        return nodes.Slice(nodes.Project(plan, ()), 0, 1)
+    return builder.select(form, outermost=True)
+
+
+@dataclass
+class FreshNames:
+    """Variable names that the query does not use; deterministic."""
+
+    taken: frozenset[str]
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def name(self, purpose: str) -> str:
+        """A new name that says what it is for."""
+        return next(n for i in self.numbers if (n := f"_{purpose}{i}") not in self.taken)
+
+
+def is_hybrid(node: ast.Syntax) -> bool:
+    """Whether a ranked predicate or a ranking stands anywhere in the node."""
+    return any(isinstance(below, ast.Match | ast.RankBy) for below in walk(node))
+
+
+@dataclass
+class _Builder:
+    names: FreshNames
+    dataset: tuple[ast.DatasetClause, ...]
+    graph: ast.Iri | None = None
+    early_snippets: frozenset[str] = frozenset()
+    late: list[nodes.Match] = field(default_factory=list)
+
+    # --- groups ------------------------------------------------------------
+
+    def fragment(self, *elements: ast.Element) -> nodes.Fragment:
+        if self.graph is not None:
+            elements = (ast.GraphPattern(self.graph, ast.Group(elements)),)
+        return nodes.Fragment(ast.Group(elements), self.dataset)
+
+    def joined(self, left: nodes.Plan | None, right: nodes.Plan) -> nodes.Plan:
+        return right if left is None else nodes.Join(left, right)
+
+    def group(self, group: ast.Group) -> nodes.Plan:
+        plan, filters = self._elements(group)
+        for condition in filters:
+            plan = nodes.Filter(plan, condition)
+        return plan
+
+    def _elements(self, group: ast.Group) -> tuple[nodes.Plan, list[ast.Expression]]:
+        """The plan of everything but the filters, and the filters (they see the whole group)."""
+        prefix: list[ast.Element] = []
+        plan: nodes.Plan | None = None
+        filters: list[ast.Expression] = []
+        each: list[ast.Match] = []
+        for element in group.elements:
+            if isinstance(element, ast.Filter):
+                filters.append(element.condition)
+            elif plan is None and not is_hybrid(element):
+                prefix.append(element)
+            else:
+                if plan is None and prefix:
+                    plan = self.fragment(*prefix)
+                plan = self._element(plan, element, each)
+        if plan is None:
+            plan = self.fragment(*prefix)
+        for match in each:
+            plan = nodes.MatchEach(plan, self._match(match))
+        return plan, filters
+
+    def _element(self, plan: nodes.Plan | None, element: ast.Element, each: list[ast.Match]) -> nodes.Plan:
+        before = plan if plan is not None else self.fragment()
+        match element:
+            case ast.Triples(items):
+                return self._triples(plan, items, each)
+            case ast.OptionalPattern(pattern):
+                right, conditions = self._elements(pattern)
+                return nodes.LeftJoin(before, right, tuple(conditions))
+            case ast.MinusPattern(pattern):
+                return nodes.Minus(before, self.group(pattern))
+            case ast.Bind(expression, variable):
+                return nodes.Extend(before, variable.name, expression)
+            case _ if not is_hybrid(element):
+                return self.joined(plan, self.fragment(element))
+            case ast.Group():
+                return self.joined(plan, self.group(element))
+            case ast.UnionPattern(branches):
+                return self.joined(plan, nodes.Union(tuple(self.group(branch) for branch in branches)))
+            case ast.SubSelect(query):
+                return self.joined(plan, self.select(query, outermost=False))
+            case ast.GraphPattern(ast.Iri() as name, pattern):
+                inside = replace(self, graph=name)
+                return self.joined(plan, inside.group(pattern))
+        raise UnsupportedQueryError(
+            "a MATCH cannot stand inside GRAPH ?variable or SERVICE in this version",
+            hint="write the MATCH beside it: it ranks entities of the whole knowledge base, whatever the graph",
+            span=element.span,
+        )
+
+    def _triples(
+        self, plan: nodes.Plan | None, items: Iterable[ast.TriplePattern | ast.Match], each: list[ast.Match]
+    ) -> nodes.Plan:
+        """One basic graph pattern, however its triples and MATCHes are mixed: joins commute."""
+        items = tuple(items)
+        triples = tuple(item for item in items if isinstance(item, ast.TriplePattern))
+        if triples:
+            plan = self.joined(plan, self.fragment(ast.Triples(triples, span=triples[0].span)))
+        for item in items:
+            if isinstance(item, ast.Match):
+                if isinstance(item.text, ast.Var):
+                    each.append(item)
+                else:
+                    plan = self.joined(plan, self._match(item))
+        return plan if plan is not None else self.fragment()
+
+    def _match(self, match: ast.Match) -> nodes.Match:
+        score = match.score.name if match.score else self.names.name("score")
+        early = match.snippet is not None and match.snippet.name in self.early_snippets
+        node = nodes.Match(match, score, early)
+        if match.snippet is not None and not early:
+            self.late.append(node)
+        return node
+
+    # --- SELECT --------------------------------------------------------------
+
+    def select(self, query: ast.SelectQuery, *, outermost: bool) -> nodes.Plan:
+        inner = _Builder(self.names, self.dataset, self.graph, self._early(query, outermost))
+        plan = inner.group(query.where)
+        if query.values:
+            plan = self.joined(plan, self.fragment(query.values))
+        columns = self._columns(query)
+        tie_breakers = (*_subjects(plan), *columns)
+        modifiers = query.modifiers
+        grouped = bool(modifiers.group_by) or any(map(_has_aggregate, _expressions(query)))
+        plan = (
+            self._grouped(plan, query, tie_breakers)
+            if grouped
+            else self._ungrouped(plan, query, tie_breakers)
+        )
+        hidden: tuple[str, ...] = ()
+        if outermost:
+            hidden = tuple(sorted(plan.variables - frozenset(columns)))
+        plan = nodes.Project(plan, columns, query.reduction == "DISTINCT", hidden)
+        if modifiers.limit is not None or modifiers.offset:
+            plan = nodes.Slice(plan, modifiers.offset or 0, modifiers.limit)
+        for match in inner.late:
+            plan = nodes.Snippet(plan, match)
+        return plan
+
+    def _early(self, query: ast.SelectQuery, outermost: bool) -> frozenset[str]:
+        """Snippets that the query computes with; the others wait for the rows that survive."""
+        snippets = {m.snippet.name for m in walk(query.where) if isinstance(m, ast.Match) and m.snippet}
+        if not outermost or query.reduction or query.modifiers.group_by:
+            return frozenset(snippets)
+        mentions: dict[str, int] = {}
+        for node in walk(query):
+            if isinstance(node, ast.Var):
+                mentions[node.name] = mentions.get(node.name, 0) + 1
+        projected = {item.variable.name for item in query.projection or () if item.expression is None}
+        return frozenset(name for name in snippets if mentions[name] > 1 + (name in projected))
+
+    def _columns(self, query: ast.SelectQuery) -> tuple[str, ...]:
+        rank = query.modifiers.rank_by
+        if query.projection is not None:
+            return tuple(item.variable.name for item in query.projection)
+        names = dict.fromkeys(v.name for v in walk(query.where) if isinstance(v, ast.Var))
+        visible = in_scope(query.where) | (in_scope(ast.Group((query.values,))) if query.values else frozenset())
+        columns = [name for name in names if name in visible]
+        if query.values:
+            columns += [v.name for v in query.values.variables if v.name not in columns]
+        if rank is not None and rank.score is not None:
+            columns.append(rank.score.name)
+        return tuple(columns)
+
+    def _ungrouped(self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...]) -> nodes.Plan:
+        modifiers = query.modifiers
+        for item in query.projection or ():
+            if item.expression is not None:
+                plan = nodes.Extend(plan, item.variable.name, item.expression)
+        if modifiers.rank_by is not None:
+            rank = modifiers.rank_by
+            score = rank.score.name if rank.score else self.names.name("rank")
+            used = tuple(sorted(variables(rank.expression) & _scores(plan)))
+            return nodes.Rank(plan, rank.expression, score, used, tie_breakers)
+        if modifiers.order_by:
+            keys = []
+            for key in modifiers.order_by:
+                name, plan = self._key(plan, key.expression)
+                keys.append((name, key.descending))
+            return nodes.OrderBy(plan, tuple(keys), tie_breakers)
+        return plan
+
+    def _key(self, plan: nodes.Plan, expression: ast.Expression) -> tuple[str, nodes.Plan]:
+        if isinstance(expression, ast.Var):
+            return expression.name, plan
+        name = self.names.name("key")
+        return name, nodes.Extend(plan, name, expression)
+
+    def _grouped(self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...]) -> nodes.Plan:
+        """Orders and ranks of groups are computed with the groups, as columns that are not shown."""
+        modifiers = query.modifiers
+        projection = list(query.projection or ())
+        keys: list[tuple[str, bool]] = []
+        for key in modifiers.order_by:
+            keys.append((self._hidden(projection, key.expression, "key"), key.descending))
+        rank_name = ""
+        if modifiers.rank_by is not None:
+            rank = modifiers.rank_by
+            rank_name = rank.score.name if rank.score else self.names.name("rank")
+            projection = [item for item in projection if item.variable.name != rank_name]
+            expression = _spelled_out(rank.expression, query.projection or ())
+            projection.append(ast.Projection(ast.Var(rank_name), expression))
+        grouped = nodes.Group(plan, modifiers.group_by, modifiers.having, tuple(projection))
+        ties = tuple(name for name in tie_breakers if name in grouped.variables)
+        if rank_name:
+            return nodes.Rank(grouped, ast.Var(rank_name), rank_name, (), ties)
+        return nodes.OrderBy(grouped, tuple(keys), ties) if keys else grouped
+
+    def _hidden(self, projection: list[ast.Projection], expression: ast.Expression, purpose: str) -> str:
+        names = {item.variable.name for item in projection}
+        if isinstance(expression, ast.Var) and expression.name in names:
+            return expression.name
+        name = self.names.name(purpose)
+        projection.append(ast.Projection(ast.Var(name), _spelled_out(expression, tuple(projection))))
+        return name
+
+
+def _spelled_out(expression: ast.Expression, projection: Iterable[ast.Projection]) -> ast.Expression:
+    """`(SUM(?t) AS ?total) ... RANK BY ?total + 1`: the alias replaced by what it stands for."""
+    aliases = {item.variable.name: item.expression for item in projection if item.expression is not None}
+
+    def change(node: ast.Syntax) -> ast.Syntax:
+        if isinstance(node, ast.Var) and node.name in aliases:
+            return aliases[node.name]
+        return rebuild(node, change)
+
+    return change(expression)  # type: ignore[return-value]
+
+
+def _expressions(query: ast.SelectQuery) -> Iterator[ast.Expression]:
+    for item in query.projection or ():
+        if item.expression is not None:
+            yield item.expression
+    yield from query.modifiers.having
+    for key in query.modifiers.order_by:
+        yield key.expression
+    if query.modifiers.rank_by:
+        yield query.modifiers.rank_by.expression
+
+
+def _has_aggregate(expression: ast.Expression) -> bool:
+    return any(isinstance(node, ast.Aggregate) for node in walk(expression))
+
+
+def visible_matches(plan: nodes.Plan) -> Iterator[nodes.Match]:
+    """The MATCHes whose relation can reach the rows of the plan, in the order of the text."""
+    match plan:
+        case nodes.Match():
+            yield plan
+        case nodes.Minus(left, _):
+            yield from visible_matches(left)
+        case nodes.MatchEach(child, match):
+            yield from visible_matches(child)
+            yield match
+        case nodes.Group():
+            return
+        case nodes.Project(child, columns, _, hidden):
+            yield from (m for m in visible_matches(child) if m.score in columns or m.score in hidden)
+        case _:
+            for child in nodes.children(plan):
+                yield from visible_matches(child)
+
+
+def _scores(plan: nodes.Plan) -> frozenset[str]:
+    return frozenset(match.score for match in visible_matches(plan))
+
+
+def _subjects(plan: nodes.Plan) -> tuple[str, ...]:
+    """The subject of the first ranked variable in the text, alone, or nothing."""
+    matches = sorted(visible_matches(plan), key=lambda m: m.match.span.start)
+    return tuple(m.match.entity.name for m in matches[:1])
+
+
+def exists_plan(group: ast.Group) -> nodes.Plan:
+    """The plan of the pattern of an EXISTS, evaluated on its own."""
+    return _Builder(FreshNames(variables(group)), ()).group(group)

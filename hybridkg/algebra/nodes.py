@@ -1,0 +1,269 @@
+"""The logical plan: SPARQL 1.1 section 18.2, plus Match, Rank and Snippet.
+
+A subtree without a ranked predicate is one `Fragment`, kept as SPARQL syntax,
+because Oxigraph is the engine that evaluates it (architecture.md, decision 1).
+Only what lies above a ranked predicate has algebra of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from hybridkg.query import ast
+from hybridkg.query.scope import in_scope
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A group without ranked predicates; one question to the graph store."""
+
+    group: ast.Group
+    dataset: tuple[ast.DatasetClause, ...] = ()
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """Variables that a solution can bind."""
+        return in_scope(self.group)
+
+
+@dataclass(frozen=True)
+class Match:
+    """The relation (entity, score) of the entities that a text predicate matches.
+
+    score always has a name; it is a fresh one where the query gives none. With `snippet_early` the relation
+    also has the passage as a column, because the query computes with it.
+    """
+
+    match: ast.Match
+    score: str
+    snippet_early: bool = False
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Entity, score, and the snippet where it is part of the relation."""
+        names = {self.match.entity.name, self.score}
+        if isinstance(self.match.text, ast.Var):
+            names.add(self.match.text.name)
+        if self.snippet_early and self.match.snippet:
+            names.add(self.match.snippet.name)
+        return frozenset(names)
+
+
+@dataclass(frozen=True)
+class Join:
+    """Pairs of compatible solutions."""
+
+    left: Plan
+    right: Plan
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Of both sides."""
+        return self.left.variables | self.right.variables
+
+
+@dataclass(frozen=True)
+class LeftJoin:
+    """OPTIONAL: the left solutions, extended where the right side and the condition allow."""
+
+    left: Plan
+    right: Plan
+    conditions: tuple[ast.Expression, ...] = ()
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Of both sides."""
+        return self.left.variables | self.right.variables
+
+
+@dataclass(frozen=True)
+class Union:
+    """Solutions of every branch, duplicates kept."""
+
+    branches: tuple[Plan, ...]
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Of any branch."""
+        return frozenset().union(*(branch.variables for branch in self.branches))
+
+
+@dataclass(frozen=True)
+class Minus:
+    """Left solutions that no right solution with a common variable is compatible with."""
+
+    left: Plan
+    right: Plan
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Of the left side."""
+        return self.left.variables
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Solutions for which the condition is true."""
+
+    child: Plan
+    condition: ast.Expression
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Of the child."""
+        return self.child.variables
+
+
+@dataclass(frozen=True)
+class Extend:
+    """BIND: a new variable; unbound where the expression has an error."""
+
+    child: Plan
+    variable: str
+    expression: ast.Expression
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Of the child, and the new one."""
+        return self.child.variables | {self.variable}
+
+
+@dataclass(frozen=True)
+class MatchEach:
+    """MATCH whose text is a variable: for each solution, the relation of its text, joined."""
+
+    child: Plan
+    match: Match
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Of both."""
+        return self.child.variables | self.match.variables
+
+
+@dataclass(frozen=True)
+class Group:
+    """GROUP BY with its aggregates and HAVING: one solution for each group."""
+
+    child: Plan
+    keys: tuple[ast.GroupKey, ...]
+    having: tuple[ast.Expression, ...]
+    projection: tuple[ast.Projection, ...]
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """What is projected."""
+        return frozenset(item.variable.name for item in self.projection)
+
+
+@dataclass(frozen=True)
+class Rank:
+    """RANK BY: binds the rank score and orders by it, best first.
+
+    An absent score of `scores` counts as min(0, the lowest surviving one); a row without any comes last
+    (language.md, "Absent scores in RANK BY"). tie_breakers follow the score in the one total order.
+    """
+
+    child: Plan
+    expression: ast.Expression
+    score: str
+    scores: tuple[str, ...]
+    tie_breakers: tuple[str, ...]
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Of the child, and the rank score."""
+        return self.child.variables | {self.score}
+
+
+@dataclass(frozen=True)
+class OrderBy:
+    """ORDER BY over ranked rows: (variable, descending) keys, then the one total order."""
+
+    child: Plan
+    keys: tuple[tuple[str, bool], ...]
+    tie_breakers: tuple[str, ...]
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Of the child."""
+        return self.child.variables
+
+
+@dataclass(frozen=True)
+class Project:
+    """Keeps the named columns; with `distinct`, the first of equal rows.
+
+    hidden columns stay readable behind the result (scores, evidence), but are not part of a row's value.
+    """
+
+    child: Plan
+    columns: tuple[str, ...]
+    distinct: bool = False
+    hidden: tuple[str, ...] = ()
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The columns, hidden ones included."""
+        return frozenset(self.columns) | frozenset(self.hidden)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """OFFSET and LIMIT; limit None is no limit."""
+
+    child: Plan
+    offset: int
+    limit: int | None
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Of the child."""
+        return self.child.variables
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """Adds the best passage of a MATCH to the rows that survived."""
+
+    child: Plan
+    match: Match
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Of the child, and the snippet."""
+        return self.child.variables | ({self.match.match.snippet.name} if self.match.match.snippet else set())
+
+
+Plan: TypeAlias = (
+    Fragment
+    | Match
+    | MatchEach
+    | Join
+    | LeftJoin
+    | Union
+    | Minus
+    | Filter
+    | Extend
+    | Group
+    | Rank
+    | OrderBy
+    | Project
+    | Slice
+    | Snippet
+)
+
+
+def children(plan: Plan) -> tuple[Plan, ...]:
+    """The plans directly below."""
+    match plan:
+        case Fragment() | Match():
+            return ()
+        case Join(left, right) | LeftJoin(left, right) | Minus(left, right):
+            return (left, right)
+        case Union(branches):
+            return branches
+        case _:
+            return (plan.child,)

@@ -1,0 +1,81 @@
+"""Filters move to the store wherever they mean the same there."""
+
+from __future__ import annotations
+
+from hybridkg.algebra.certain import certain
+from hybridkg.algebra.nodes import Filter, Fragment, Join, LeftJoin, MatchEach, Minus, Plan
+from hybridkg.algebra.rules.rebuild import with_children
+from hybridkg.query import ast
+from hybridkg.query.walk import variables, walk
+
+PER_ROW = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
+"""Functions whose value differs from call to call, so that moving them would change how often they run."""
+
+
+def push_filters(plan: Plan) -> Plan:
+    """Filter(Join(fragment, x), c) -> Join(fragment with FILTER c, x).
+
+    Only when every variable of c has the same binding in the fragment as in
+    the join: it is surely bound in the fragment, or the other side cannot
+    bind it. Also through the left side of OPTIONAL and MINUS, which never
+    change the left solution. Leaves alone conditions that hold a MATCH.
+    """
+    if isinstance(plan, Filter):
+        child = push_filters(plan.child)
+        if not _movable(plan.condition):
+            return Filter(child, plan.condition)
+        return _push(child, plan.condition) or Filter(child, plan.condition)
+    return with_children(plan, push_filters)
+
+
+def _movable(condition: ast.Expression) -> bool:
+    return not any(
+        isinstance(node, ast.Match | ast.RankBy) or (isinstance(node, ast.Call) and node.function in PER_ROW)
+        for node in walk(condition)
+    )
+
+
+def _push(plan: Plan, condition: ast.Expression) -> Plan | None:
+    """The plan with the condition inside, or None where it cannot go in."""
+    match plan:
+        case Fragment(group, dataset):
+            # The filter closes its own group: what stands in `group` keeps its meaning.
+            elements = group.elements
+            return Fragment(ast.Group((*elements, ast.Filter(condition, span=condition.span))), dataset)
+        case Filter(child, other):
+            pushed = _push(child, condition)
+            return pushed and Filter(pushed, other)
+        case Join(left, right):
+            if _same_bindings(condition, left, right) and (pushed := _push(left, condition)):
+                return Join(pushed, right)
+            if _same_bindings(condition, right, left) and (pushed := _push(right, condition)):
+                return Join(left, pushed)
+        case LeftJoin(left, right, conditions):
+            if _same_bindings(condition, left, right) and (pushed := _push(left, condition)):
+                return LeftJoin(pushed, right, conditions)
+        case Minus(left, right):
+            if pushed := _push(left, condition):
+                return Minus(pushed, right)
+        case MatchEach(child, match):
+            if _same_bindings(condition, child, match) and (pushed := _push(child, condition)):
+                return MatchEach(pushed, match)
+    return None
+
+
+def _same_bindings(condition: ast.Expression, inside: Plan, outside: Plan) -> bool:
+    sure = _certain(inside)
+    return all(name in sure or name not in outside.variables for name in variables(condition))
+
+
+def _certain(plan: Plan) -> frozenset[str]:
+    match plan:
+        case Fragment(group, _):
+            return certain(group)
+        case Join(left, right):
+            return _certain(left) | _certain(right)
+        case LeftJoin(left, _) | Minus(left, _):
+            return _certain(left)
+        case Filter(child, _) | MatchEach(child, _):
+            return _certain(child)
+        case _:
+            return frozenset()

@@ -1,0 +1,21 @@
+"""Rebuilds a logical plan with other children."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from hybridkg.algebra.nodes import Fragment, Join, LeftJoin, Match, Minus, Plan, Union
+
+
+def with_children(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
+    """A copy of the plan with `change` applied to each child."""
+    match plan:
+        case Fragment() | Match():
+            return plan
+        case Join(left, right) | LeftJoin(left, right) | Minus(left, right):
+            return replace(plan, left=change(left), right=change(right))
+        case Union(branches):
+            return Union(tuple(change(branch) for branch in branches))
+        case _:
+            return replace(plan, child=change(plan.child))

@@ -1,0 +1,53 @@
+"""`hybridkg load`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hybridkg.cli.options import kb_argument
+
+
+@click.command()
+@kb_argument
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--text",
+    "texts",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help='Text that is not in the graph: lines of {"id": IRI, "field": "text" or ["text", ...], ...}.',
+)
+@click.option("--index", "with_index", is_flag=True, help="Build the text index as well, in the same step.")
+@click.option("--profile", metavar="FILE.ttl|NAME", help="Profile of the index; needs --index.")
+def load(
+    kb: Path, files: tuple[Path, ...], texts: tuple[Path, ...], with_index: bool, profile: str | None
+) -> None:
+    """Create a knowledge base, or add files to one.
+
+    Reads N-Triples, N-Quads, Turtle, TriG, RDF/XML and JSON-LD, plain or .gz, .bz2, .xz. All files are one
+    step: if one of them is malformed, nothing is added.
+
+    \b
+    Example:
+      hybridkg load films.kb films.ttl --index
+    """
+    from hybridkg.cli.output import TerminalProgress, print_counts
+    from hybridkg.errors import LoadError
+    from hybridkg.kb import KnowledgeBase
+
+    if not files and not texts:
+        raise LoadError("no file to load", hint="hybridkg load KB FILE... or hybridkg load KB --text docs.jsonl")
+    if profile is not None and not with_index:
+        raise LoadError("--profile is for the index, and nothing is indexed", hint="add --index")
+    base, created = KnowledgeBase.open_or_create(kb)
+    try:
+        counts = base.load(*files, text=texts, index=with_index, profile=profile, progress=TerminalProgress())
+    except BaseException:
+        if created:
+            base.discard_empty()
+        raise
+    print_counts(counts)
+    if not with_index:
+        click.echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)

@@ -1,0 +1,100 @@
+"""Options that several commands share, and how a knowledge base is named on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hybridkg.errors import ParameterError, QuerySyntaxError, StorageError
+from hybridkg.interfaces.output_format import OUTPUT_FORMATS
+from hybridkg.interfaces.strategy import STRATEGIES
+
+if TYPE_CHECKING:
+    from hybridkg.kb import KnowledgeBase
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+kb_argument: Decorator = click.argument("kb", metavar="KB", type=click.Path(path_type=Path))
+query_argument: Decorator = click.argument("text", metavar="[QUERY | -]", required=False)
+file_option: Decorator = click.option(
+    "-f", "--file", "file", type=click.Path(path_type=Path), help="Read the query from a file, such as topics.hq."
+)
+param_option: Decorator = click.option(
+    "--param",
+    "parameters",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Value of a variable: <iri>, a number, true, \"text\"@en, or plain words. Repeat a name for a list.",
+)
+strategy_option: Decorator = click.option(
+    "--strategy", type=click.Choice(STRATEGIES.names()), help="Run it this way; default: the cheapest that applies."
+)
+format_option: Decorator = click.option(
+    "--format", "fmt", type=click.Choice(OUTPUT_FORMATS.names()), default="table", show_default=True, help="How to print the rows."
+)
+
+
+def read_query(text: str | None, file: Path | None) -> tuple[str, str]:
+    """(query text, name to show in errors) from the argument, a file, or standard input.
+
+    Raises:
+        QuerySyntaxError: both or neither are given.
+        StorageError: the file cannot be read.
+    """
+    if (text is None) == (file is None):
+        raise QuerySyntaxError(
+            "no query is given" if text is None else "a query and a query file are given; one is needed",
+            hint="write it in quotes, give -f FILE.hq, or - to read standard input",
+        )
+    if file is not None:
+        try:
+            return file.read_text(encoding="utf-8"), file.name
+        except (OSError, UnicodeDecodeError) as e:
+            reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
+            raise StorageError(f"cannot read the query file {str(file)!r}: {reason}") from None
+    if text == "-":
+        return click.get_text_stream("stdin").read(), "stdin"
+    assert text is not None
+    return text, "query"
+
+
+def read_parameters(given: tuple[str, ...]) -> dict[str, Any]:
+    """Terms by name; a name that is given several times has a list.
+
+    Raises:
+        ParameterError: an item without `=`, or a value that is no term.
+    """
+    from hybridkg.query.parameters import read_term
+
+    parameters: dict[str, Any] = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise ParameterError(f"{item!r} is not NAME=VALUE", hint="for example --param year=2018")
+        term = read_term(value)
+        name = name.lstrip("?$")
+        if name not in parameters:
+            parameters[name] = term
+        elif isinstance(parameters[name], list):
+            parameters[name].append(term)
+        else:
+            parameters[name] = [parameters[name], term]
+    return parameters
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[KnowledgeBase]:
+    """The knowledge base in a folder; for an RDF file, a temporary one that is thrown away afterwards."""
+    from hybridkg.kb import KnowledgeBase
+
+    if not path.is_file():
+        yield KnowledgeBase.open(path)
+        return
+    from hybridkg.cli.output import TerminalProgress
+
+    with KnowledgeBase.temporary(path, progress=TerminalProgress()) as kb:
+        yield kb

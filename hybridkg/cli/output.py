@@ -1,0 +1,146 @@
+"""What the commands print: rows on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hybridkg.interfaces.output_format import OUTPUT_FORMATS
+
+if TYPE_CHECKING:
+    from hybridkg.entities.fields import Profile
+    from hybridkg.planner.explain import Explanation
+    from hybridkg.results.result_set import ResultSet
+
+
+def print_result(result: ResultSet, fmt: str) -> None:
+    """The rows in a format; what is known about the answer goes to stderr."""
+    if result.explanation is not None:
+        print_explanation(result.explanation, "json" if fmt == "json" else "text")
+        return
+    out = sys.stdout
+    if fmt in ("csv", "tsv", "json", "ndjson", "trec") and hasattr(out, "reconfigure"):
+        # These formats fix their own line ends and are UTF-8 by definition.
+        out.reconfigure(encoding="utf-8", newline="")
+    OUTPUT_FORMATS.get(fmt)(result, out)
+    out.flush()
+    for index in result.behind:
+        click.echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
+    if result.boolean is None and fmt == "table":
+        click.echo(summary(result), err=True)
+
+
+def summary(result: ResultSet) -> str:
+    """`10 rows, exact`; says so when fewer came back than were asked for."""
+    rows = f"{result.returned:,} {'row' if result.returned == 1 else 'rows'}"
+    short = ""
+    if result.requested is not None and result.returned < result.requested:
+        short = f" (of {result.requested:,} requested: no more rows satisfy the query)"
+    return f"{rows}{short}, {'exact' if result.exact else 'not exact'}"
+
+
+def print_explanation(explanation: Explanation, fmt: str) -> None:
+    """The plan as text or JSON, on stdout: here it is the result."""
+    click.echo(json.dumps(explanation.to_json(), indent=2, ensure_ascii=False) if fmt == "json" else str(explanation))
+
+
+def print_counts(counts: dict[str, Any]) -> None:
+    """`name: 1,234` lines on stderr; nested counts are indented."""
+    for line in _count_lines(counts, ""):
+        click.echo(line, err=True)
+
+
+def _count_lines(counts: dict[str, Any], indent: str) -> list[str]:
+    lines: list[str] = []
+    for name, value in counts.items():
+        label = f"{indent}{name.replace('_', ' ')}"
+        if isinstance(value, dict):
+            lines.append(f"{label}:")
+            lines += _count_lines(value, indent + "  ")
+        elif isinstance(value, float):
+            lines.append(f"{label}: {value:,.2f}")
+        elif isinstance(value, int) and not isinstance(value, bool):
+            lines.append(f"{label}: {value:,}")
+        else:
+            lines.append(f"{label}: {value}")
+    return lines
+
+
+def print_stats(found: dict[str, Any]) -> None:
+    """The statistics as a list, the fields as a table."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    fields = found.get("fields", [])
+    for line in _count_lines({name: value for name, value in found.items() if name != "fields"}, ""):
+        click.echo(line)
+    if not fields:
+        return
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in fields[0]:
+        table.add_column(name.replace("_", " "), justify="left" if name == "field" else "right")
+    for field in fields:
+        table.add_row(*(f"{v:,.2f}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) else str(v)
+                        for v in field.values()))
+    click.echo("")
+    Console(file=sys.stdout, highlight=False).print(table)
+
+
+def print_fields(profile: Profile) -> None:
+    """The fields a profile would index."""
+    for field in profile.fields:
+        click.echo(f"{field.name:<16} weight {field.weight:g}  b {field.b:g}  analyzer {field.analyzer}")
+
+
+class TerminalProgress:
+    """A progress bar on stderr with rate and ETA; silent where stderr is not a terminal.
+
+    Implements interfaces.progress.Progress.
+    """
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._task: Any = None
+
+    def start(self, label: str, total: int | None = None) -> None:
+        """Begins a piece of work of `total` units (bytes of input, or items); None where it is unknown."""
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        self.done()
+        if not console.is_terminal:
+            return
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("{task.fields[items]:,} items, {task.fields[rate]:,.0f}/s"),
+            TimeElapsedColumn(),
+            TextColumn("ETA"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+        )
+        self._bar.start()
+        self._task = self._bar.add_task(label, total=total, items=0, rate=0.0)
+
+    def advance(self, units: int, items: int = 0) -> None:
+        """Adds to the work done: units of the total, and items (triples, texts) for the rate."""
+        if self._bar is None:
+            return
+        task = self._bar.tasks[0]
+        done = task.fields["items"] + items
+        rate = done / task.elapsed if task.elapsed else 0.0
+        self._bar.update(self._task, advance=units, items=done, rate=rate)
+
+    def done(self, items: int | None = None) -> None:
+        """Ends the piece of work."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None

@@ -1,0 +1,1 @@
+"""Real input that is always there: the Python packages of the running environment, and queries over them."""

@@ -1,0 +1,34 @@
+"""The questions that the demo asks: one `.hq` file each, with the question in its first comment line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "queries"
+
+PROFILE = "python-packages"
+"""The profile that the demo's knowledge base is indexed with."""
+
+
+@dataclass(frozen=True)
+class DemoQuery:
+    """A query and what it asks, in words."""
+
+    name: str
+    question: str
+    text: str
+
+
+def demo_queries() -> list[DemoQuery]:
+    """The demo's queries in the order of their numbers.
+
+    >>> demo_queries()[0].name
+    '01-required-by-numpy-users'
+    """
+    return [_read(path) for path in sorted(FOLDER.glob("*.hq"))]
+
+
+def _read(path: Path) -> DemoQuery:
+    text = path.read_text(encoding="utf-8")
+    return DemoQuery(path.stem, text.splitlines()[0].lstrip("# ").strip(), text)

@@ -1,0 +1,60 @@
+"""What a node is called: its label predicates, and the local name of its IRI as words."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+LABEL_PREDICATES = (
+    "http://www.w3.org/2000/01/rdf-schema#label",
+    "http://www.w3.org/2004/02/skos/core#prefLabel",
+    "http://xmlns.com/foaf/0.1/name",
+    "http://schema.org/name",
+    "https://schema.org/name",
+    "http://purl.org/dc/terms/title",
+    "http://purl.org/dc/elements/1.1/title",
+    "http://www.w3.org/2004/02/skos/core#altLabel",
+)
+"""Asked in this order: the first with a string names the node."""
+
+LONGEST_LOCAL_NAME = 200
+"""Characters of an IRI's last part that still count as a name; longer ones are data, as in `data:`."""
+
+_LAST_PART = re.compile(r"[^/#:]*$")
+_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SEPARATORS = re.compile(r"[\s_\-+.,;=&?!~@'\"()*$%|<>\[\]{}^`\\]+")
+
+
+def local_name(iri: str) -> str:
+    """The last part of an IRI as words; empty where there is none, or where it is too long to be a name.
+
+    Percent-decoded, then split at camelCase humps and punctuation.
+
+    >>> local_name("http://dbpedia.org/resource/Blade_Runner_%281982%29")
+    'Blade Runner 1982'
+    >>> local_name("https://example.org/ns#birthPlaceOf")
+    'birth Place Of'
+    >>> local_name("https://example.org/")
+    ''
+    """
+    found = _LAST_PART.search(iri)
+    name = found.group() if found else ""
+    if not name or len(name) > LONGEST_LOCAL_NAME:
+        return ""
+    if _PERCENT.search(name):
+        name = unquote(name, errors="replace").replace("�", " ")
+    return _SEPARATORS.sub(" ", _CAMEL.sub(" ", name)).strip()
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two names differ in nothing but case, punctuation and spaces.
+
+    >>> same_words("Blade Runner (1982)", "blade_runner_1982")
+    True
+    """
+    return _bare(one) == _bare(other)
+
+
+def _bare(text: str) -> str:
+    return _SEPARATORS.sub("", text).casefold()

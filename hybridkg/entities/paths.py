@@ -1,0 +1,179 @@
+"""Property paths of a profile: from an entity to the nodes or literals of a field.
+
+The shapes are those that SHACL writes in Turtle and SPARQL 1.1 section 9
+evaluates. A tree prints as SPARQL text; its IRIs are checked when the tree is
+made, so that text can be put into a query without looking at it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hybridkg.rdf.terms import NamedNode
+
+DEEPEST_PATH = 20
+"""Nesting of a path; deeper ones are refused, since every walk over the tree is recursive."""
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """One step along an IRI.
+
+    Raises:
+        ValueError: `iri` is not an absolute IRI that SPARQL can write.
+    """
+
+    iri: str
+
+    def __post_init__(self) -> None:
+        NamedNode(self.iri)
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """`a / b`."""
+
+    parts: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """`a | b`."""
+
+    parts: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Inverse:
+    """`^a`."""
+
+    path: Path
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """`a*`, `a+` or `a?`; mark is that character."""
+
+    path: Path
+    mark: str
+
+
+Path: TypeAlias = Predicate | Sequence | Alternative | Inverse | Repeat
+
+
+def to_sparql(path: Path) -> str:
+    """The path as SPARQL text, with brackets wherever they could matter.
+
+    >>> to_sparql(Sequence((Inverse(Predicate("x:a")), Repeat(Predicate("x:b"), "*"))))
+    '(^<x:a>/<x:b>*)'
+    """
+    match path:
+        case Predicate(iri):
+            return f"<{iri}>"
+        case Sequence(parts):
+            return f"({'/'.join(map(to_sparql, parts))})"
+        case Alternative(parts):
+            return f"({'|'.join(map(to_sparql, parts))})"
+        case Inverse(inner):
+            return f"^{to_sparql(inner)}" if isinstance(inner, Predicate) else f"^({to_sparql(inner)})"
+        case Repeat(inner, mark):
+            return (
+                f"{to_sparql(inner)}{mark}" if isinstance(inner, Predicate) else f"({to_sparql(inner)}){mark}"
+            )
+
+
+def single_steps(path: Path) -> Iterator[str]:
+    """The predicates that are the whole path by themselves: its own, or those of a top alternative.
+
+    >>> sorted(single_steps(Alternative((Predicate("x:a"), Inverse(Predicate("x:b"))))))
+    ['x:a']
+    """
+    match path:
+        case Predicate(iri):
+            yield iri
+        case Alternative(parts):
+            for part in parts:
+                yield from single_steps(part)
+        case _:
+            return
+
+
+def longer_part(path: Path) -> Path | None:
+    """What is left of a path without its single steps; None when nothing is.
+
+    >>> longer_part(Alternative((Predicate("x:a"), Inverse(Predicate("x:b")))))
+    Inverse(path=Predicate(iri='x:b'))
+    """
+    match path:
+        case Predicate():
+            return None
+        case Alternative(parts):
+            rest = tuple(part for part in map(longer_part, parts) if part is not None)
+            return rest[0] if len(rest) == 1 else Alternative(rest) if rest else None
+        case _:
+            return path
+
+
+def can_be_empty(path: Path) -> bool:
+    """Whether the path also leads from a node to itself in no steps.
+
+    >>> can_be_empty(Sequence((Repeat(Predicate("x:a"), "*"), Repeat(Predicate("x:b"), "?"))))
+    True
+    """
+    match path:
+        case Predicate():
+            return False
+        case Sequence(parts):
+            return all(map(can_be_empty, parts))
+        case Alternative(parts):
+            return any(map(can_be_empty, parts))
+        case Inverse(inner):
+            return can_be_empty(inner)
+        case Repeat(inner, mark):
+            return mark != "+" or can_be_empty(inner)
+
+
+def path_to_data(path: Path) -> Any:
+    """The path as JSON values: an IRI is a string, everything else a list with its operator first.
+
+    >>> path_to_data(Repeat(Predicate("x:a"), "+"))
+    ['+', 'x:a']
+    """
+    match path:
+        case Predicate(iri):
+            return iri
+        case Sequence(parts):
+            return ["/", *map(path_to_data, parts)]
+        case Alternative(parts):
+            return ["|", *map(path_to_data, parts)]
+        case Inverse(inner):
+            return ["^", path_to_data(inner)]
+        case Repeat(inner, mark):
+            return [mark, path_to_data(inner)]
+
+
+def path_from_data(data: Any, depth: int = 0) -> Path:
+    """The inverse of `path_to_data`.
+
+    Raises:
+        ValueError: `data` is no such value, or nests deeper than DEEPEST_PATH.
+
+    >>> path_from_data(["/", "x:a", ["^", "x:b"]])
+    Sequence(parts=(Predicate(iri='x:a'), Inverse(path=Predicate(iri='x:b'))))
+    """
+    if depth > DEEPEST_PATH:
+        raise ValueError(f"a path nests deeper than {DEEPEST_PATH}")
+    match data:
+        case str():
+            return Predicate(data)
+        case ["/", _, *_]:
+            return Sequence(tuple(path_from_data(part, depth + 1) for part in data[1:]))
+        case ["|", _, *_]:
+            return Alternative(tuple(path_from_data(part, depth + 1) for part in data[1:]))
+        case ["^", inner]:
+            return Inverse(path_from_data(inner, depth + 1))
+        case ["*" | "+" | "?" as mark, inner]:
+            return Repeat(path_from_data(inner, depth + 1), str(mark))
+    raise ValueError(f"no path: {data!r}")

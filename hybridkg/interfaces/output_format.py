@@ -1,0 +1,19 @@
+"""Output formats by name. A new one is one file and one line here."""
+
+from __future__ import annotations
+
+from hybridkg.registry import Registry
+
+OUTPUT_FORMATS = Registry(
+    "output format",
+    "hybridkg.output_formats",
+    {
+        "csv": "hybridkg.results.separated:write_csv",
+        "json": "hybridkg.results.sparql_json:write_json",
+        "ndjson": "hybridkg.results.ndjson:write_ndjson",
+        "table": "hybridkg.results.table:write_table",
+        "trec": "hybridkg.results.trec:write_trec",
+        "tsv": "hybridkg.results.separated:write_tsv",
+    },
+)
+"""Each is a function (ResultSet, TextIO) -> None."""

@@ -1,0 +1,14 @@
+"""Strategies by name: ways to order graph and text work. A new one is one file and one line here."""
+
+from __future__ import annotations
+
+from hybridkg.registry import Registry
+
+STRATEGIES = Registry(
+    "strategy",
+    "hybridkg.strategies",
+    {
+        "reference": "hybridkg.planner.strategies.reference:Reference",
+        "text_topk": "hybridkg.planner.strategies.text_topk:TextTopK",
+    },
+)

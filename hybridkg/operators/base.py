@@ -1,0 +1,39 @@
+"""What every physical operator can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.rdf.batch import Solutions
+
+
+class PhysicalOperator(ABC):
+    """A frozen dataclass; the state of a run lives in the ExecutionContext."""
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        """The operators whose rows it reads."""
+        return ()
+
+    def estimate(self, text: TextIndex | None) -> float | None:
+        """Rows it expects to give; None where nothing is known: statistics of the graph do not exist yet."""
+        return None
+
+    @abstractmethod
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Its rows. Never changes what its children gave. Call through `context.run`, which counts."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """One line for EXPLAIN."""
+
+    def details(self, text: TextIndex | None) -> str:
+        """A second line for EXPLAIN, or nothing."""
+        return ""
+
+    @property
+    def sparql(self) -> str:
+        """The exact text that it sends to the store, or nothing."""
+        return ""

@@ -1,0 +1,39 @@
+"""FILTER over ranked rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.expressions import ExistsTest, evaluate, true_rows, with_tests
+from hybridkg.query import ast
+from hybridkg.query.write import write
+from hybridkg.rdf.batch import Solutions
+
+
+@dataclass(frozen=True)
+class Filter(PhysicalOperator):
+    """Rows for which the condition is true; `condition` gives true, false or an error."""
+
+    child: PhysicalOperator
+    condition: ast.Expression
+    tests: tuple[ExistsTest, ...] = ()
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        """The filtered operator, and the patterns of EXISTS."""
+        return (self.child, *(test.pattern for test in self.tests))
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Evaluates the condition once for each distinct combination of the values it uses."""
+        solutions = context.run(self.child)
+        values = evaluate(self.condition, with_tests(solutions, self.tests, context), context)
+        return Solutions(
+            solutions.variables,
+            [row for row, keep in zip(solutions.rows, true_rows(values), strict=True) if keep],
+        )
+
+    def describe(self) -> str:
+        """The condition."""
+        return f"Filter {' '.join(write(self.condition).split())}"

@@ -1,0 +1,46 @@
+"""One question to the graph store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.query import ast
+from hybridkg.query.write import write
+from hybridkg.rdf.batch import Solutions
+
+UNIT = Solutions((), [()])
+"""The solution of the empty group: one row without columns."""
+
+
+@dataclass(frozen=True)
+class SparqlFragment(PhysicalOperator):
+    """The rows of a rank-free group, asked once, all of them."""
+
+    group: ast.Group
+    columns: tuple[str, ...]
+    dataset: tuple[ast.DatasetClause, ...] = ()
+
+    @cached_property
+    def sparql(self) -> str:
+        """The exact text sent to the store."""
+        projection = tuple(ast.Projection(ast.Var(name)) for name in self.columns) or None
+        return write(ast.SelectQuery(projection, self.group, dataset=self.dataset))
+
+    def estimate(self, text: TextIndex | None) -> float | None:
+        """Known only for the empty group: statistics of the graph do not exist yet."""
+        return None if self.group.elements else 1.0
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Asks the store."""
+        if not self.group.elements:
+            return UNIT
+        stream = context.store.select(self.sparql)
+        return Solutions(self.columns, context.collect(stream.rows))
+
+    def describe(self) -> str:
+        """The group, on one line."""
+        return f"SparqlFragment {' '.join(write(self.group).split())}"

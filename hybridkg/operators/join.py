@@ -1,0 +1,155 @@
+"""Joins over solution lists: SPARQL 1.1 section 18.3, unbound variables included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.terms import Term
+
+Key = tuple[Term | None, ...]
+
+
+class Compatible:
+    """Finds the right rows that agree with a left row on every variable both bind.
+
+    Variables bound in all rows of both sides are the hash key; the others are
+    compared pair by pair, because an unbound variable agrees with anything.
+    """
+
+    def __init__(self, left: Solutions, right: Solutions):
+        self.right = right
+        shared = [name for name in left.variables if name in right.variables]
+        pairs = [(left.variables.index(name), right.variables.index(name)) for name in shared]
+        sure = [(i, j) for i, j in pairs if _always(left, i) and _always(right, j)]
+        self._left_key = _picker([i for i, _ in sure])
+        self._loose = [pair for pair in pairs if pair not in sure]
+        self._fresh = [j for j, name in enumerate(right.variables) if name not in shared]
+        self.variables = left.variables + tuple(right.variables[j] for j in self._fresh)
+        self._table: dict[Key, list[Row]] = {}
+        right_key = _picker([j for _, j in sure])
+        for row in right.rows:
+            self._table.setdefault(right_key(row), []).append(row)
+
+    def rows_for(self, row: Row) -> Iterator[Row]:
+        """Right rows compatible with a left row."""
+        for other in self._table.get(self._left_key(row), ()):
+            if all(row[i] is None or other[j] is None or row[i] == other[j] for i, j in self._loose):
+                yield other
+
+    def merged(self, row: Row, other: Row) -> Row:
+        """The union of two compatible solutions, in the order of `variables`."""
+        if self._loose:
+            cells = list(row)
+            for i, j in self._loose:
+                if cells[i] is None:
+                    cells[i] = other[j]
+            row = tuple(cells)
+        return row + tuple(other[j] for j in self._fresh)
+
+    def alone(self, row: Row) -> Row:
+        """A left row without partner."""
+        return row + (None,) * len(self._fresh)
+
+
+def _always(solutions: Solutions, column: int) -> bool:
+    return all(row[column] is not None for row in solutions.rows)
+
+
+def _picker(columns: list[int]) -> Callable[[Row], Key]:
+    return lambda row: tuple(row[i] for i in columns)
+
+
+@dataclass(frozen=True)
+class HashJoin(PhysicalOperator):
+    """Pairs of compatible rows, in left order."""
+
+    left: PhysicalOperator
+    right: PhysicalOperator
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        """Left, right."""
+        return (self.left, self.right)
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Hashes the right side, reads the left."""
+        left, right = context.run(self.left), context.run(self.right)
+        pairs = Compatible(left, right)
+        merged = (pairs.merged(row, other) for row in left.rows for other in pairs.rows_for(row))
+        return Solutions(pairs.variables, context.collect(merged))
+
+    def describe(self) -> str:
+        """The name alone: the shared variables show in the children."""
+        return "Join"
+
+
+@dataclass(frozen=True)
+class Union(PhysicalOperator):
+    """Rows of every branch, in order; a variable that a branch lacks is unbound."""
+
+    branches: tuple[PhysicalOperator, ...]
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        """The branches."""
+        return self.branches
+
+    def estimate(self, text: TextIndex | None) -> float | None:
+        """The sum, where every branch knows."""
+        parts = [branch.estimate(text) for branch in self.branches]
+        return None if None in parts else float(sum(part for part in parts if part is not None))
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Appends the branches."""
+        parts = [context.run(branch) for branch in self.branches]
+        names = tuple(dict.fromkeys(name for part in parts for name in part.variables))
+        rows: list[Row] = []
+        for part in parts:
+            at = [part.variables.index(name) if name in part.variables else None for name in names]
+            rows += [tuple(None if i is None else row[i] for i in at) for row in part.rows]
+        return Solutions(names, context.collect(rows))
+
+    def describe(self) -> str:
+        """The name."""
+        return "Union"
+
+
+@dataclass(frozen=True)
+class Minus(PhysicalOperator):
+    """Left rows that share no variable with, or disagree with, every right row."""
+
+    left: PhysicalOperator
+    right: PhysicalOperator
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        """Left, right."""
+        return (self.left, self.right)
+
+    def estimate(self, text: TextIndex | None) -> float | None:
+        """At most the left side."""
+        return self.left.estimate(text)
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Keeps the left rows without an overlapping compatible partner."""
+        left, right = context.run(self.left), context.run(self.right)
+        pairs = Compatible(left, right)
+        shared = [
+            (i, right.variables.index(name)) for i, name in enumerate(left.variables) if name in right.variables
+        ]
+
+        def removed(row: Row) -> bool:
+            return any(
+                any(row[i] is not None and other[j] is not None for i, j in shared) for other in pairs.rows_for(row)
+            )
+
+        return Solutions(left.variables, [row for row in left.rows if not shared or not removed(row)])
+
+    def describe(self) -> str:
+        """The name."""
+        return "Minus"

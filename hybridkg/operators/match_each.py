@@ -1,0 +1,65 @@
+"""MATCH whose text is a variable bound by the rest of the group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.join import Compatible
+from hybridkg.operators.text_query import checked_index, describe
+from hybridkg.operators.text_relation import relation
+from hybridkg.query import ast
+from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.terms import Literal
+
+
+@dataclass(frozen=True)
+class MatchEach(PhysicalOperator):
+    """For each row, the relation of the row's own text, joined; a row without a string as text matches nothing.
+
+    Asks the text index once for each distinct text. The text is plain words (language.md).
+    """
+
+    child: PhysicalOperator
+    match: ast.Match
+    score: str
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        """The operator that binds the texts."""
+        return (self.child,)
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """One question for each distinct text, each joined with the rows that have it."""
+        checked_index(context.text, self.match)
+        assert isinstance(self.match.text, ast.Var)
+        solutions = context.run(self.child)
+        names = tuple(dict.fromkeys((*solutions.variables, self.match.entity.name, self.score)))
+        if self.match.text.name not in solutions.variables:
+            return Solutions(names, [])
+        at = solutions.variables.index(self.match.text.name)
+        by_text: dict[str, list[Row]] = {}
+        for row in solutions.rows:
+            if isinstance(cell := row[at], Literal):
+                by_text.setdefault(cell.value, []).append(row)
+
+        def joined() -> Iterator[Row]:
+            for text, own in by_text.items():
+                found = relation(self.match, self.score, context, text=text)
+                pairs = Compatible(Solutions(solutions.variables, own), found)
+                for row in own:
+                    for other in pairs.rows_for(row):
+                        yield pairs.merged(row, other)
+
+        return Solutions(names, context.collect(joined()))
+
+    def describe(self) -> str:
+        """The MATCH; EXPLAIN adds model and fields."""
+        return f"MatchEach ?{self.match.entity.name} ?{self.score}"
+
+    def details(self, text: TextIndex | None) -> str:
+        """Model, fields and the variable."""
+        return describe(self.match, text)

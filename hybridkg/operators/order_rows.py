@@ -1,0 +1,133 @@
+"""Ranking and ordering: the one total order of rows (architecture.md, law b)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.expressions import evaluate
+from hybridkg.order import row_key, term_key
+from hybridkg.query import ast
+from hybridkg.query.write import write
+from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.terms import Literal, Term, double
+
+
+@dataclass(frozen=True)
+class RankRows(PhysicalOperator):
+    """Binds the rank score and orders by it, best first; rows without a score last.
+
+    An absent one of `scores` counts as min(0, the lowest surviving score of its relation), so absence never
+    helps; a row in which all are absent has no score (language.md, "Absent scores in RANK BY").
+    """
+
+    child: PhysicalOperator
+    expression: ast.Expression
+    score: str
+    scores: tuple[str, ...]
+    tie_breakers: tuple[str, ...]
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        """The ranked operator."""
+        return (self.child,)
+
+    def estimate(self, text: TextIndex | None) -> float | None:
+        """As many as the child."""
+        return self.child.estimate(text)
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Computes the expression over floored scores, then sorts."""
+        solutions = context.run(self.child)
+        values = evaluate(self.expression, self._floored(solutions), context)
+        if self.scores:
+            at = [solutions.variables.index(name) for name in self.scores]
+            values = [
+                None if all(row[i] is None for i in at) else value
+                for value, row in zip(values, solutions.rows, strict=True)
+            ]
+        if self.score in solutions.variables:
+            ranked = solutions
+        else:
+            rows: list[Row] = [(*row, value) for row, value in zip(solutions.rows, values, strict=True)]
+            ranked = Solutions((*solutions.variables, self.score), rows)
+        return ordered(ranked, [(values, True)], self.tie_breakers)
+
+    def _floored(self, solutions: Solutions) -> Solutions:
+        floors: dict[int, Term] = {}
+        for name in self.scores:
+            at = solutions.variables.index(name)
+            present = [float(cell.value) for row in solutions.rows if isinstance(cell := row[at], Literal)]
+            if len(present) < len(solutions.rows):
+                floors[at] = double(min([0.0, *present]))
+        if not floors:
+            return solutions
+        return Solutions(
+            solutions.variables,
+            [
+                tuple(floors[i] if cell is None and i in floors else cell for i, cell in enumerate(row))
+                for row in solutions.rows
+            ],
+        )
+
+    def describe(self) -> str:
+        """The expression and the tie-breakers."""
+        ties = ", ".join(f"?{name}" for name in dict.fromkeys(self.tie_breakers))
+        return f"Rank by {' '.join(write(self.expression).split())} desc, {ties}"
+
+
+@dataclass(frozen=True)
+class OrderRows(PhysicalOperator):
+    """ORDER BY (variable, descending) keys, then the one total order."""
+
+    child: PhysicalOperator
+    keys: tuple[tuple[str, bool], ...]
+    tie_breakers: tuple[str, ...]
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        """The ordered operator."""
+        return (self.child,)
+
+    def estimate(self, text: TextIndex | None) -> float | None:
+        """As many as the child."""
+        return self.child.estimate(text)
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Sorts."""
+        solutions = context.run(self.child)
+        keys = [(evaluate(ast.Var(name), solutions, context), descending) for name, descending in self.keys]
+        return ordered(solutions, keys, self.tie_breakers)
+
+    def describe(self) -> str:
+        """Keys and tie-breakers."""
+        keys = ", ".join(f"?{name}{' desc' if descending else ''}" for name, descending in self.keys)
+        return f"OrderBy {keys}, " + ", ".join(f"?{name}" for name in dict.fromkeys(self.tie_breakers))
+
+
+def ordered(
+    solutions: Solutions, keys: Sequence[tuple[Sequence[Term | None], bool]], tie_breakers: Sequence[str]
+) -> Solutions:
+    """The rows by each key column (values, descending), then by the tie-breaking variables ascending.
+
+    An unbound or NaN key is the least, so it comes last in descending order. Tie-breakers that the solutions
+    do not have are passed over.
+    """
+    ties = [solutions.variables.index(name) for name in dict.fromkeys(tie_breakers) if name in solutions.variables]
+    rows = solutions.rows
+    order = list(range(len(rows)))
+    sort_keys = [[term_key(value) for value in values] for values, _ in keys]
+    for sort_key, (_, descending) in zip(reversed(sort_keys), reversed(keys), strict=True):
+        order.sort(key=sort_key.__getitem__, reverse=descending)
+    # Terms are compared only where the keys tie: most rows of a ranking never need it.
+    ordered_rows: list[Row] = []
+    for _, run in groupby(order, key=lambda n: [sort_key[n] for sort_key in sort_keys]):
+        tied = [rows[n] for n in run]
+        if len(tied) > 1:
+            tied.sort(key=lambda row: row_key([row[i] for i in ties]))
+        ordered_rows += tied
+    return Solutions(solutions.variables, ordered_rows)

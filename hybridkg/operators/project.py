@@ -1,0 +1,79 @@
+"""Columns and slices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.rdf.batch import Row, Solutions
+
+
+@dataclass(frozen=True)
+class Project(PhysicalOperator):
+    """The named columns, then the hidden ones; with `distinct`, the first row of equal columns."""
+
+    child: PhysicalOperator
+    columns: tuple[str, ...]
+    distinct: bool = False
+    hidden: tuple[str, ...] = ()
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        """The projected operator."""
+        return (self.child,)
+
+    def estimate(self, text: TextIndex | None) -> float | None:
+        """As many as the child, at most."""
+        return self.child.estimate(text)
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Picks the columns; a column that no row binds is unbound."""
+        solutions = context.run(self.child)
+        names = (*self.columns, *self.hidden)
+        at = [solutions.variables.index(name) if name in solutions.variables else None for name in names]
+        rows: list[Row] = [tuple(None if i is None else row[i] for i in at) for row in solutions.rows]
+        if self.distinct:
+            width = len(self.columns)
+            first: dict[Row, Row] = {}
+            for row in rows:
+                first.setdefault(row[:width], row)
+            rows = list(first.values())
+        return Solutions(names, rows)
+
+    def describe(self) -> str:
+        """The columns."""
+        return " ".join(["Distinct" if self.distinct else "Project", *(f"?{name}" for name in self.columns)])
+
+
+@dataclass(frozen=True)
+class Slice(PhysicalOperator):
+    """OFFSET and LIMIT."""
+
+    child: PhysicalOperator
+    offset: int
+    limit: int | None
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        """The sliced operator."""
+        return (self.child,)
+
+    def estimate(self, text: TextIndex | None) -> float | None:
+        """At most the limit."""
+        below = self.child.estimate(text)
+        if below is None:
+            return None
+        return max(0.0, below - self.offset) if self.limit is None else min(below, float(self.limit))
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Drops `offset` rows and keeps `limit`."""
+        solutions = context.run(self.child)
+        end = None if self.limit is None else self.offset + self.limit
+        return Solutions(solutions.variables, solutions.rows[self.offset : end])
+
+    def describe(self) -> str:
+        """Offset and limit."""
+        limit = "" if self.limit is None else f" limit={self.limit}"
+        return f"Slice offset={self.offset}{limit}"

@@ -1,0 +1,76 @@
+"""From the MATCH of the syntax tree to the question the text index understands."""
+
+from __future__ import annotations
+
+from hybridkg.errors import HybridkgError, IndexMissingError, UnknownNameError
+from hybridkg.interfaces.text_index import Argument, FieldChoice, TextIndex, TextQuery
+from hybridkg.query import ast
+from hybridkg.registry import did_you_mean
+
+XSD_NUMBERS = tuple(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("integer", "decimal", "double"))
+
+
+def text_query(match: ast.Match, text: str | None = None) -> TextQuery:
+    """The question of a MATCH; `text` replaces the text where a variable gives it, and is plain words then."""
+    written = match.text if isinstance(match.text, ast.Lit) else None
+    return TextQuery(
+        text=text if written is None else written.lexical,
+        language=(written.language or "") if written else "",
+        syntax=match.query_syntax or (written is not None and not match.plain_words),
+        fields=tuple(FieldChoice(f.name, f.weight, _arguments(f.arguments)) for f in match.fields),
+        all_terms=match.all_terms,
+        model=match.model.name if match.model else "bm25f",
+        arguments=_arguments(match.model.arguments) if match.model else (),
+    )
+
+
+def _arguments(arguments: tuple[ast.NamedArgument, ...]) -> tuple[Argument, ...]:
+    return tuple(
+        (a.name, float(a.value.lexical) if a.value.datatype in XSD_NUMBERS else a.value.lexical) for a in arguments
+    )
+
+
+def checked_index(text: TextIndex | None, match: ast.Match) -> TextIndex:
+    """The index, once it is sure that it can answer this MATCH.
+
+    Raises:
+        IndexMissingError: nothing has been indexed.
+        UnknownNameError: a field or an argument; the span points at it.
+        TextQueryError: the query string is malformed.
+    """
+    if text is None:
+        raise IndexMissingError(
+            "MATCH needs a text index, and this knowledge base has none",
+            hint="build it with: hybridkg index KB",
+            span=match.span,
+        )
+    for field in match.fields:
+        if field.name not in text.fields:
+            raise UnknownNameError(
+                f"no field {field.name!r} in this knowledge base; its fields: {', '.join(text.fields)}",
+                hint=did_you_mean(field.name, list(text.fields)),
+                span=field.span,
+            )
+    try:
+        text.check(text_query(match, "word" if isinstance(match.text, ast.Var) else None))
+    except HybridkgError as e:
+        if e.source is None:
+            in_model = isinstance(e, UnknownNameError) and match.model is not None
+            e.span = match.model.span if in_model and match.model else match.text.span
+        raise
+    return text
+
+
+def describe(match: ast.Match, text: TextIndex | None) -> str:
+    """Model, fields, text and document frequencies: `bm25f title^3 "low-resource" (df low=812 resourc=5,100)`."""
+    query = text_query(match, f"?{match.text.name}" if isinstance(match.text, ast.Var) else None)
+    parts = [query.model]
+    if query.arguments:
+        parts[0] += "(" + ", ".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+                                    for name, value in query.arguments) + ")"
+    fields = query.fields or tuple(FieldChoice(name) for name in (text.fields if text else ()))
+    parts.append(" ".join(f.name + (f"^{f.weight:g}" if f.weight is not None else "") for f in fields))
+    parts.append(f'"{query.text}"')
+    if text is not None and not isinstance(match.text, ast.Var):
+        parts.append("(df " + ", ".join(f"{t.term}={t.df:,}" for t in text.terms(query)) + ")")
+    return " ".join(parts)

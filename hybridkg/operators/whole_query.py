@@ -1,0 +1,37 @@
+"""A query without ranked predicates: Oxigraph's own answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.query import ast
+from hybridkg.query.write import write
+from hybridkg.rdf.batch import Solutions
+
+
+@dataclass(frozen=True)
+class WholeQuery(PhysicalOperator):
+    """The canonical text of the query, sent to the store; at most `limit` rows are read."""
+
+    query: ast.SelectQuery | ast.AskQuery
+    limit: int | None = None
+
+    @cached_property
+    def sparql(self) -> str:
+        """The exact text sent to the store."""
+        return write(self.query)
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Asks the store; ASK gives one row or none."""
+        if isinstance(self.query, ast.AskQuery):
+            return Solutions((), [()] if context.store.ask(self.sparql) else [])
+        stream = context.store.select(self.sparql)
+        return Solutions(stream.variables, context.collect(islice(stream.rows, self.limit)))
+
+    def describe(self) -> str:
+        """The query, on one line."""
+        return f"Oxigraph {' '.join(self.sparql.split())}"

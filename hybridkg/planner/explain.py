@@ -1,0 +1,97 @@
+"""EXPLAIN: the plan as text and as JSON, estimates beside actuals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hybridkg.algebra.render import render
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.context import Actual
+from hybridkg.planner.choose import PhysicalPlan
+
+OPERATOR_WIDTH = 64
+"""Columns for the operator tree before the numbers; a longer line pushes its own numbers to the right."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A plan that can be printed; with `actuals`, what happened when it ran."""
+
+    plan: PhysicalPlan
+    text: TextIndex | None
+    actuals: Mapping[int, Actual] | None = None
+    prefixes: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        rejected = "; ".join(f"{name}: {why}" for name, why in self.plan.rejected)
+        lines = [
+            f"strategy: {self.plan.strategy}" + (f"   (rejected: {rejected})" if rejected else ""),
+            "",
+            "logical plan",
+            *(f"  {line}" for line in render(self.plan.logical, self.prefixes).splitlines()),
+            "",
+            self._head(),
+            *self._operators(self.plan.root, "", ""),
+        ]
+        return "\n".join(lines)
+
+    def _head(self) -> str:
+        head = f"{'operator':<{OPERATOR_WIDTH}}  {'est.rows':>10}"
+        return head + (f"  {'rows':>10}  {'ms':>9}" if self.actuals is not None else "")
+
+    def _operators(self, operator: PhysicalOperator, first: str, rest: str) -> list[str]:
+        estimate = operator.estimate(self.text)
+        line = f"{first}{self._shortened(operator.describe())}"
+        line = f"{line:<{OPERATOR_WIDTH}}  {'-' if estimate is None else f'{estimate:,.0f}':>10}"
+        if self.actuals is not None:
+            actual = self.actuals.get(id(operator))
+            numbers = ("-", "-") if actual is None else (f"{actual.rows:,}", f"{actual.own_ns / 1e6:,.2f}")
+            line += f"  {numbers[0]:>10}  {numbers[1]:>9}"
+        lines = [line]
+        if details := operator.details(self.text):
+            lines.append(f"{rest}{'│  ' if operator.children else '   '}{details}")
+        for i, child in enumerate(operator.children):
+            last = i == len(operator.children) - 1
+            lines += self._operators(child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
+        return lines
+
+    def _shortened(self, line: str) -> str:
+        """IRIs by the query's own prefixes; the text sent to the store has them in full."""
+        for prefix, iri in sorted(self.prefixes, key=lambda pair: -len(pair[1])):
+            if iri:
+                line = _with_prefix(line, prefix, iri)
+        return line
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as data; units are in the names."""
+        return {
+            "strategy": self.plan.strategy,
+            "rejected": [{"strategy": name, "reason": why} for name, why in self.plan.rejected],
+            "logical": render(self.plan.logical, self.prefixes).splitlines(),
+            "operator": self._operator_json(self.plan.root),
+        }
+
+    def _operator_json(self, operator: PhysicalOperator) -> dict[str, Any]:
+        node: dict[str, Any] = {
+            "name": type(operator).__name__,
+            "description": operator.describe(),
+            "est_rows": operator.estimate(self.text),
+        }
+        if details := operator.details(self.text):
+            node["details"] = details
+        if operator.sparql:
+            node["sparql"] = operator.sparql
+        if self.actuals is not None and (actual := self.actuals.get(id(operator))) is not None:
+            node["rows"] = actual.rows
+            node["own_us"] = actual.own_ns / 1e3
+        node["children"] = [self._operator_json(child) for child in operator.children]
+        return node
+
+
+def _with_prefix(line: str, prefix: str, iri: str) -> str:
+    import re
+
+    return re.sub(rf"<{re.escape(iri)}([A-Za-z][\w-]*)>", lambda m: f"{prefix}:{m.group(1)}", line)

@@ -1,0 +1,153 @@
+"""From logical nodes to physical operators: one line for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hybridkg.algebra import nodes
+from hybridkg.algebra.certain import certain
+from hybridkg.algebra.from_ast import exists_plan
+from hybridkg.algebra.rules import rewrite
+from hybridkg.errors import UnsupportedQueryError
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.expressions import ExistsTest
+from hybridkg.operators.extend import Extend
+from hybridkg.operators.filter import Filter
+from hybridkg.operators.fragment import SparqlFragment
+from hybridkg.operators.group import GroupRows
+from hybridkg.operators.join import HashJoin, Minus, Union
+from hybridkg.operators.left_join import LeftJoin
+from hybridkg.operators.match_each import MatchEach
+from hybridkg.operators.order_rows import OrderRows, RankRows
+from hybridkg.operators.project import Project, Slice
+from hybridkg.operators.snippet import Snippet
+from hybridkg.operators.text_relation import TextRelation
+from hybridkg.query import ast
+from hybridkg.query.scope import in_scope
+from hybridkg.query.walk import rebuild, variables
+
+
+def lower(plan: nodes.Plan, ready: Mapping[nodes.Plan, PhysicalOperator] | None = None) -> PhysicalOperator:
+    """The operators of a plan; `ready` gives the operator of subtrees that a strategy has decided already."""
+    return _Lowering(ready or {}).operator(plan)
+
+
+@dataclass
+class _Lowering:
+    ready: Mapping[nodes.Plan, PhysicalOperator]
+    tests: int = field(default=0)
+
+    def operator(self, plan: nodes.Plan) -> PhysicalOperator:
+        if self.ready and plan in self.ready:
+            return self.ready[plan]
+        match plan:
+            case nodes.Fragment(group, dataset):
+                return SparqlFragment(group, tuple(sorted(plan.variables)), dataset)
+            case nodes.Match(match, score, early):
+                relation = TextRelation(match, score)
+                return Snippet(relation, match, score) if early else relation
+            case nodes.MatchEach(child, nodes.Match(match, score, early)):
+                each = MatchEach(self.operator(child), match, score)
+                return Snippet(each, match, score) if early else each
+            case nodes.Join(left, right):
+                return HashJoin(self.operator(left), self.operator(right))
+            case nodes.LeftJoin(left, right, conditions):
+                if not conditions:
+                    return LeftJoin(self.operator(left), self.operator(right))
+                together = conditions[0]
+                for condition in conditions[1:]:
+                    together = ast.Binary("&&", together, condition)
+                condition, tests = self.prepared(together, plan)
+                return LeftJoin(self.operator(left), self.operator(right), _truth(condition), tests)
+            case nodes.Union(branches):
+                return Union(tuple(self.operator(branch) for branch in branches))
+            case nodes.Minus(left, right):
+                return Minus(self.operator(left), self.operator(right))
+            case nodes.Filter(child, condition):
+                condition, tests = self.prepared(condition, plan)
+                return Filter(self.operator(child), _truth(condition), tests)
+            case nodes.Extend(child, variable, expression):
+                expression, tests = self.prepared(expression, plan)
+                return Extend(self.operator(child), variable, expression, tests)
+            case nodes.Group(child, keys, having, projection):
+                return GroupRows(self.operator(child), keys, having, projection)
+            case nodes.Rank(child, expression, score, scores, ties):
+                return RankRows(self.operator(child), expression, score, scores, ties)
+            case nodes.OrderBy(child, order, ties):
+                return OrderRows(self.operator(child), order, ties)
+            case nodes.Project(child, columns, distinct, hidden):
+                return Project(self.operator(child), columns, distinct, hidden)
+            case nodes.Slice(child, offset, limit):
+                return Slice(self.operator(child), offset, limit)
+            case nodes.Snippet(child, nodes.Match(match, score, _)):
+                return Snippet(self.operator(child), match, score)
+
+    def prepared(
+        self, expression: ast.Expression, plan: nodes.Plan
+    ) -> tuple[ast.Expression, tuple[ExistsTest, ...]]:
+        """The expression with a variable in place of each EXISTS, and the tests that bind those variables."""
+        outer = nodes.Union(nodes.children(plan)).variables
+        taken = variables(expression) | outer
+        tests: list[ExistsTest] = []
+
+        def change(node: ast.Syntax) -> ast.Syntax:
+            if not isinstance(node, ast.Exists):
+                return rebuild(node, change)
+            _check_decorrelation(node.pattern, outer)
+            self.tests += 1
+            name = f"_exists{self.tests}"
+            while name in taken:
+                name += "_"
+            pattern = self.operator(rewrite(exists_plan(node.pattern)))
+            tests.append(ExistsTest(name, pattern, node.negated))
+            return ast.Var(name)
+
+        return change(expression), tuple(tests)  # type: ignore[return-value]
+
+
+def _truth(condition: ast.Expression) -> ast.Expression:
+    """true, false or an error: the effective boolean value (SPARQL 1.1 section 17.2.2) as a term."""
+    yes, no = (ast.Lit(word, "http://www.w3.org/2001/XMLSchema#boolean") for word in ("true", "false"))
+    return ast.Call("IF", (condition, yes, no))
+
+
+def _check_decorrelation(group: ast.Group, outer: frozenset[str]) -> None:
+    """EXISTS over ranked rows runs its pattern once and looks for compatible solutions.
+
+    That equals SPARQL's substitution (section 18.6) when every condition in
+    the pattern has its variables bound inside, and nothing in it removes or
+    renames solutions by a variable of the row. Everything else is refused.
+    """
+    sure = certain(group) | _matched(group)
+    for element in group.elements:
+        match element:
+            case ast.Triples() | ast.InlineData():
+                continue
+            case ast.Group():
+                _check_decorrelation(element, outer)
+            case ast.UnionPattern(branches):
+                for branch in branches:
+                    _check_decorrelation(branch, outer)
+            case ast.GraphPattern(pattern=pattern):
+                _check_decorrelation(pattern, outer)
+            case ast.Filter(condition) if not (variables(condition) & outer) - sure:
+                continue
+            case _ if not (in_scope(ast.Group((element,))) | variables(element)) & outer:
+                continue
+            case _:
+                raise UnsupportedQueryError(
+                    "this part of an EXISTS depends on a row that a MATCH ranks, which this version cannot evaluate",
+                    hint="bind the variables it uses by a triple inside the EXISTS, or join instead",
+                    span=element.span,
+                )
+
+
+def _matched(group: ast.Group) -> frozenset[str]:
+    found: set[str] = set()
+    for element in group.elements:
+        if isinstance(element, ast.Triples):
+            for item in element.items:
+                if isinstance(item, ast.Match):
+                    found |= {v.name for v in (item.entity, item.score) if v is not None}
+    return frozenset(found)

@@ -1,0 +1,198 @@
+"""Parameters: variables that have a value before the query runs.
+
+A single value takes the place of its variable in the tree, so no text is ever
+pasted; a list becomes a VALUES block at the head of the pattern. `$text` and
+`?text` are the same variable (SPARQL 1.1 section 19.8, note on VAR2).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from hybridkg.errors import ParameterError
+from hybridkg.query import ast
+from hybridkg.query.walk import rebuild, variables, walk
+from hybridkg.rdf.terms import XSD, XSD_STRING, Literal, NamedNode, Term, from_rdflib
+from hybridkg.registry import did_you_mean
+
+ParameterValue = object
+"""An rdflib or engine term, a str, int, float, bool, date ..., or a list of those."""
+
+
+def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Query:
+    """The query with its parameters in place.
+
+    Raises:
+        ParameterError: a name that the query does not use, a variable that the query itself
+            assigns, or a value that cannot stand in a query.
+    """
+    if not parameters:
+        return query
+    used = variables(query)
+    entities = {match.entity.name for match in _matches(query)}
+    single: dict[str, ast.Iri | ast.Lit] = {}
+    form = query.form
+    for given, value in parameters.items():
+        name = given.lstrip("?$")
+        if name not in used:
+            known = sorted(used)
+            raise ParameterError(
+                f"the query has no variable for the parameter {given!r}; it uses: {', '.join(known) or 'none'}",
+                hint=did_you_mean(name, known),
+            )
+        if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            form = _with_values(form, name, [_constant(given, item) for item in value])
+        elif name in entities:
+            form = _with_values(form, name, [_constant(given, value)])
+        else:
+            single[name] = _constant(given, value)
+    return replace(query, form=_substituted(form, single)) if single else replace(query, form=form)
+
+
+def _constant(name: str, value: object) -> ast.Iri | ast.Lit:
+    try:
+        return constant(from_rdflib(value))
+    except TypeError as e:
+        raise ParameterError(
+            f"the parameter {name!r} has a value that cannot stand in a query: {e}",
+            hint="give an IRI, a string, a number, a boolean or a date; a blank node has no name outside its graph",
+        ) from None
+
+
+def constant(term: Term) -> ast.Iri | ast.Lit:
+    """The syntax of an IRI or a literal.
+
+    Raises:
+        TypeError: a blank node, which stands for a variable when written in a query, or a triple.
+    """
+    if isinstance(term, NamedNode):
+        return ast.Iri(term.value)
+    if isinstance(term, Literal):
+        if term.language:
+            return ast.Lit(term.value, language=term.language)
+        return ast.Lit(term.value, None if term.datatype == XSD_STRING else term.datatype.value)
+    raise TypeError(f"{term} is neither an IRI nor a literal")
+
+
+NUMBER = re.compile(r"[+-]?(?:(?P<integer>\d+)|(?P<decimal>\d*\.\d+)|(?P<double>\d+(?:\.\d*)?[eE][+-]?\d+))")
+QUOTED = re.compile(
+    r"""(?P<quote>["'])(?P<text>.*)(?P=quote)(?:@(?P<language>[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)|\^\^<(?P<datatype>[^<>\s]+)>)?""",
+    re.DOTALL,
+)
+
+
+def read_term(text: str) -> Term:
+    """A parameter value as it is typed: `<iri>`, `"text"`, `"text"@en`, `"x"^^<datatype>`, `12`, `true`, or plain words.
+
+    Anything that is none of the first kinds is a string, so a search box can pass what its user typed.
+    Quotes inside quotes stand for themselves: nothing is unescaped.
+
+    Raises:
+        ParameterError: `<...>` does not hold an absolute IRI.
+
+    >>> read_term("2018").datatype.value.rsplit("#")[-1], read_term("machine translation").value
+    ('integer', 'machine translation')
+    """
+    if text.startswith("<") and text.endswith(">"):
+        try:
+            return NamedNode(text[1:-1])
+        except ValueError as e:
+            raise ParameterError(f"{text} is not an absolute IRI: {e}") from None
+    if text in ("true", "false"):
+        return Literal(text, datatype=NamedNode(XSD + "boolean"))
+    if number := NUMBER.fullmatch(text):
+        return Literal(text, datatype=NamedNode(XSD + str(number.lastgroup)))
+    if quoted := QUOTED.fullmatch(text):
+        if quoted["language"]:
+            return Literal(quoted["text"], language=quoted["language"])
+        return Literal(quoted["text"], datatype=NamedNode(quoted["datatype"]) if quoted["datatype"] else None)
+    return Literal(text)
+
+
+def _with_values(form: ast.QueryForm, name: str, values: list[ast.Iri | ast.Lit]) -> ast.QueryForm:
+    data = ast.InlineData((ast.Var(name),), tuple((value,) for value in values))
+    where = form.where or ast.Group(())
+    if any(match.text == ast.Var(name) for match in _matches(form)):
+        raise ParameterError(
+            f"the parameter {name!r} is the text of a MATCH, so it takes one value, not a list",
+            hint="run the query once for each text, or join the words into one string",
+        )
+    return replace(form, where=replace(where, elements=(data, *where.elements)))
+
+
+def _matches(node: ast.Syntax) -> list[ast.Match]:
+    return [below for below in walk(node) if isinstance(below, ast.Match)]
+
+
+def _substituted(form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit]) -> ast.QueryForm:
+    def change(node: ast.Syntax) -> ast.Syntax:
+        match node:
+            case ast.Var(name=name) if name in values:
+                return replace(values[name], span=node.span)
+            case ast.Projection(variable=ast.Var(name=name), expression=None) if name in values:
+                return replace(node, expression=values[name])
+            case ast.Projection(expression=ast.Syntax() as expression, variable=variable):
+                return replace(node, expression=change(expression), variable=_target(variable))
+            case ast.Bind(expression=expression, variable=variable):
+                return replace(node, expression=change(expression), variable=_target(variable))
+            case ast.GroupKey(expression=expression, variable=ast.Var() as variable):
+                return replace(node, expression=change(expression), variable=_target(variable))
+            case ast.GroupKey(expression=ast.Var(name=name) as variable) if name in values:
+                # Kept as a name, so that a projection of the same variable stays a group key.
+                return replace(node, expression=values[name], variable=None)
+            case ast.TriplePattern():
+                return _triple(rebuild(node, change))
+            case ast.SubSelect(query=query):
+                return replace(node, query=_in_sub_select(query))
+            case ast.InlineData(variables=columns):
+                for column in columns:
+                    _target(column)
+                return node
+            case ast.Match(score=score, snippet=snippet):
+                for target in (score, snippet):
+                    if target is not None:
+                        _target(target)
+                if isinstance(node.text, ast.Var) and node.text.name in values:
+                    return replace(node, text=_text(node.text), plain_words=not node.query_syntax)
+                return node
+            case _:
+                return rebuild(node, change)
+
+    def _text(variable: ast.Var) -> ast.Lit:
+        value = values[variable.name]
+        if not isinstance(value, ast.Lit):
+            raise ParameterError(
+                f"the parameter {variable.name!r} is the text of a MATCH, so it must be a text, not an IRI",
+                span=variable.span,
+            )
+        return replace(value, datatype=None)
+
+    def _triple(triple: ast.TriplePattern) -> ast.TriplePattern:
+        if isinstance(triple.subject, ast.Lit) or isinstance(triple.predicate, ast.Lit):
+            raise ParameterError(
+                "a literal parameter stands where a triple has its subject or predicate",
+                hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
+                span=triple.span,
+            )
+        return triple
+
+    def _target(variable: ast.Var) -> ast.Var:
+        if variable.name in values:
+            raise ParameterError(
+                f"the query itself assigns ?{variable.name}, so it cannot be a parameter", span=variable.span
+            )
+        return variable
+
+    def _in_sub_select(query: ast.SelectQuery) -> ast.SelectQuery:
+        """A variable that a sub-select does not project is another variable of the same name."""
+        projected = (
+            frozenset(values)
+            if query.projection is None
+            else frozenset(item.variable.name for item in query.projection)
+        )
+        visible = {name: value for name, value in values.items() if name in projected}
+        return _substituted(query, visible) if visible else query  # type: ignore[return-value]
+
+    return rebuild(form, change)

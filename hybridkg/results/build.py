@@ -1,0 +1,81 @@
+"""From the solutions of the root operator to a ResultSet."""
+
+from __future__ import annotations
+
+from hybridkg.algebra import nodes
+from hybridkg.algebra.from_ast import visible_matches
+from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.query import ast
+from hybridkg.rdf.batch import Solutions
+from hybridkg.results.evidence import Evidence
+from hybridkg.results.result_set import ResultSet
+
+
+def build_result(
+    query: ast.Query,
+    logical: nodes.Plan | None,
+    solutions: Solutions,
+    *,
+    store: GraphStore,
+    strategy: str,
+    limit: int | None,
+    generation: str,
+    behind: tuple[str, ...],
+) -> ResultSet:
+    """The result of a query.
+
+    Args:
+        query: what was asked, parameters in place.
+        logical: its plan; None where Oxigraph answered the whole query.
+        solutions: what the root operator gave.
+        store: the graph, for the evidence behind a row.
+        strategy: how it was run.
+        limit: the limit given beside the query, None where there is none.
+        generation: the state that answered.
+        behind: indexes that are older than the graph; counted only where the query used one.
+    """
+    form = query.form
+    limits = [n for n in (form.modifiers.limit, limit) if n is not None]
+    is_ask = isinstance(form, ast.AskQuery)
+    columns = solutions.variables if logical is None else _columns(logical)
+    ranked_by, scores = _scores(logical) if logical is not None else (None, ())
+    return ResultSet(
+        columns=() if is_ask else columns,
+        variables=() if is_ask else solutions.variables,
+        cells=[] if is_ask else solutions.rows,
+        scores=scores,
+        ranked_by=ranked_by,
+        requested=min(limits) if limits else None,
+        generation=generation,
+        behind=behind if logical is not None else (),
+        strategy=strategy,
+        boolean=bool(solutions.rows) if is_ask else None,
+        evidence=Evidence.of(form.where, store) if form.where is not None else None,
+    )
+
+
+def _columns(plan: nodes.Plan) -> tuple[str, ...]:
+    """The projected variables; snippets found late stand where the query projects them."""
+    while not isinstance(plan, nodes.Project):
+        plan = nodes.children(plan)[0]
+    return plan.columns
+
+
+def _scores(plan: nodes.Plan) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+    """The variable that ranks, and (variable, label) of every score in the rows."""
+    visible = plan.variables
+    scores: dict[str, str] = {}
+    for match in visible_matches(plan):
+        if match.score in visible:
+            scores.setdefault(match.score, match.score if match.match.score else match.match.entity.name)
+    below: nodes.Plan | None = plan
+    while below is not None and not isinstance(below, nodes.Rank):
+        children = nodes.children(below)
+        below = children[0] if isinstance(below, nodes.Slice | nodes.Project | nodes.Snippet) else None
+    if below is None:
+        return None, tuple(scores.items())
+    expression = below.expression
+    if isinstance(expression, ast.Var) and expression.name in scores:
+        return below.score, tuple(scores.items())
+    label = below.score if not below.score.startswith("_") else "rank"
+    return below.score, (*scores.items(), (below.score, label))

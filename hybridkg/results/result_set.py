@@ -1,0 +1,163 @@
+"""Rows best first, with their scores, and what is known about the answer as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hybridkg.errors import MissingExtraError, UnknownNameError
+from hybridkg.rdf.batch import Row as Cells
+from hybridkg.rdf.terms import Literal, Term, Triple, to_python, to_rdflib
+from hybridkg.registry import did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rdflib.term import Identifier
+
+
+class Row(Mapping[str, Any]):
+    """One solution. `row["paper"]` is an rdflib term, or None where the variable is unbound.
+
+    Iterating gives the names of the projected variables, in the query's order.
+    """
+
+    __slots__ = ("_cells", "_result")
+
+    def __init__(self, result: ResultSet, cells: Cells):
+        self._result, self._cells = result, cells
+
+    def term(self, name: str) -> Term | None:
+        """The engine's own term of a projected variable.
+
+        Raises:
+            UnknownNameError: the query does not project it.
+        """
+        name = name.lstrip("?$")
+        try:
+            return self._cells[self._result.columns.index(name)]
+        except ValueError:
+            raise UnknownNameError(
+                f"the result has no column {name!r}; its columns: {', '.join(self._result.columns)}",
+                hint=did_you_mean(name, list(self._result.columns)),
+            ) from None
+
+    def __getitem__(self, name: str) -> Identifier | None:
+        if not isinstance(name, str) or name.lstrip("?$") not in self._result.columns:
+            raise KeyError(f"{name!r}; the columns: {', '.join(self._result.columns)}")
+        term = self.term(name)
+        return None if term is None else to_rdflib(term)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._result.columns)
+
+    def __len__(self) -> int:
+        return len(self._result.columns)
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Every score behind the row, projected or not: those of MATCH by their AS name, that of RANK BY as
+        `rank` unless it is named or is one of them, that of a MATCH without AS by the name of its entity."""
+        cells = dict(zip(self._result.variables, self._cells, strict=True))
+        found = {label: cells.get(variable) for variable, label in self._result.scores}
+        return {label: float(cell.value) for label, cell in found.items() if isinstance(cell, Literal)}
+
+    @property
+    def rank_score(self) -> float | None:
+        """The score that ordered the row; None where nothing is ranked, or the row has none."""
+        cells = dict(zip(self._result.variables, self._cells, strict=True))
+        cell = cells.get(self._result.ranked_by or "")
+        return float(cell.value) if isinstance(cell, Literal) else None
+
+    def facts(self) -> list[tuple[Identifier, Identifier, Identifier]]:
+        """The triples of the graph that the query's plain triple patterns matched in this row, as rdflib terms."""
+        return [(to_rdflib(t.subject), to_rdflib(t.predicate), to_rdflib(t.object)) for t in self.triples()]
+
+    def triples(self) -> list[Triple]:
+        """The same in the engine's own terms."""
+        bound = dict(zip(self._result.variables, self._cells, strict=True))
+        return self._result.evidence.triples(bound) if self._result.evidence else []
+
+    def to_python(self) -> dict[str, Any]:
+        """Plain Python values: str, int, float, bool, date ..., None where unbound."""
+        return {
+            name: None if cell is None else to_python(cell)
+            for name, cell in zip(self._result.columns, self._cells, strict=False)
+        }
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={value!r}" for name, value in self.to_python().items())
+        return f"Row({inside})"
+
+
+@dataclass(frozen=True)
+class ResultSet(Sequence[Row]):
+    """The answer to a query.
+
+    Args:
+        columns: projected variables, in the query's order.
+        variables: names of all cells: `columns`, then those kept behind the rows.
+        cells: the rows.
+        scores: (variable, label) of every score.
+        ranked_by: the variable whose values order the rows; None where nothing is ranked.
+        requested: the LIMIT in force; None where all rows were asked for.
+        exact: whether the rows are certainly the right ones in the right order.
+        generation: name of the state of the knowledge base that answered.
+        behind: indexes that are older than the graph.
+        caps: limits that were reached, in words.
+        strategy: how the query was run.
+        boolean: the answer of an ASK; None for SELECT.
+        evidence: finds the triples behind a row.
+        explanation: the plan, for EXPLAIN; else None.
+    """
+
+    columns: tuple[str, ...]
+    variables: tuple[str, ...]
+    cells: list[Cells]
+    scores: tuple[tuple[str, str], ...] = ()
+    ranked_by: str | None = None
+    requested: int | None = None
+    exact: bool = True
+    generation: str = ""
+    behind: tuple[str, ...] = ()
+    caps: tuple[str, ...] = ()
+    strategy: str = ""
+    boolean: bool | None = None
+    evidence: Any = field(default=None, repr=False)
+    explanation: Any = field(default=None, repr=False)
+
+    @property
+    def returned(self) -> int:
+        """Rows in the result."""
+        return len(self.cells)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __bool__(self) -> bool:
+        """The answer of an ASK; for a SELECT, whether there are rows."""
+        return bool(self.cells) if self.boolean is None else self.boolean
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [Row(self, cells) for cells in self.cells[index]]
+        return Row(self, self.cells[index])
+
+    def __iter__(self) -> Iterator[Row]:
+        return (Row(self, cells) for cells in self.cells)
+
+    def to_python(self) -> list[dict[str, Any]]:
+        """Every row as plain Python values."""
+        return [row.to_python() for row in self]
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """A pandas DataFrame of plain Python values, a column for each projected variable.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ModuleNotFoundError:
+            raise MissingExtraError("to_dataframe needs the package 'pandas'", hint="pip install pandas") from None
+        return pd.DataFrame([row.to_python() for row in self], columns=list(self.columns))

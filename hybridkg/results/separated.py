@@ -1,0 +1,49 @@
+"""SPARQL 1.1 Query Results CSV and TSV Formats (W3C Recommendation 2013).
+
+CSV gives plain values (lossy, for spreadsheets); TSV gives terms as Turtle
+writes them. An ASK, for which the formats say nothing, is one word.
+"""
+
+from __future__ import annotations
+
+import csv
+from typing import TextIO
+
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
+from hybridkg.results.result_set import ResultSet
+
+
+def write_csv(result: ResultSet, out: TextIO) -> None:
+    """Comma separated, a header line, CRLF line ends (RFC 4180)."""
+    writer = csv.writer(out, lineterminator="\r\n")
+    if result.boolean is not None:
+        writer.writerow([str(result.boolean).lower()])
+        return
+    writer.writerow(result.columns)
+    for cells in result.cells:
+        writer.writerow([_plain(cell) for cell in cells[: len(result.columns)]])
+
+
+def write_tsv(result: ResultSet, out: TextIO) -> None:
+    """Tab separated, a header line of variables with their mark."""
+    if result.boolean is not None:
+        out.write(f"{str(result.boolean).lower()}\n")
+        return
+    out.write("\t".join(f"?{name}" for name in result.columns) + "\n")
+    for cells in result.cells:
+        out.write("\t".join(_turtle(cell) for cell in cells[: len(result.columns)]) + "\n")
+
+
+def _plain(term: Term | None) -> str:
+    match term:
+        case None:
+            return ""
+        case NamedNode() | Literal():
+            return term.value
+        case BlankNode():
+            return f"_:{term.value}"
+    return str(term)
+
+
+def _turtle(term: Term | None) -> str:
+    return "" if term is None else str(term).replace("\t", "\\t")

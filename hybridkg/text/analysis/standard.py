@@ -1,0 +1,99 @@
+"""The analyzers that come with hybridkg: words, folding, optional stop words, Snowball stemming.
+
+English folds accents before it stems ("résumés" meets "resumes"); the stemmers
+of other languages need their accents, so there folding comes last. Source of
+the stemmers: snowballstem.org, through PyStemmer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from hybridkg.text.analysis.folding import fold_accents, fold_case
+from hybridkg.text.analysis.languages import ELISIONS, ENGLISH_STOP_WORDS, stemmer_of
+from hybridkg.text.analysis.words import split_words, word_spans
+
+LONGEST_WORD = 255
+"""Characters of a raw word that count; the rest is cut off, so a megabyte without a space is one short term."""
+
+
+class StandardAnalyzer:
+    """Words, case folding, accent folding, stop words, stemming, in the order that suits the language.
+
+    Args:
+        name: the name it is registered by.
+        stem: whether words are stemmed.
+        stop_words: folded, unstemmed English words that are not indexed; they keep their position.
+
+    >>> a = StandardAnalyzer("standard")
+    >>> [a.term(w, a.stemmer("en")) for w in a.words("Naïve Bayes' models")]
+    ['naiv', 'bay', 'model']
+    """
+
+    def __init__(self, name: str, *, stem: bool = True, stop_words: frozenset[str] = frozenset()):
+        self.name, self._stem, self._stop_words = name, stem, stop_words
+        self._own = threading.local()
+
+    @cached_property
+    def chain(self) -> str:
+        """Name and version of every step."""
+        if not self._stem:
+            return f"{self.name}/1"
+        import Stemmer
+
+        return f"{self.name}/1 snowball/{'.'.join(Stemmer.version().split('.')[:2])}"
+
+    def stemmer(self, language: str) -> str:
+        """The Snowball algorithm of a language tag: the key of everything that depends on the language."""
+        return stemmer_of(language)
+
+    def words(self, text: str) -> list[str]:
+        """The raw words in order."""
+        return split_words(text)
+
+    def spans(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """The raw words with their character offsets."""
+        return word_spans(text)
+
+    def term(self, word: str, stemmer: str) -> str:
+        """The term of one raw word; empty for a stop word and for marks without a letter."""
+        word = fold_case(word[:LONGEST_WORD])
+        if stemmer == "english":
+            word = fold_accents(word).removesuffix("'s")
+            if word in self._stop_words:
+                return ""
+        elif "'" in word and stemmer in ELISIONS:
+            elided, _, rest = word.partition("'")
+            word = rest if elided in ELISIONS[stemmer] else word
+        if self._stem and stemmer:
+            word = self._snowball(stemmer).stemWord(word)
+        word = fold_accents(word)
+        return word if any(map(str.isalnum, word)) else ""
+
+    def _snowball(self, algorithm: str) -> Any:
+        """A stemmer of this thread: PyStemmer's objects must not be shared between threads."""
+        known: dict[str, Any] = self._own.__dict__
+        if algorithm not in known:
+            import Stemmer
+
+            # Callers remember the term of each word, so PyStemmer's own cache would only cost memory.
+            known[algorithm] = Stemmer.Stemmer(algorithm, 0)
+        return known[algorithm]
+
+
+def standard() -> StandardAnalyzer:
+    """Folded and stemmed words, no stop words: the default."""
+    return StandardAnalyzer("standard")
+
+
+def stopped() -> StandardAnalyzer:
+    """`standard` without 32 English function words."""
+    return StandardAnalyzer("stopped", stop_words=ENGLISH_STOP_WORDS)
+
+
+def unstemmed() -> StandardAnalyzer:
+    """Folded words as they are."""
+    return StandardAnalyzer("unstemmed", stem=False)

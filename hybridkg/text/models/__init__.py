@@ -1,0 +1,1 @@
+"""Ranking models, one file each, named in interfaces/ranking_model.py."""
