@@ -1,8 +1,8 @@
 """The ACL Anthology as RDF: python examples/acl_anthology.py SOURCE OUT.nt[.gz]
 
 SOURCE is an archive (acl-anthology-*.tar.xz) or a folder with the Anthology's data: xml/*.xml and, where it
-has them, yaml/venues/*.yaml and yaml/name_variants.yaml. Needs nothing but Python. Reads file by file, so memory
-holds only the names seen so far; the same source gives the same bytes. No blank nodes are made.
+has them, yaml/venues/*.yaml and yaml/name_variants.yaml. Needs nothing but Python. Reads file by file, so
+memory holds only the names seen so far; the same source gives the same bytes. No blank nodes are made.
 
 Vocabulary, https://w3id.org/hybridkg/acl# (every node also has an rdfs:label):
 
@@ -14,7 +14,7 @@ Paper         IRI https://aclanthology.org/ID, label = title
   publishedIn -> Volume;  venue -> Venue
   dataset     -> Dataset, according to Papers with Code
   code, video, document, doi   -> web pages
-Person        name, skos:altLabel (other spellings in use); affiliation -> Organisation, as stated on any paper
+Person        name, skos:altLabel (other spellings in use); affiliation -> Organisation, on any paper
               one node for each id that the Anthology gives, otherwise for each name
 Volume        title, year, publisher, place;  venue -> Venue;  editor -> Person
 Venue         name, acronym
@@ -309,27 +309,22 @@ def _slug(name: Name) -> str:
     return "_".join(["_".join(name[0].split()), "_".join(name[1].split())])
 
 
-@contextmanager
-def opened_source(source: Path) -> Iterator[Callable[[str], Iterator[tuple[str, BinaryIO]]]]:
-    """A function that gives (name, file) of the files in a folder, such as "xml", of an archive or of a directory."""
-
-    def from_folder(folder: str) -> Iterator[tuple[str, BinaryIO]]:
+def files_in(source: Path, folder: str) -> Iterator[tuple[str, BinaryIO]]:
+    """(name, file) of the files in a folder of the source, such as "xml"; of an archive in its own order."""
+    if source.is_dir():
         roots = [root for root in (source, source / "data") if (root / folder).is_dir()]
         for path in sorted((roots[0] / folder).iterdir()) if roots else []:
             if path.is_file():
                 with path.open("rb") as file:
                     yield path.name, file
-
-    def from_archive(folder: str) -> Iterator[tuple[str, BinaryIO]]:
-        with tarfile.open(source, "r|*") as archive:
-            for member in archive:
-                *above, name = member.name.split("/")
-                if member.isfile() and "/".join(above[-folder.count("/") - 1 :]) == folder:
-                    file = archive.extractfile(member)
-                    if file is not None:
-                        yield name, file  # type: ignore[misc]
-
-    yield from_folder if source.is_dir() else from_archive
+        return
+    with tarfile.open(source, "r|*") as archive:
+        for member in archive:
+            *above, name = member.name.split("/")
+            if member.isfile() and "/".join(above[-folder.count("/") - 1 :]) == folder:
+                packed = archive.extractfile(member)
+                if packed is not None:
+                    yield name, packed  # type: ignore[misc]
 
 
 @contextmanager
@@ -352,22 +347,21 @@ def convert(source: Path, out: BinaryIO) -> tuple[int, int]:
             rate = papers / (time.monotonic() - started)
             print(f"{papers:,} papers, {rate:,.0f} papers/s", file=sys.stderr)
 
-    with opened_source(source) as files:
-        venues = {
-            name.removesuffix(".yaml"): read_venue(file.read().decode("utf-8"))
-            for name, file in files("yaml/venues")
-        }
-        variants = [
-            file.read().decode("utf-8") for name, file in files("yaml") if name == "name_variants.yaml"
-        ]
-        writer = Writer(out)
-        converter = Converter(writer, venues, People("".join(variants)))
-        for name, file in files("xml"):
-            if name.endswith(".xml"):
-                try:
-                    converter.collection(file, report)
-                except ParseError as e:
-                    raise SystemExit(f"{name}: {e}") from e
+    venues = {
+        name.removesuffix(".yaml"): read_venue(file.read().decode("utf-8"))
+        for name, file in files_in(source, "yaml/venues")
+    }
+    variants = [
+        file.read().decode("utf-8") for name, file in files_in(source, "yaml") if name == "name_variants.yaml"
+    ]
+    writer = Writer(out)
+    converter = Converter(writer, venues, People("".join(variants)))
+    for name, file in files_in(source, "xml"):
+        if name.endswith(".xml"):
+            try:
+                converter.collection(file, report)
+            except ParseError as e:
+                raise SystemExit(f"{name}: {e}") from e
     return converter.papers, writer.triples
 
 

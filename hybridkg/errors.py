@@ -59,7 +59,13 @@ class HybridkgError(Exception):
     exit_code = 1
 
     def __init__(
-        self, message: str, *, hint: str = "", span: Span | None = None, source: Source | None = None, place: str = ""
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        span: Span | None = None,
+        source: Source | None = None,
+        place: str = "",
     ):
         super().__init__(message)
         self.message, self.hint, self.span, self.source, self.place = message, hint, span, source, place
@@ -77,7 +83,10 @@ class HybridkgError(Exception):
             parts += _quoted(self.source, self.span)
         elif self.place:
             parts.append(f" --> {self.place}")
-        parts += [f"  hint: {line}" if i == 0 else f"        {line}" for i, line in enumerate(self.hint.splitlines())]
+        parts += [
+            f"  hint: {line}" if i == 0 else f"        {line}"
+            for i, line in enumerate(self.hint.splitlines())
+        ]
         return "\n".join(parts)
 
     def __str__(self) -> str:

@@ -1,26 +1,268 @@
 """The knowledge base: the one class that knows both the graph and the text.
 
-`query` is the way from query text to result; each line of it is one arrow of
-docs/architecture.md and one folder of the package.
+`KnowledgeBase.query` is the way from query text to result: each of its lines
+is one arrow of the design and one folder of the package.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hybridkg.algebra.from_ast import from_ast, is_hybrid
+from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import HybridkgError, Source
-from hybridkg.planner.choose import PhysicalPlan, choose, oxigraph_only
+from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.explain import Explanation
+from hybridkg.query import ast
 from hybridkg.query.check import check
 from hybridkg.query.parameters import ParameterValue, bind
 from hybridkg.query.parser import parse
-from hybridkg.results.build import build_result
+from hybridkg.results.build import build_result, explained
 from hybridkg.results.result_set import ResultSet
+from hybridkg.snapshot import Snapshot
+from hybridkg.store.generations import Folder
 
 if TYPE_CHECKING:
-    from hybridkg.query.ast import Query
+    import rdflib
+
+    from hybridkg.entities.fields import Profile
+
+Parameters = Mapping[str, ParameterValue]
+
+
+class KnowledgeBase:
+    """A folder with a graph, its text index, and the text that is not in the graph.
+
+    Safe to use from many threads. An open knowledge base answers from the state it opened, also while
+    somebody else loads or indexes; `refresh` moves on to the newest.
+
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "f.ttl").write_text('<http://e/f> <http://www.w3.org/2000/01/rdf-schema#label> "a red fish" .')
+    >>> kb = KnowledgeBase.create(folder / "f.kb")
+    >>> kb.load(folder / "f.ttl", index=True)["triples"]
+    1
+    >>> [str(row["f"]) for row in kb.query('SELECT ?f { ?f MATCH "fishes" AS ?s } RANK BY ?s')]
+    ['http://e/f']
+    """
+
+    def __init__(self, folder: Folder):
+        self._folder = folder
+        self._snapshot = Snapshot.open(folder)
+
+    # --- opening -----------------------------------------------------------------
+
+    @classmethod
+    def create(cls, path: str | Path) -> Self:
+        """Makes an empty knowledge base in a folder that does not exist yet, or is empty.
+
+        Raises:
+            NotAKnowledgeBaseError: the folder holds something already.
+        """
+        return cls(Folder.create(Path(path)))
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Opens a knowledge base: its newest complete state, whatever happened to its writers.
+
+        Raises:
+            NotAKnowledgeBaseError: there is none at this path.
+        """
+        return cls(Folder.open(Path(path)))
+
+    @classmethod
+    def temporary(
+        cls, *inputs: Any, profile: str | Path | None = None, progress: Progress = SILENT
+    ) -> Temporary:
+        """A knowledge base over RDF files or rdflib graphs, indexed, and deleted when its `with` block ends."""
+        return Temporary(inputs, profile, progress)
+
+    def refresh(self) -> None:
+        """Answers from the newest state from now on; queries that are running finish on the old one."""
+        self._snapshot = Snapshot.open(self._folder)
+
+    # --- reading -----------------------------------------------------------------
+
+    def query(
+        self,
+        text: str,
+        params: Parameters | None = None,
+        *,
+        limit: int | None = None,
+        strategy: str | None = None,
+        name: str = "query",
+    ) -> ResultSet:
+        """Answers a HybridQL query.
+
+        Args:
+            text: the query.
+            params: values of its variables: rdflib terms, strings, numbers ...; a list binds like VALUES.
+            limit: rows wanted at most, beside the query's own LIMIT.
+            strategy: a name of STRATEGIES; default: the best that applies.
+            name: what to call the text in errors.
+
+        Raises:
+            HybridkgError: with the place in the query, what is wrong and what to do.
+        """
+        try:
+            snapshot = self._snapshot
+            query, plan = planned(text, params, limit, strategy, name)
+            if query.explain:
+                return explained(self._explanation(snapshot, query, plan, analyze=query.explain == "analyze"))
+            context = snapshot.context()
+            solutions = context.run(plan.root)
+            return build_result(
+                query,
+                plan.logical,
+                solutions,
+                store=snapshot.store,
+                strategy=plan.strategy,
+                limit=limit,
+                generation=snapshot.generation.name,
+                behind=snapshot.generation.behind(),
+            )
+        except HybridkgError as e:
+            raise e.at(Source(name, text)) from e.__cause__
+
+    def explain(
+        self,
+        text: str,
+        params: Parameters | None = None,
+        *,
+        limit: int | None = None,
+        strategy: str | None = None,
+        analyze: bool = False,
+        name: str = "query",
+    ) -> Explanation:
+        """How a query would be run; with `analyze`, runs it and adds actual rows and times. Print it to read it."""
+        try:
+            query, plan = planned(text, params, limit, strategy, name)
+            return self._explanation(
+                self._snapshot, query, plan, analyze=analyze or query.explain == "analyze"
+            )
+        except HybridkgError as e:
+            raise e.at(Source(name, text)) from e.__cause__
+
+    @staticmethod
+    def _explanation(
+        snapshot: Snapshot, query: ast.Query, plan: PhysicalPlan, *, analyze: bool
+    ) -> Explanation:
+        actuals = None
+        if analyze:
+            context = snapshot.context()
+            context.run(plan.root)
+            actuals = context.actuals
+        return Explanation(plan, snapshot.text, actuals, query.prefixes)
+
+    def stats(self) -> dict[str, Any]:
+        """What the knowledge base holds: counts, fields, sizes in bytes."""
+        return self._snapshot.stats(self._folder)
+
+    def verify(self) -> int:
+        """Reads every file of the open state and compares its checksum; returns how many there are.
+
+        Raises:
+            CorruptError: one differs.
+        """
+        return self._snapshot.generation.verify()
+
+    def profile(self, name_or_path: str | Path | None = None) -> Profile:
+        """The profile that `index` would use: the one given, else the one in kb.toml; documents' fields included."""
+        from hybridkg.entities.profile_reader import load_profile
+
+        profile = load_profile(str(name_or_path or self._folder.config.profile))
+        documents = self._snapshot.documents
+        return profile.with_documents(documents.fields()) if documents else profile
+
+    # --- writing -----------------------------------------------------------------
+
+    def load(
+        self,
+        *inputs: str | Path | rdflib.Graph,
+        text: str | Path | Sequence[str | Path] = (),
+        index: bool = False,
+        profile: str | Path | None = None,
+        progress: Progress = SILENT,
+    ) -> dict[str, Any]:
+        """Adds RDF files, rdflib graphs and text documents: all of them, or nothing.
+
+        Args:
+            inputs: files of any supported format, or rdflib graphs.
+            text: files of text documents that are not in the graph.
+            index: build the text index in the same step; otherwise it is behind until the next `index`.
+            profile: a name or a Turtle file, for the index.
+            progress: told how far the work is.
+
+        Returns:
+            Counts: statements read, triples new, documents, and those of the index.
+
+        Raises:
+            LoadError: an input is malformed; names the file and the line.
+            LockedError: somebody else is writing.
+        """
+        from hybridkg.writing import load
+
+        texts = [text] if isinstance(text, str | Path) else text
+        chosen = self._chosen_profile(profile) if index else None
+        counts = load(self._folder, inputs, [Path(path) for path in texts], chosen, progress)
+        self.refresh()
+        return counts
+
+    def index(self, profile: str | Path | None = None, *, progress: Progress = SILENT) -> dict[str, Any]:
+        """Builds the text index anew from the graph and the documents.
+
+        Args:
+            profile: a name or a Turtle file; it becomes the profile of the knowledge base.
+            progress: told how far the work is.
+
+        Returns:
+            Counts: entities, fields, terms, postings, tokens, text_bytes.
+
+        Raises:
+            ProfileError: the profile is wrong; names the file and what to mend.
+            LockedError: somebody else is writing.
+        """
+        from hybridkg.writing import index
+
+        counts = index(self._folder, self._chosen_profile(profile), progress)
+        self.refresh()
+        return counts
+
+
+def planned(
+    text: str, params: Parameters | None, limit: int | None, strategy: str | None, name: str
+) -> tuple[ast.Query, PhysicalPlan]:
+    """From query text to the plan that will run."""
+    query = parse(text, name=name)
+    check(query)
+    query = bind(query, params or {})
+    logical = with_limit(rewrite(from_ast(query)), limit)
+    return query, choose(logical, strategy)
+
+
+class Temporary:
+    """`with KnowledgeBase.temporary("films.ttl") as kb: ...`; the folder is deleted at the end."""
+
+    def __init__(self, inputs: Sequence[Any], profile: str | Path | None, progress: Progress):
+        self._inputs, self._profile, self._progress = inputs, profile, progress
+        self._folder = ""
+
+    def __enter__(self) -> KnowledgeBase:
+        self._folder = tempfile.mkdtemp(prefix="hybridkg-")
+        try:
+            kb = KnowledgeBase.create(Path(self._folder) / "kb")
+            kb.load(*self._inputs, index=True, profile=self._profile, progress=self._progress)
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+        return kb
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)

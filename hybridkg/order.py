@@ -18,10 +18,24 @@ from hybridkg.rdf.terms import RDF_LANG_STRING, XSD, XSD_STRING, BlankNode, Lite
 
 NUMERIC = frozenset(
     XSD + name
-    for name in (
-        "integer decimal double float nonPositiveInteger negativeInteger long int short byte "
-        "nonNegativeInteger unsignedLong unsignedInt unsignedShort unsignedByte positiveInteger"
-    ).split()
+    for name in [
+        "integer",
+        "decimal",
+        "double",
+        "float",
+        "nonPositiveInteger",
+        "negativeInteger",
+        "long",
+        "int",
+        "short",
+        "byte",
+        "nonNegativeInteger",
+        "unsignedLong",
+        "unsignedInt",
+        "unsignedShort",
+        "unsignedByte",
+        "positiveInteger",
+    ]
 )
 LOWEST = Decimal("-Infinity")
 

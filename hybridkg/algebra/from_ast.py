@@ -3,7 +3,7 @@
 A group is read from left to right. As long as nothing in it is ranked it
 grows as one Fragment, exactly as written; from the first ranked predicate on,
 each element is joined, left-joined, subtracted or bound. Filters close the
-group. A rank-free query never comes here: Oxigraph answers it whole.
+group. A query without ranked predicates stays whole: Oxigraph answers it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,20 @@ from hybridkg.query.walk import rebuild, variables, walk
 EMPTY = ast.Group(())
 
 
-def from_ast(form: ast.SelectQuery | ast.AskQuery) -> nodes.Plan:
-    """The logical plan of a query that has ranked predicates.
+def from_ast(query: ast.Query) -> nodes.Plan:
+    """The logical plan of a query.
 
     Raises:
         UnsupportedQueryError: a combination that this version cannot answer; says which.
     """
+    form = query.form
+    if not isinstance(form, ast.SelectQuery | ast.AskQuery):
+        kind = type(form).__name__.removesuffix("Query").upper()
+        raise UnsupportedQueryError(
+            f"{kind} is not answered in this version", hint="use SELECT or ASK", span=form.span
+        )
+    if not is_hybrid(form):
+        return nodes.Whole(form)
     names = FreshNames(variables(form))
     builder = _Builder(names, form.dataset)
     if isinstance(form, ast.AskQuery):
@@ -195,7 +203,9 @@ class _Builder:
         if query.projection is not None:
             return tuple(item.variable.name for item in query.projection)
         names = dict.fromkeys(v.name for v in walk(query.where) if isinstance(v, ast.Var))
-        visible = in_scope(query.where) | (in_scope(ast.Group((query.values,))) if query.values else frozenset())
+        visible = in_scope(query.where) | (
+            in_scope(ast.Group((query.values,))) if query.values else frozenset()
+        )
         columns = [name for name in names if name in visible]
         if query.values:
             columns += [v.name for v in query.values.variables if v.name not in columns]
@@ -203,7 +213,9 @@ class _Builder:
             columns.append(rank.score.name)
         return tuple(columns)
 
-    def _ungrouped(self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...]) -> nodes.Plan:
+    def _ungrouped(
+        self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...]
+    ) -> nodes.Plan:
         modifiers = query.modifiers
         for item in query.projection or ():
             if item.expression is not None:

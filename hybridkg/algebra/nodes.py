@@ -29,6 +29,18 @@ class Fragment:
 
 
 @dataclass(frozen=True)
+class Whole:
+    """A query without ranked predicates: Oxigraph answers all of it."""
+
+    form: ast.SelectQuery | ast.AskQuery
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Known to the store."""
+        return frozenset()
+
+
+@dataclass(frozen=True)
 class Match:
     """The relation (entity, score) of the entities that a text predicate matches.
 
@@ -239,6 +251,7 @@ class Snippet:
 
 Plan: TypeAlias = (
     Fragment
+    | Whole
     | Match
     | MatchEach
     | Join
@@ -259,7 +272,7 @@ Plan: TypeAlias = (
 def children(plan: Plan) -> tuple[Plan, ...]:
     """The plans directly below."""
     match plan:
-        case Fragment() | Match():
+        case Fragment() | Whole() | Match():
             return ()
         case Join(left, right) | LeftJoin(left, right) | Minus(left, right):
             return (left, right)

@@ -11,7 +11,11 @@ from hybridkg.cli.options import kb_argument
 
 @click.command()
 @kb_argument
-@click.option("--profile", metavar="FILE.ttl|NAME", help="Which predicates feed which field; default: the one in kb.toml.")
+@click.option(
+    "--profile",
+    metavar="FILE.ttl|NAME",
+    help="Which predicates feed which field; default: the one in kb.toml.",
+)
 @click.option("--dry-run", is_flag=True, help="Show the fields that would be indexed, and stop.")
 def index(kb: Path, profile: str | None, dry_run: bool) -> None:
     """Build the text index from the graph and the text documents.

@@ -38,7 +38,9 @@ def load(
     from hybridkg.kb import KnowledgeBase
 
     if not files and not texts:
-        raise LoadError("no file to load", hint="hybridkg load KB FILE... or hybridkg load KB --text docs.jsonl")
+        raise LoadError(
+            "no file to load", hint="hybridkg load KB FILE... or hybridkg load KB --text docs.jsonl"
+        )
     if profile is not None and not with_index:
         raise LoadError("--profile is for the index, and nothing is indexed", hint="add --index")
     base, created = KnowledgeBase.open_or_create(kb)

@@ -21,20 +21,31 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 kb_argument: Decorator = click.argument("kb", metavar="KB", type=click.Path(path_type=Path))
 query_argument: Decorator = click.argument("text", metavar="[QUERY | -]", required=False)
 file_option: Decorator = click.option(
-    "-f", "--file", "file", type=click.Path(path_type=Path), help="Read the query from a file, such as topics.hq."
+    "-f",
+    "--file",
+    "file",
+    type=click.Path(path_type=Path),
+    help="Read the query from a file, such as topics.hq.",
 )
 param_option: Decorator = click.option(
     "--param",
     "parameters",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Value of a variable: <iri>, a number, true, \"text\"@en, or plain words. Repeat a name for a list.",
+    help='Value of a variable: <iri>, a number, true, "text"@en, or plain words. Repeat a name for a list.',
 )
 strategy_option: Decorator = click.option(
-    "--strategy", type=click.Choice(STRATEGIES.names()), help="Run it this way; default: the cheapest that applies."
+    "--strategy",
+    type=click.Choice(STRATEGIES.names()),
+    help="Run it this way; default: the cheapest that applies.",
 )
 format_option: Decorator = click.option(
-    "--format", "fmt", type=click.Choice(OUTPUT_FORMATS.names()), default="table", show_default=True, help="How to print the rows."
+    "--format",
+    "fmt",
+    type=click.Choice(OUTPUT_FORMATS.names()),
+    default="table",
+    show_default=True,
+    help="How to print the rows.",
 )
 
 

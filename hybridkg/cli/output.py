@@ -12,8 +12,7 @@ from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
     from hybridkg.entities.fields import Profile
-    from hybridkg.planner.explain import Explanation
-    from hybridkg.results.result_set import ResultSet
+    from hybridkg.results.result_set import Explanation, ResultSet
 
 
 def print_result(result: ResultSet, fmt: str) -> None:
@@ -28,7 +27,9 @@ def print_result(result: ResultSet, fmt: str) -> None:
     OUTPUT_FORMATS.get(fmt)(result, out)
     out.flush()
     for index in result.behind:
-        click.echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
+        click.echo(
+            f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True
+        )
     if result.boolean is None and fmt == "table":
         click.echo(summary(result), err=True)
 
@@ -44,7 +45,9 @@ def summary(result: ResultSet) -> str:
 
 def print_explanation(explanation: Explanation, fmt: str) -> None:
     """The plan as text or JSON, on stdout: here it is the result."""
-    click.echo(json.dumps(explanation.to_json(), indent=2, ensure_ascii=False) if fmt == "json" else str(explanation))
+    click.echo(
+        json.dumps(explanation.to_json(), indent=2, ensure_ascii=False) if fmt == "json" else str(explanation)
+    )
 
 
 def print_counts(counts: dict[str, Any]) -> None:
@@ -84,8 +87,12 @@ def print_stats(found: dict[str, Any]) -> None:
     for name in fields[0]:
         table.add_column(name.replace("_", " "), justify="left" if name == "field" else "right")
     for field in fields:
-        table.add_row(*(f"{v:,.2f}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) else str(v)
-                        for v in field.values()))
+        table.add_row(
+            *(
+                f"{v:,.2f}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) else str(v)
+                for v in field.values()
+            )
+        )
     click.echo("")
     Console(file=sys.stdout, highlight=False).print(table)
 
@@ -109,7 +116,14 @@ class TerminalProgress:
     def start(self, label: str, total: int | None = None) -> None:
         """Begins a piece of work of `total` units (bytes of input, or items); None where it is unknown."""
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         console = Console(stderr=True)
         self.done()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from hybridkg.entities.labels import LABEL_PREDICATES
-from hybridkg.entities.paths import Path, path_from_data, path_to_data, single_steps
+from hybridkg.entities.paths import Path, path_from_data, path_to_data
 from hybridkg.errors import CorruptError, ProfileError
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import NamedNode
@@ -27,7 +27,7 @@ FIELD_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 """Names that can be written in ON and before the colon in a query string."""
 
 TextKind = Literal["literals", "strings", "labels"]
-"""What a field takes at the end of its path: every literal, strings only, or labels of nodes."""
+"""What a field takes at the end of its path: literals; strings only; labels of nodes, and strings as such."""
 
 TEXT_KINDS: tuple[TextKind, ...] = ("literals", "strings", "labels")
 
@@ -43,7 +43,7 @@ class Field:
         name: follows FIELD_NAME.
         path: from the entity to the field's literals or nodes; None for a rest field.
         text: what is taken at the end of the path.
-        rest: takes what is one step away along predicates that no other field reads (Profile.claimed).
+        rest: takes what is one step away and no other field takes by a path of that one step.
         local_name: adds the words of the entity's IRI, unless a value already says the same.
         languages: tags whose literals are taken, with sub-tags ("en" takes "en-GB"), beside untagged ones;
             empty takes every language.
@@ -145,12 +145,6 @@ class Profile:
         """
         known = {field.name for field in self.fields}
         return replace(self, fields=self.fields + tuple(Field(name) for name in sorted(set(names) - known)))
-
-    def claimed(self, kind: TextKind) -> frozenset[str]:
-        """Predicates that fields of this kind read by a single step; a rest field leaves them alone."""
-        return frozenset(
-            iri for f in self.fields if f.path is not None and f.text == kind for iri in single_steps(f.path)
-        )
 
     def to_json(self) -> str:
         """The profile as JSON; equal profiles give equal text."""

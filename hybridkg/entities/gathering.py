@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
 
-from hybridkg.entities.fields import Field, Profile
+from hybridkg.entities.fields import Field, Profile, TextKind
 from hybridkg.entities.labels import local_name, same_words
 from hybridkg.entities.paths import single_steps
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Node, Term
@@ -53,7 +53,6 @@ class Routing:
     def __init__(self, profile: Profile):
         self._steps = [frozenset(single_steps(f.path)) if f.path else frozenset() for f in profile.fields]
         self._fields = profile.fields
-        self._claimed = {kind: profile.claimed(kind) for kind in ("literals", "strings", "labels")}
         self._ignored = frozenset(profile.ignore)
         self.needs_labels = any(field.text == "labels" for field in profile.fields)
         self._ranks = (
@@ -68,21 +67,21 @@ class Routing:
     def route(self, iri: str) -> Route:
         """Where triples with this predicate go."""
         return Route(
-            strings=self._taking(
-                iri, ("literals", "strings"), self._claimed["literals"] | self._claimed["strings"]
-            ),
-            others=self._taking(iri, ("literals",), self._claimed["literals"]),
-            links=self._taking(iri, ("labels",), self._claimed["labels"]),
+            strings=self._taking(iri, ("literals", "strings", "labels"), ("literals", "strings")),
+            others=self._taking(iri, ("literals",), ("literals",)),
+            links=self._taking(iri, ("labels",), ("labels",)),
             label_rank=self._ranks.get(iri),
         )
 
-    def _taking(self, iri: str, kinds: tuple[str, ...], claimed: frozenset[str]) -> tuple[int, ...]:
-        left = iri not in claimed and iri not in self._ignored
-        return tuple(
-            i
-            for i, field in enumerate(self._fields)
-            if field.text in kinds and (left if field.rest else iri in self._steps[i])
-        )
+    def _taking(
+        self, iri: str, kinds: tuple[TextKind, ...], rest_kinds: tuple[TextKind, ...]
+    ) -> tuple[int, ...]:
+        """The fields that name the predicate and take these kinds; the rest fields where there are none."""
+        named = {i for i, field in enumerate(self._fields) if field.text in kinds and iri in self._steps[i]}
+        if iri in self._ignored:
+            return tuple(sorted(named))
+        rest = {i for i, field in enumerate(self._fields) if field.rest and field.text in rest_kinds}
+        return tuple(sorted(named or rest))
 
 
 class Gathering:
@@ -129,7 +128,7 @@ class Gathering:
                 continue
             subject = nodes.setdefault(start, start)
             if isinstance(target, Literal):
-                if text == "literals" or (text == "strings" and is_string(target)):
+                if text == "literals" or is_string(target):
                     self._keep(position, subject, target)
             elif text == "labels" and is_node(target):
                 self.links[position].setdefault(subject, []).append(nodes.setdefault(target, target))

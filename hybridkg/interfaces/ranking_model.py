@@ -1,8 +1,162 @@
-"""Ranking models by name. A new model is one file and one line here."""
+"""What a text index gives a ranking model, and the models by name. A new model is one file and one line here.
+
+The index decides which entities match and reads the postings; a model turns
+postings and statistics into scores. Statistics are always those of the whole
+index; the postings may be restricted to some candidate entities, so a score
+never depends on which entities are asked about.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.errors import TextQueryError
+from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.registry import Registry
+
+
+@dataclass(frozen=True)
+class ModelArgument:
+    """A named number that a model takes, and its range.
+
+    Args:
+        name: as written in `USING model(name=value)`, or behind a field of ON.
+        low: smallest value.
+        high: largest value.
+        above_low: whether `low` itself is excluded.
+    """
+
+    name: str
+    low: float = -math.inf
+    high: float = math.inf
+    above_low: bool = False
+
+    def checked(self, value: float | str, owner: str) -> float:
+        """The value as a number.
+
+        Args:
+            value: what the query says.
+            owner: whose argument it is, for the message, such as `model 'bm25f'`.
+
+        Raises:
+            TextQueryError: not a finite number, or out of range.
+
+        >>> ModelArgument("b", 0, 1).checked(0.4, "model 'bm25f'")
+        0.4
+        """
+        if isinstance(value, str) or isinstance(value, bool):
+            raise TextQueryError(f"argument {self.name!r} of {owner} is a number, not {value!r}")
+        number = float(value)
+        low_enough = number > self.low if self.above_low else number >= self.low
+        if not (math.isfinite(number) and low_enough and number <= self.high):
+            raise TextQueryError(
+                f"argument {self.name!r} of {owner} is {number:g}; it must be {self.range()}"
+            )
+        return number
+
+    def range(self) -> str:
+        """The range in words.
+
+        >>> ModelArgument("b", 0, 1).range(), ModelArgument("k1", 0, above_low=True).range()
+        ('between 0 and 1', 'finite and above 0')
+        """
+        if math.isfinite(self.high):
+            return f"between {self.low:g} and {self.high:g}"
+        if not math.isfinite(self.low):
+            return "finite"
+        return f"finite and {'above' if self.above_low else 'at least'} {self.low:g}"
+
+
+@dataclass(frozen=True)
+class Postings:
+    """Occurrences of one term in one field.
+
+    Args:
+        ids: uint32[m], ascending, distinct entities.
+        tf: unsigned[m], at least 1, occurrences in each.
+    """
+
+    ids: Ids
+    tf: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class ScoredField:
+    """A field of the ON clause.
+
+    Args:
+        name: the field's name.
+        row: its row in `ScoringTask.lengths`.
+        weight: finite, at least 0.
+        b: the profile's default strength of length normalisation, 0..1.
+        entities: entities of the index that have the field.
+        tokens: sum of their lengths.
+        arguments: the field's own arguments, checked.
+    """
+
+    name: str
+    row: int
+    weight: float
+    b: float
+    entities: int
+    tokens: int
+    arguments: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class ScoredTerm:
+    """A distinct query term or phrase that counts towards the score.
+
+    Args:
+        count: how often the query has it.
+        df: entities of the index that have it in any field that the query allows for it.
+        cf: int[fields], its occurrences in each field of the whole index; 0 where it is not allowed.
+        postings: one per field, possibly restricted to candidates; empty where the field lacks the term.
+    """
+
+    count: int
+    df: int
+    cf: tuple[int, ...]
+    postings: tuple[Postings, ...]
+
+
+@dataclass(frozen=True)
+class ScoringTask:
+    """Everything a model sees.
+
+    Args:
+        fields: the ON fields, in the order of the query.
+        terms: the terms that score, in the order of their first appearance.
+        n_entities: entities of the index that have any of the ON fields.
+        lengths: uint32[index fields, nodes], tokens; 0 where an entity lacks the field.
+        arguments: the model's arguments that the query gives, checked.
+    """
+
+    fields: tuple[ScoredField, ...]
+    terms: tuple[ScoredTerm, ...]
+    n_entities: int
+    lengths: NDArray[np.uint32]
+    arguments: Mapping[str, float]
+
+
+class RankingModel(Protocol):
+    """Scores the entities in the postings of a task. Has no state; safe to use from many threads."""
+
+    arguments: ClassVar[tuple[ModelArgument, ...]]
+    """What `USING model(...)` accepts."""
+
+    field_arguments: ClassVar[tuple[ModelArgument, ...]]
+    """What may stand behind a field of ON."""
+
+    def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
+        """(ids uint32[m] ascending, scores float64[m]) of every entity in any of the task's postings."""
+
 
 RANKING_MODELS = Registry(
     "ranking model",

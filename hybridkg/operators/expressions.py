@@ -54,7 +54,9 @@ def with_tests(solutions: Solutions, tests: Sequence[ExistsTest], context: Execu
     return solutions
 
 
-def evaluate(expression: ast.Expression, solutions: Solutions, context: ExecutionContext) -> list[Term | None]:
+def evaluate(
+    expression: ast.Expression, solutions: Solutions, context: ExecutionContext
+) -> list[Term | None]:
     """The value of the expression in each row, None where it has an error."""
     names = tuple(sorted(variables(expression) & frozenset(solutions.variables)))
     if isinstance(expression, ast.Var):
@@ -85,9 +87,7 @@ def _values(
     rest = iter(rows)
     while batch := list(islice(rest, ROWS_PER_QUESTION)):
         pattern, triples = inline(names, batch, row_name)
-        sparql = (
-            f"SELECT ?{row_name} ?{value_name} WHERE {{\n{pattern}\nBIND({write(expression)} AS ?{value_name})\n}}"
-        )
+        sparql = f"SELECT ?{row_name} ?{value_name} WHERE {{\n{pattern}\nBIND({write(expression)} AS ?{value_name})\n}}"
         found: list[Term | None] = [None] * len(batch)
         for row, value in context.scratch(triples).select(sparql).rows:
             assert isinstance(row, NamedNode)

@@ -117,7 +117,9 @@ def ordered(
     An unbound or NaN key is the least, so it comes last in descending order. Tie-breakers that the solutions
     do not have are passed over.
     """
-    ties = [solutions.variables.index(name) for name in dict.fromkeys(tie_breakers) if name in solutions.variables]
+    ties = [
+        solutions.variables.index(name) for name in dict.fromkeys(tie_breakers) if name in solutions.variables
+    ]
     rows = solutions.rows
     order = list(range(len(rows)))
     sort_keys = [[term_key(value) for value in values] for values, _ in keys]

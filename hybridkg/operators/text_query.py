@@ -26,7 +26,8 @@ def text_query(match: ast.Match, text: str | None = None) -> TextQuery:
 
 def _arguments(arguments: tuple[ast.NamedArgument, ...]) -> tuple[Argument, ...]:
     return tuple(
-        (a.name, float(a.value.lexical) if a.value.datatype in XSD_NUMBERS else a.value.lexical) for a in arguments
+        (a.name, float(a.value.lexical) if a.value.datatype in XSD_NUMBERS else a.value.lexical)
+        for a in arguments
     )
 
 
@@ -66,8 +67,14 @@ def describe(match: ast.Match, text: TextIndex | None) -> str:
     query = text_query(match, f"?{match.text.name}" if isinstance(match.text, ast.Var) else None)
     parts = [query.model]
     if query.arguments:
-        parts[0] += "(" + ", ".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-                                    for name, value in query.arguments) + ")"
+        parts[0] += (
+            "("
+            + ", ".join(
+                f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+                for name, value in query.arguments
+            )
+            + ")"
+        )
     fields = query.fields or tuple(FieldChoice(name) for name in (text.fields if text else ()))
     parts.append(" ".join(f.name + (f"^{f.weight:g}" if f.weight is not None else "") for f in fields))
     parts.append(f'"{query.text}"')

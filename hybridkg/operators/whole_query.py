@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
@@ -15,10 +14,9 @@ from hybridkg.rdf.batch import Solutions
 
 @dataclass(frozen=True)
 class WholeQuery(PhysicalOperator):
-    """The canonical text of the query, sent to the store; at most `limit` rows are read."""
+    """The canonical text of the query, sent to the store."""
 
     query: ast.SelectQuery | ast.AskQuery
-    limit: int | None = None
 
     @cached_property
     def sparql(self) -> str:
@@ -30,7 +28,7 @@ class WholeQuery(PhysicalOperator):
         if isinstance(self.query, ast.AskQuery):
             return Solutions((), [()] if context.store.ask(self.sparql) else [])
         stream = context.store.select(self.sparql)
-        return Solutions(stream.variables, context.collect(islice(stream.rows, self.limit)))
+        return Solutions(stream.variables, context.collect(stream.rows))
 
     def describe(self) -> str:
         """The query, on one line."""

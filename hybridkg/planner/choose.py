@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hybridkg.algebra.nodes import Plan
+from hybridkg.algebra.nodes import Plan, Slice, Snippet, Whole
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.query import ast
 
-PREFERENCE = ("text_topk", "reference")
+PREFERENCE = ("oxigraph", "text_topk", "reference")
 """Best first; each gives the same rows, so the first that applies wins."""
 
 
@@ -37,14 +38,37 @@ def choose(logical: Plan, strategy: str | None = None) -> PhysicalPlan:
         UnknownNameError: no strategy of that name.
         UnsupportedQueryError: the strategy asked for does not apply to this query.
     """
+    if strategy is not None:
+        root = STRATEGIES.get(strategy).plan(logical)
+        if root is None:
+            raise UnsupportedQueryError(
+                f"the strategy {strategy!r} does not apply to this query",
+                hint="leave the strategy out, or use 'reference', which always applies",
+            )
+        return PhysicalPlan(root, strategy, (), logical)
     rejected: list[tuple[str, str]] = []
-    for name in (strategy,) if strategy else PREFERENCE:
-        root = STRATEGIES.get(name).plan(logical)
-        if root is not None:
-            others = tuple((other, "later in the order of preference") for other in PREFERENCE if other not in (name, *dict(rejected)))
-            return PhysicalPlan(root, name, (*rejected, *(() if strategy else others)), logical)
-        rejected.append((name, "does not apply"))
-    raise UnsupportedQueryError(
-        f"the strategy {strategy!r} does not apply to this query",
-        hint="leave the strategy out, or use 'reference', which always applies",
-    )
+    chosen: tuple[str, PhysicalOperator] | None = None
+    for name in PREFERENCE:
+        if chosen is not None:
+            rejected.append((name, "more work for the same rows"))
+        elif (root := STRATEGIES.get(name).plan(logical)) is not None:
+            chosen = (name, root)
+        else:
+            rejected.append((name, "does not apply"))
+    assert chosen is not None, "the reference strategy applies to every plan"
+    return PhysicalPlan(chosen[1], chosen[0], tuple(rejected), logical)
+
+
+def with_limit(plan: Plan, limit: int | None) -> Plan:
+    """The plan cut to `limit` rows, beside the query's own LIMIT; passages are still fetched last."""
+    if limit is None:
+        return plan
+    match plan:
+        case Snippet(child, _):
+            return replace(plan, child=with_limit(child, limit))
+        case Whole(ast.SelectQuery(modifiers=modifiers) as form):
+            least = limit if modifiers.limit is None else min(modifiers.limit, limit)
+            return Whole(replace(form, modifiers=replace(modifiers, limit=least)))
+        case Slice(child, offset, own):
+            return Slice(child, offset, limit if own is None else min(own, limit))
+    return Slice(plan, 0, limit)

@@ -55,7 +55,9 @@ class Explanation:
             lines.append(f"{rest}{'│  ' if operator.children else '   '}{details}")
         for i, child in enumerate(operator.children):
             last = i == len(operator.children) - 1
-            lines += self._operators(child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
+            lines += self._operators(
+                child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")
+            )
         return lines
 
     def _shortened(self, line: str) -> str:

@@ -23,6 +23,7 @@ from hybridkg.operators.order_rows import OrderRows, RankRows
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.snippet import Snippet
 from hybridkg.operators.text_relation import TextRelation
+from hybridkg.operators.whole_query import WholeQuery
 from hybridkg.query import ast
 from hybridkg.query.scope import in_scope
 from hybridkg.query.walk import rebuild, variables
@@ -44,6 +45,8 @@ class _Lowering:
         match plan:
             case nodes.Fragment(group, dataset):
                 return SparqlFragment(group, tuple(sorted(plan.variables)), dataset)
+            case nodes.Whole(form):
+                return WholeQuery(form)
             case nodes.Match(match, score, early):
                 relation = TextRelation(match, score)
                 return Snippet(relation, match, score) if early else relation

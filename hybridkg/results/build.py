@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from hybridkg.algebra import nodes
-from hybridkg.algebra.from_ast import visible_matches
+from hybridkg.algebra.from_ast import is_hybrid, visible_matches
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.query import ast
+from hybridkg.rdf.batch import Row as Cells
 from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.terms import Literal
 from hybridkg.results.evidence import Evidence
-from hybridkg.results.result_set import ResultSet
+from hybridkg.results.result_set import Explanation, ResultSet
 
 
 def build_result(
     query: ast.Query,
-    logical: nodes.Plan | None,
+    logical: nodes.Plan,
     solutions: Solutions,
     *,
     store: GraphStore,
@@ -26,7 +28,7 @@ def build_result(
 
     Args:
         query: what was asked, parameters in place.
-        logical: its plan; None where Oxigraph answered the whole query.
+        logical: its plan.
         solutions: what the root operator gave.
         store: the graph, for the evidence behind a row.
         strategy: how it was run.
@@ -37,28 +39,33 @@ def build_result(
     form = query.form
     limits = [n for n in (form.modifiers.limit, limit) if n is not None]
     is_ask = isinstance(form, ast.AskQuery)
-    columns = solutions.variables if logical is None else _columns(logical)
-    ranked_by, scores = _scores(logical) if logical is not None else (None, ())
+    ranked_by, scores = _scores(logical)
     return ResultSet(
-        columns=() if is_ask else columns,
+        columns=() if is_ask else _columns(logical) or solutions.variables,
         variables=() if is_ask else solutions.variables,
         cells=[] if is_ask else solutions.rows,
         scores=scores,
         ranked_by=ranked_by,
         requested=min(limits) if limits else None,
         generation=generation,
-        behind=behind if logical is not None else (),
+        behind=behind if is_hybrid(form) else (),
         strategy=strategy,
         boolean=bool(solutions.rows) if is_ask else None,
         evidence=Evidence.of(form.where, store) if form.where is not None else None,
     )
 
 
+def explained(explanation: Explanation) -> ResultSet:
+    """The result of EXPLAIN: one row for each line of the plan, and the plan itself as `explanation`."""
+    cells: list[Cells] = [(Literal(line),) for line in str(explanation).splitlines()]
+    return ResultSet(columns=("plan",), variables=("plan",), cells=cells, explanation=explanation)
+
+
 def _columns(plan: nodes.Plan) -> tuple[str, ...]:
-    """The projected variables; snippets found late stand where the query projects them."""
-    while not isinstance(plan, nodes.Project):
+    """The projected variables, snippets found late included; nothing where the store projects."""
+    while not isinstance(plan, nodes.Project | nodes.Whole):
         plan = nodes.children(plan)[0]
-    return plan.columns
+    return plan.columns if isinstance(plan, nodes.Project) else ()
 
 
 def _scores(plan: nodes.Plan) -> tuple[str | None, tuple[tuple[str, str], ...]]:

@@ -30,8 +30,14 @@ class Evidence:
         """The triples of one row, in the order of the query text, each once."""
         found: dict[Triple, None] = {}
         for pattern in self.patterns:
-            subject, predicate, obj = (_filled(part, bound) for part in (pattern.subject, pattern.predicate, pattern.object))
-            if isinstance(subject, NamedNode | BlankNode) and isinstance(predicate, NamedNode) and obj is not None:
+            subject, predicate, obj = (
+                _filled(part, bound) for part in (pattern.subject, pattern.predicate, pattern.object)
+            )
+            if (
+                isinstance(subject, NamedNode | BlankNode)
+                and isinstance(predicate, NamedNode)
+                and obj is not None
+            ):
                 triple = Triple(subject, predicate, obj)
                 if triple not in found and self._stored(triple):
                     found[triple] = None

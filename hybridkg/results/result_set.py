@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hybridkg.errors import MissingExtraError, UnknownNameError
 from hybridkg.rdf.batch import Row as Cells
 from hybridkg.rdf.terms import Literal, Term, Triple, to_python, to_rdflib
 from hybridkg.registry import did_you_mean
+from hybridkg.results.evidence import Evidence
 
 if TYPE_CHECKING:
     import pandas as pd
     from rdflib.term import Identifier
+
+
+class Explanation(Protocol):
+    """A plan that prints itself (planner.explain)."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as data."""
 
 
 class Row(Mapping[str, Any]):
@@ -57,7 +65,8 @@ class Row(Mapping[str, Any]):
     @property
     def scores(self) -> dict[str, float]:
         """Every score behind the row, projected or not: those of MATCH by their AS name, that of RANK BY as
-        `rank` unless it is named or is one of them, that of a MATCH without AS by the name of its entity."""
+        `rank` unless it is named or is one of them, that of a MATCH without AS by the name of its entity.
+        """
         cells = dict(zip(self._result.variables, self._cells, strict=True))
         found = {label: cells.get(variable) for variable, label in self._result.scores}
         return {label: float(cell.value) for label, cell in found.items() if isinstance(cell, Literal)}
@@ -123,8 +132,8 @@ class ResultSet(Sequence[Row]):
     caps: tuple[str, ...] = ()
     strategy: str = ""
     boolean: bool | None = None
-    evidence: Any = field(default=None, repr=False)
-    explanation: Any = field(default=None, repr=False)
+    evidence: Evidence | None = field(default=None, repr=False)
+    explanation: Explanation | None = field(default=None, repr=False)
 
     @property
     def returned(self) -> int:
@@ -159,5 +168,7 @@ class ResultSet(Sequence[Row]):
         try:
             import pandas as pd
         except ModuleNotFoundError:
-            raise MissingExtraError("to_dataframe needs the package 'pandas'", hint="pip install pandas") from None
+            raise MissingExtraError(
+                "to_dataframe needs the package 'pandas'", hint="pip install pandas"
+            ) from None
         return pd.DataFrame([row.to_python() for row in self], columns=list(self.columns))

@@ -10,7 +10,7 @@ from hybridkg.results.result_set import ResultSet
 if TYPE_CHECKING:
     from rich.text import Text
 
-CONTROL = {code: None for code in (*range(9), *range(11, 32), *range(127, 160))} | {9: " "}
+CONTROL = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160))) | {9: " "}
 """Characters that could move a terminal's cursor or change its colours; data must not."""
 
 
@@ -28,7 +28,9 @@ def write_table(result: ResultSet, out: TextIO) -> None:
     for name in result.columns:
         table.add_column(f"?{name}", overflow="fold", justify="right" if _numeric(result, name) else "left")
     for row in result:
-        table.add_row(*(_cell(row.term(name), colour=console.color_system is not None) for name in result.columns))
+        table.add_row(
+            *(_cell(row.term(name), colour=console.color_system is not None) for name in result.columns)
+        )
     if result.columns:
         console.print(table)
 

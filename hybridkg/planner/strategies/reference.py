@@ -10,10 +10,9 @@ from hybridkg.planner.lower import lower
 class Reference:
     """Each node of the logical plan by its obvious operator. Slow where a relation is large; never wrong."""
 
-    name = "reference"
     exact = True
 
     @staticmethod
-    def plan(logical: Plan) -> PhysicalOperator | None:
+    def plan(logical: Plan) -> PhysicalOperator:
         """Always applicable."""
         return lower(logical)

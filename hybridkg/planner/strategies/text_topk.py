@@ -18,7 +18,6 @@ class TextTopK:
     relation has one row for each subject.
     """
 
-    name = "text_topk"
     exact = True
 
     @staticmethod

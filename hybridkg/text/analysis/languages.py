@@ -16,17 +16,76 @@ STEMMERS = {
 """Base language tag -> name of the Snowball algorithm."""
 
 ELISIONS = {
-    "french": frozenset("l d j m n s t c qu jusqu lorsqu puisqu quoiqu".split()),
-    "catalan": frozenset("l d m n s t".split()),
+    "french": frozenset(
+        ["l", "d", "j", "m", "n", "s", "t", "c", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu"]
+    ),
+    "catalan": frozenset(["l", "d", "m", "n", "s", "t"]),
     "italian": frozenset(
-        "l d un c s m t v n all dall dell nell sull coll gl agl dagl degl negl sugl quest quell".split()
+        [
+            "l",
+            "d",
+            "un",
+            "c",
+            "s",
+            "m",
+            "t",
+            "v",
+            "n",
+            "all",
+            "dall",
+            "dell",
+            "nell",
+            "sull",
+            "coll",
+            "gl",
+            "agl",
+            "dagl",
+            "degl",
+            "negl",
+            "sugl",
+            "quest",
+            "quell",
+        ]
     ),
 }
 """Words that lose their vowel before an apostrophe: "l'avion" is indexed as "avion"."""
 
 ENGLISH_STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these "
-    "they this to was will with".split()
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "but",
+        "by",
+        "for",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "no",
+        "not",
+        "of",
+        "on",
+        "or",
+        "such",
+        "that",
+        "the",
+        "their",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "to",
+        "was",
+        "will",
+        "with",
+    ]
 )
 
 

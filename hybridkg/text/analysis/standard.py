@@ -90,7 +90,7 @@ def standard() -> StandardAnalyzer:
 
 
 def stopped() -> StandardAnalyzer:
-    """`standard` without 32 English function words."""
+    """`standard` without 33 English function words."""
     return StandardAnalyzer("stopped", stop_words=ENGLISH_STOP_WORDS)
 
 

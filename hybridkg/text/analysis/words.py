@@ -20,7 +20,16 @@ _LETTERS = r"[[^\W_]--[\p{Han}\p{Hiragana}]]+"
 _WORD = rf"(?V1){_LETTERS}(?:['’]{_LETTERS})*|[\p{{Han}}\p{{Hiragana}}]"
 
 _ASCII_WORDS = {i: (chr(i) if chr(i).isalnum() or chr(i) == "'" else " ") for i in range(128)}
-_TYPOGRAPHY = (("’", "'"), ("‘", " "), ("“", " "), ("”", " "), ("–", " "), ("—", " "), ("…", " "), ("\xa0", " "))
+_TYPOGRAPHY = (
+    ("’", "'"),
+    ("‘", " "),
+    ("“", " "),
+    ("”", " "),
+    ("–", " "),
+    ("—", " "),
+    ("…", " "),
+    ("\xa0", " "),
+)
 
 
 @cache

@@ -1,0 +1,98 @@
+"""`hybridkg demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from hybridkg.kb import KnowledgeBase
+
+DEMO_FOLDER = Path("demo")
+MOST_FACTS = 4
+"""Facts shown under a row; a row of the demo has about that many."""
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=DEMO_FOLDER)
+def demo(folder: Path) -> None:
+    """See it work: the metadata of the installed Python packages as a knowledge base, and queries over it.
+
+    Needs no network and no server. Writes packages.nt and packages.kb into FOLDER (default: ./demo), anew.
+
+    \b
+    Example:
+      hybridkg demo
+    """
+    from hybridkg.cli.output import TerminalProgress, print_counts, print_explanation
+    from hybridkg.demo.packages import write_packages
+    from hybridkg.demo.queries import PROFILE, demo_queries
+    from hybridkg.errors import StorageError
+    from hybridkg.kb import KnowledgeBase
+
+    kb_path = folder / "packages.kb"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise StorageError(
+            f"cannot write into {str(folder)!r}: {e.strerror}", hint="hybridkg demo FOLDER"
+        ) from e
+    KnowledgeBase.discard(kb_path)
+    packages = write_packages(folder)
+    click.echo(f"The metadata of {packages.installed} installed packages is {packages.triples:,} triples.\n")
+    _show_command(f"hybridkg load {kb_path} {packages.path} --index --profile {PROFILE}")
+    base = KnowledgeBase.create(kb_path)
+    print_counts(base.load(packages.path, index=True, profile=PROFILE, progress=TerminalProgress()))
+    queries = demo_queries()
+    for query in queries:
+        click.echo(f"\n{query.question}\n")
+        click.echo(_indented(query.text))
+        _show_answer(base, query.text)
+    click.echo("\nHow the first one is run:\n")
+    _show_command(f"hybridkg explain {kb_path} -f {queries[0].name}.hq --analyze")
+    print_explanation(base.explain(queries[0].text, analyze=True), "text")
+    click.echo("\nAsk your own:\n")
+    _show_command(
+        f"hybridkg query {kb_path} 'SELECT ?p ?s {{ ?p MATCH \"your words\" AS ?s }} RANK BY ?s LIMIT 5'"
+    )
+
+
+def _show_answer(base: KnowledgeBase, text: str) -> None:
+    from hybridkg.cli.output import print_result
+
+    result = base.query(text)
+    print_result(result, "table")
+    best = next(iter(result), None)
+    if best is None:
+        return
+    if best.scores:
+        click.echo(
+            "scores of the first row: "
+            + ", ".join(f"{name} {score:.4f}" for name, score in best.scores.items())
+        )
+    facts = best.triples()
+    if facts:
+        click.echo("facts that made it match:")
+        for triple in facts[:MOST_FACTS]:
+            click.echo(
+                f"  {_shortened(str(triple.subject))} {_shortened(str(triple.predicate))} {_shortened(str(triple.object))}"
+            )
+        if len(facts) > MOST_FACTS:
+            click.echo(f"  and {len(facts) - MOST_FACTS} more")
+
+
+def _shortened(term: str) -> str:
+    """An IRI by the end that tells it apart, a literal at most 60 characters long."""
+    if term.startswith("<"):
+        return term[1:-1].rsplit("#", 1)[-1].rsplit("/", 1)[-1] or term
+    return term if len(term) <= 60 else term[:57] + '..."'
+
+
+def _show_command(command: str) -> None:
+    click.echo(f"$ {command}")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines() if not line.startswith("#"))

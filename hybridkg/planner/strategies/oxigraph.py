@@ -1,0 +1,18 @@
+"""A query without ranked predicates belongs to the SPARQL engine."""
+
+from __future__ import annotations
+
+from hybridkg.algebra.nodes import Plan, Whole
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.planner.lower import lower
+
+
+class Oxigraph:
+    """The whole query, in canonical text, in one question to the store."""
+
+    exact = True
+
+    @staticmethod
+    def plan(logical: Plan) -> PhysicalOperator | None:
+        """Operators, or None where the query ranks."""
+        return lower(logical) if isinstance(logical, Whole) else None

@@ -1,0 +1,109 @@
+"""One state of a knowledge base, opened for reading: a generation and everything in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from hybridkg.entities.documents import Documents
+from hybridkg.entities.extract import entity_texts
+from hybridkg.entities.fields import Profile
+from hybridkg.entities.table import NodeTable
+from hybridkg.errors import CorruptError
+from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.rdf.terms import Node, Triple
+from hybridkg.store.generations import Folder, Generation
+from hybridkg.store.oxigraph import OxigraphStore
+from hybridkg.text.embedded import EmbeddedTextIndex
+
+PROFILE_FILE = "profile.json"
+"""In the folder of the text index: the profile it was built with, resolved."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What queries read; nothing in it ever changes, so threads share it.
+
+    Args:
+        generation: the state on disk.
+        store: its graph.
+        documents: text that is not in the graph; None where none was loaded.
+        text: the text index, None before the first index; `nodes` and `profile` come with it.
+    """
+
+    generation: Generation
+    store: GraphStore
+    documents: Documents | None
+    text: EmbeddedTextIndex | None
+    nodes: NodeTable | None
+    profile: Profile | None
+
+    @classmethod
+    def open(cls, folder: Folder) -> Self:
+        """The newest complete state.
+
+        Raises:
+            CorruptError: a file is missing or damaged.
+        """
+        generation = folder.current()
+        store = OxigraphStore.open(
+            generation.path / "graph", union_default_graph=folder.config.default_graph == "union"
+        )
+        documents_folder = generation.path / "documents"
+        documents = Documents.open(documents_folder) if documents_folder.is_dir() else None
+        text_folder = generation.path / "text"
+        if not text_folder.is_dir():
+            return cls(generation, store, documents, None, None, None)
+        nodes = NodeTable.open(generation.path)
+        text = EmbeddedTextIndex.open(text_folder, nodes.rank)
+        return cls(generation, store, documents, text, nodes, read_profile(text_folder))
+
+    def context(self) -> ExecutionContext:
+        """The state of one run over this snapshot."""
+        return ExecutionContext(self.store, self.text, self.nodes, self.texts, scratch)
+
+    def texts(self, node: Node, fields: Sequence[str] = ()) -> list[tuple[str, str, str]]:
+        """(field, text, language) of an entity, as they were indexed."""
+        if self.profile is None:
+            return []
+        return entity_texts(self.profile, self.store, self.documents, node, fields)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts of the graph, the documents and the text index, and what each field holds."""
+        found: dict[str, Any] = {
+            "generation": self.generation.name,
+            "triples": len(self.store),
+            "documents": 0 if self.documents is None else len(self.documents),
+            "bytes": self.generation.bytes(),
+            "behind": list(self.generation.behind()),
+        }
+        if self.text is None or self.profile is None or self.nodes is None:
+            return {**found, "entities": 0, "profile": None, "fields": []}
+        fields = [
+            {"field": f.name, "weight": f.weight, "b": f.b, **self.text.field_totals(f.name)}
+            for f in self.profile.fields
+        ]
+        return {**found, "entities": len(self.nodes), "profile": self.profile.name, "fields": fields}
+
+
+def scratch(triples: Iterable[Triple]) -> GraphStore:
+    """A store in memory that holds just these triples."""
+    return OxigraphStore.memory(triples)
+
+
+def read_profile(text_folder: Path) -> Profile:
+    """The profile that a text index was built with.
+
+    Raises:
+        CorruptError: the file is not what was written.
+    """
+    try:
+        text = (text_folder / PROFILE_FILE).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise CorruptError(
+            f"cannot read {PROFILE_FILE!r} of the text index", hint="build the index again: hybridkg index KB"
+        ) from e
+    return Profile.from_json(text)

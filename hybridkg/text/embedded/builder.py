@@ -1,0 +1,223 @@
+"""Builds an embedded text index: text in, sorted postings out.
+
+Each distinct raw word is folded and stemmed once, then looked up. Token
+streams go to temporary files and are sorted in chunks, so memory holds the
+vocabulary, a bounded chunk and the field lengths, but never all tokens.
+The same input gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.errors import ProfileError
+from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
+from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.text.embedded.layout import Array, ArrayWriter
+from hybridkg.text.embedded.runs import (
+    CHUNK_TOKENS,
+    NEXT_VALUE,
+    NO_TERM,
+    Run,
+    chunks,
+    sort_run,
+    write_postings,
+)
+
+MOST_FIELDS = 64
+"""Fields of one index: the set of fields that an entity has is one 64-bit number."""
+
+MOST_REMEMBERED_WORDS = 1_000_000
+LONGEST_REMEMBERED_WORD = 255
+_SPILL_TOKENS = 1_000_000
+_NODES_AT_ONCE = 1_000_000
+
+
+class _TermNumbers(dict[str, int]):
+    """Raw word -> term number, filled on demand; forgets everything when it grows too large.
+
+    Args:
+        analyzer: turns words into terms.
+        stemmer: key of the language, from the analyzer.
+        numbers: term -> number of the whole index, shared by all languages.
+    """
+
+    def __init__(self, analyzer: Analyzer, stemmer: str, numbers: dict[str, int]):
+        super().__init__()
+        self._analyzer, self._stemmer, self._numbers = analyzer, stemmer, numbers
+
+    def __missing__(self, word: str) -> int:
+        term = self._analyzer.term(word, self._stemmer)
+        number = self._numbers.setdefault(term, len(self._numbers)) if term else NO_TERM
+        if len(word) <= LONGEST_REMEMBERED_WORD:
+            if len(self) >= MOST_REMEMBERED_WORDS:
+                self.clear()
+            self[word] = number
+        return number
+
+
+class _FieldTokens:
+    """The token stream of one field, in a temporary file beyond the last million tokens."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.tokens = array("I")
+        self.entities = array("I")
+        self.slots = array("I")
+        self._spilled = False
+
+    def end_record(self, entity: int, slots: int) -> None:
+        self.entities.append(entity)
+        self.slots.append(slots)
+        if len(self.tokens) >= _SPILL_TOKENS:
+            with self.path.open("ab") as file:
+                self.tokens.tofile(file)
+            self._spilled = True
+            del self.tokens[:]
+
+    def stream(self) -> NDArray[np.uint32]:
+        if not self._spilled:
+            return np.frombuffer(self.tokens, np.uint32)
+        with self.path.open("ab") as file:
+            self.tokens.tofile(file)
+        del self.tokens[:]
+        return np.memmap(self.path, np.uint32, mode="r")
+
+
+class EmbeddedTextBuilder:
+    """Builds a text index in an empty folder; nothing is readable before `finish` returns.
+
+    Args:
+        folder: an existing empty folder.
+        fields: what the index stores, in the profile's order; at most 64.
+        n_nodes: ids are below this.
+        chunk_tokens: tokens sorted at once; bounds the memory, never changes the result.
+
+    Raises:
+        UnknownNameError: a field names an unknown analyzer.
+        ProfileError: too many fields, or two of one name.
+    """
+
+    def __init__(
+        self, folder: Path, fields: Sequence[IndexedField], n_nodes: int, *, chunk_tokens: int = CHUNK_TOKENS
+    ):
+        if len(fields) > MOST_FIELDS:
+            raise ProfileError(f"{len(fields)} text fields; an index holds at most {MOST_FIELDS}")
+        names = [field.name for field in fields]
+        for name in names:
+            if names.count(name) > 1:
+                raise ProfileError(f"two text fields are named {name!r}")
+        self._folder, self._fields, self._n_nodes, self._chunk_tokens = folder, fields, n_nodes, chunk_tokens
+        self._analyzers: dict[str, Analyzer] = {
+            name: ANALYZERS.get(name)() for name in sorted({f.analyzer for f in fields})
+        }
+        self._streams = [_FieldTokens(folder / f"field{i}.tokens.tmp") for i in range(len(fields))]
+        self._numbers: dict[str, int] = {}
+        self._words: dict[tuple[str, str], _TermNumbers] = {}
+        self._text_bytes = 0
+
+    def add(self, entity: int, field: int, values: Sequence[tuple[str, str]]) -> None:
+        """All values of one field of one entity, once: (text, language tag or ""), in a deterministic order.
+
+        Args:
+            entity: id of the node; ascending order is fastest, any order gives the same index.
+            field: position in the list of fields.
+            values: the texts; a phrase never matches across two of them.
+        """
+        if not 0 <= entity < self._n_nodes:
+            raise ValueError(f"entity {entity} is not below {self._n_nodes}")
+        name = self._fields[field].analyzer
+        analyzer, stream = self._analyzers[name], self._streams[field]
+        tokens = stream.tokens
+        before = len(tokens)
+        for text, language in values:
+            stemmer = analyzer.stemmer(language)
+            numbers = self._words.get((name, stemmer))
+            if numbers is None:
+                numbers = self._words[name, stemmer] = _TermNumbers(analyzer, stemmer, self._numbers)
+            if len(tokens) > before:
+                tokens.append(NEXT_VALUE)
+            tokens.extend(map(numbers.__getitem__, analyzer.words(text)))
+            self._text_bytes += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        if len(tokens) > before:
+            stream.end_record(entity, len(tokens) - before)
+
+    def finish(self) -> dict[str, int]:
+        """Writes the index and returns its counts: entities, terms, postings, tokens, text_bytes."""
+        out = ArrayWriter(self._folder)
+        terms = sorted(self._numbers)
+        place = np.zeros(len(terms), np.int64)
+        place[[self._numbers[term] for term in terms]] = np.arange(len(terms))
+        self._write_terms(out, terms)
+        self._words.clear()
+        lengths = out.create("lengths", "<u4", (len(self._fields), self._n_nodes))
+        postings = 0
+        for i, stream in enumerate(self._streams):
+            runs = self._sorted_runs(i, stream, lengths[i])
+            postings += write_postings(out, f"field{i}", runs, place)
+            del runs
+            for path in sorted(self._folder.glob(f"field{i}.*.tmp")):
+                path.unlink()
+        entities = self._write_presence(out, lengths)
+        counts = {
+            "entities": entities,
+            "terms": len(terms),
+            "postings": postings,
+            "tokens": int(lengths.sum(dtype=np.int64)),
+            "text_bytes": self._text_bytes,
+        }
+        described = [
+            {"name": f.name, "weight": f.weight, "b": f.b, "analyzer": f.analyzer,
+             "entities": int(np.count_nonzero(lengths[i])), "tokens": int(lengths[i].sum(dtype=np.int64))}
+            for i, f in enumerate(self._fields)
+        ]  # fmt: skip
+        chains = {name: analyzer.chain for name, analyzer in self._analyzers.items()}
+        out.finish({"n_nodes": self._n_nodes, "fields": described, "analyzers": chains, "counts": counts})
+        return counts
+
+    def _write_terms(self, out: ArrayWriter, terms: list[str]) -> None:
+        encoded = [term.encode("utf-8", "surrogatepass") for term in terms]
+        ends = np.cumsum([0, *map(len, encoded)], dtype=np.uint64)
+        out.write("terms.offsets", ends)
+        out.write("terms.text", np.frombuffer(b"".join(encoded), np.uint8))
+
+    def _sorted_runs(self, i: int, stream: _FieldTokens, lengths: Array) -> list[Run]:
+        """Sorts the field chunk by chunk in entity order and fills its row of lengths."""
+        entities = np.frombuffer(stream.entities, np.uint32)
+        slots = np.frombuffer(stream.slots, np.uint32)
+        starts = np.cumsum(slots, dtype=np.int64) - slots
+        order = np.argsort(entities, kind="stable")
+        entities, slots, starts = entities[order], slots[order], starts[order]
+        if np.any(entities[1:] == entities[:-1]):
+            raise ValueError(f"field {self._fields[i].name!r} of one entity was added twice")
+        tokens = stream.stream()
+        ranges = list(chunks(slots, self._chunk_tokens))
+        runs: list[Run] = []
+        for first, last in ranges:
+            own = slots[first:last]
+            ends = np.cumsum(own, dtype=np.int64)
+            picked = np.repeat(starts[first:last] - (ends - own), own) + np.arange(int(ends[-1]))
+            run, counts = sort_run(np.asarray(tokens[picked]), entities[first:last], own)
+            lengths[entities[first:last]] = counts
+            runs.append(run if len(ranges) == 1 else run.spill(self._folder / f"field{i}.run{len(runs)}.tmp"))
+        return runs
+
+    def _write_presence(self, out: ArrayWriter, lengths: Array) -> int:
+        """Counts the entities of each distinct set of fields, so that N of any ON clause is a small sum."""
+        totals: dict[int, int] = {}
+        for start in range(0, self._n_nodes, _NODES_AT_ONCE):
+            part = lengths[:, start : start + _NODES_AT_ONCE]
+            sets = np.zeros(part.shape[1], np.uint64)
+            for i in range(len(self._fields)):
+                sets |= (part[i] > 0).astype(np.uint64) << np.uint64(i)
+            for members, count in zip(*np.unique(sets, return_counts=True), strict=True):
+                if members:
+                    totals[int(members)] = totals.get(int(members), 0) + int(count)
+        out.write("sets.fields", np.array(sorted(totals), np.uint64))
+        out.write("sets.entities", np.array([totals[s] for s in sorted(totals)], np.uint64))
+        return sum(totals.values())

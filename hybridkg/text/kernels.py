@@ -1,0 +1,78 @@
+"""Decides when a compiled kernel is worth loading, and loads it.
+
+Importing numba and a cached kernel costs about 0.4 s, compiling one about a
+second, and numpy answers a single query in far less. So the first queries of
+a process run on numpy; once they have together read PATIENCE postings, the
+process is one that keeps asking, and the kernel is loaded. Both give the same
+bits, so nobody can tell from a score which one ran.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from importlib import import_module
+from types import ModuleType
+
+from hybridkg.resources import cache_dir
+
+SMALL = 2_000
+"""Postings below which numpy is at least as quick as a loaded kernel (benchmarks/text_index.py)."""
+
+PATIENCE = 3_000_000
+"""Postings that a process reads with numpy (about 0.1 s) before a kernel is loaded."""
+
+_log = logging.getLogger(__name__)
+
+
+class LazyKernel:
+    """A module of numba kernels, imported when the work of this process has earned it.
+
+    Args:
+        module: dotted name; the module imports numba and compiles or loads its kernels when imported.
+    """
+
+    def __init__(self, module: str):
+        self._name = module
+        self._lock = threading.Lock()
+        self._seen = 0
+        self._module: ModuleType | None = None
+        self._unavailable = False
+
+    def for_work(self, postings: int) -> ModuleType | None:
+        """The module, or None when numpy should do the work: little to do, too early, or no numba here."""
+        if postings < SMALL or self._unavailable:
+            return None
+        if self._module is None:
+            self._seen += postings
+            if self._seen < PATIENCE:
+                return None
+        return self.load()
+
+    def load(self) -> ModuleType | None:
+        """The module, loaded now; None where numba cannot be imported or cannot keep its cache."""
+        with self._lock:
+            if self._module is None and not self._unavailable:
+                try:
+                    self._module = _import_with_cache(self._name)
+                except (ImportError, RuntimeError, OSError) as e:
+                    self._unavailable = True
+                    _log.info("no compiled kernel %s, numpy does its work: %s", self._name, e)
+            return self._module
+
+
+def _import_with_cache(name: str) -> ModuleType:
+    """Imports a kernel module with numba's cache in the user's cache folder, unless NUMBA_CACHE_DIR says where."""
+    import numba
+
+    before = numba.config.CACHE_DIR
+    if not before:
+        folder = cache_dir()
+        if folder is None:
+            raise OSError("no folder for the cache of compiled kernels")
+        numba.config.CACHE_DIR = str(folder / "numba")
+    try:
+        # numba picks the cache folder when a function is decorated, that is, during this import.
+        return import_module(name)
+    finally:
+        numba.config.CACHE_DIR = before

@@ -1,0 +1,76 @@
+"""Operations on ascending arrays of distinct uint32 ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.interfaces.ranking_model import Postings
+from hybridkg.interfaces.text_index import Ids
+
+NONE: Ids = np.zeros(0, np.uint32)
+NO_POSTINGS = Postings(NONE, NONE)
+
+
+def union(parts: Sequence[Ids]) -> Ids:
+    """The ids in any of the parts, ascending.
+
+    >>> union([np.array([1, 5], np.uint32), np.array([2, 5], np.uint32)])
+    array([1, 2, 5], dtype=uint32)
+    """
+    parts = [part for part in parts if len(part)]
+    if len(parts) < 2:
+        return parts[0] if parts else NONE
+    every = np.concatenate(parts)
+    every.sort()
+    first = np.ones(len(every), bool)
+    np.not_equal(every[1:], every[:-1], out=first[1:])
+    return every[first]
+
+
+def contains(ids: Ids, members: Ids) -> NDArray[np.bool_]:
+    """bool[len(ids)]: which ids are members. Both ascending.
+
+    >>> contains(np.array([1, 2, 5], np.uint32), np.array([2, 9], np.uint32))
+    array([False,  True, False])
+    """
+    if not len(members) or not len(ids):
+        return np.zeros(len(ids), bool)
+    if len(ids) > 8 * len(members):
+        # Few members: look each of them up instead.
+        found = np.zeros(len(ids), bool)
+        place = np.searchsorted(ids, members)
+        inside = place < len(ids)
+        place = place[inside]
+        found[place] = ids[place] == members[inside]
+        return found
+    low, high = int(members[0]), int(members[-1])
+    if high - low < 32 * len(ids) + 65_536:
+        # A bitmap over the range of the members costs less than a search per id.
+        bitmap = np.zeros(high - low + 1, bool)
+        bitmap[members - np.uint32(low)] = True
+        inside = (ids >= low) & (ids <= high)
+        inside[inside] = bitmap[ids[inside] - np.uint32(low)]
+        return inside
+    place = np.minimum(np.searchsorted(members, ids), len(members) - 1)
+    return members[place] == ids
+
+
+def intersection(parts: Sequence[Ids]) -> Ids:
+    """The ids in all of the parts, ascending; at least one part.
+
+    >>> intersection([np.array([1, 2, 5], np.uint32), np.array([2, 5], np.uint32)])
+    array([2, 5], dtype=uint32)
+    """
+    first, *others = sorted(parts, key=len)
+    for other in others:
+        first = first[contains(first, other)]
+    return first
+
+
+def restricted(postings: Postings, candidates: Ids) -> Postings:
+    """The postings of the candidates only."""
+    kept = contains(postings.ids, candidates)
+    return Postings(postings.ids[kept], postings.tf[kept])
