@@ -51,6 +51,10 @@ Name = tuple[str, str]
 """(first, last)."""
 
 
+class NoPapersError(Exception):
+    """The source holds nothing to convert."""
+
+
 class Writer:
     """Writes N-Triples, and remembers which nodes it has introduced."""
 
@@ -92,9 +96,7 @@ class People:
         for entry in re.split(r"(?m)^- ", name_variants):
             names = [
                 (_unquoted(first), _unquoted(last))
-                for first, last in re.findall(
-                    r"\{first: ((?:'[^']*'|[^,'])*), last: ('[^']*'|[^}]*)\}", entry
-                )
+                for first, last in re.findall(r"\{first: ((?:'[^']*'|[^,'])*), last: ('[^']*'|[^}]*)\}", entry)
             ]
             if not names:
                 continue
@@ -265,9 +267,7 @@ def paper_id(collection: str, volume: str, paper: str) -> str:
         return quote(f"{collection}-{volume}.{paper}")
     two_digits = collection[0] == "W" or collection == "C69" or (collection == "D19" and int(volume) >= 5)
     return quote(
-        f"{collection}-{int(volume):02}{int(paper):02}"
-        if two_digits
-        else f"{collection}-{int(volume)}{int(paper):03}"
+        f"{collection}-{int(volume):02}{int(paper):02}" if two_digits else f"{collection}-{int(volume)}{int(paper):03}"
     )
 
 
@@ -329,13 +329,21 @@ def files_in(source: Path, folder: str) -> Iterator[tuple[str, BinaryIO]]:
 
 @contextmanager
 def opened_output(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to, compressed where its name ends in .gz, without a time in its header."""
-    with path.open("wb") as file:
-        if path.suffix == ".gz":
-            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-                yield packed  # type: ignore[misc]
-        else:
-            yield file
+    """A file to write to, compressed where its name ends in .gz, without a time in its header.
+
+    It gets its name when all has been written, so a broken run leaves no half file that looks whole.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("wb") as file:
+            if path.suffix == ".gz":
+                with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                    yield packed  # type: ignore[misc]
+            else:
+                yield file
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def convert(source: Path, out: BinaryIO) -> tuple[int, int]:
@@ -351,9 +359,7 @@ def convert(source: Path, out: BinaryIO) -> tuple[int, int]:
         name.removesuffix(".yaml"): read_venue(file.read().decode("utf-8"))
         for name, file in files_in(source, "yaml/venues")
     }
-    variants = [
-        file.read().decode("utf-8") for name, file in files_in(source, "yaml") if name == "name_variants.yaml"
-    ]
+    variants = [file.read().decode("utf-8") for name, file in files_in(source, "yaml") if name == "name_variants.yaml"]
     writer = Writer(out)
     converter = Converter(writer, venues, People("".join(variants)))
     for name, file in files_in(source, "xml"):
@@ -361,7 +367,7 @@ def convert(source: Path, out: BinaryIO) -> tuple[int, int]:
             try:
                 converter.collection(file, report)
             except ParseError as e:
-                raise SystemExit(f"{name}: {e}") from e
+                raise ParseError(f"{name}: {e}") from e
     return converter.papers, writer.triples
 
 
@@ -377,12 +383,14 @@ def main(arguments: list[str]) -> int:
     try:
         with opened_output(out) as file:
             papers, triples = convert(source, file)
-    except (OSError, EOFError, tarfile.TarError) as e:
+            if not papers:
+                raise NoPapersError(f"no papers in {source}: it should hold a folder named xml")
+    except NoPapersError as e:
+        print(e, file=sys.stderr)
+        return 2
+    except (OSError, EOFError, ParseError, tarfile.TarError) as e:
         print(f"{source}: {e}", file=sys.stderr)
         return 1
-    if not papers:
-        print(f"{source}: no papers in it; it should hold a folder named xml", file=sys.stderr)
-        return 2
     print(f"{papers:,} papers, {triples:,} triples in {out}", file=sys.stderr)
     return 0
 

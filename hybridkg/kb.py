@@ -75,6 +75,15 @@ class KnowledgeBase:
         """
         return cls(Folder.open(Path(path)))
 
+    @staticmethod
+    def remove(path: str | Path) -> None:
+        """Deletes a knowledge base with everything in it.
+
+        Raises:
+            NotAKnowledgeBaseError: the path holds something else, which is left alone.
+        """
+        shutil.rmtree(Folder.open(Path(path)).path)
+
     @classmethod
     def temporary(
         cls, *inputs: Any, profile: str | Path | None = None, progress: Progress = SILENT
@@ -169,13 +178,17 @@ class KnowledgeBase:
         Raises:
             CorruptError: one differs.
         """
-        return self._snapshot.generation.verify()
+        self._snapshot.generation.verify()
+        return len(self._snapshot.generation.manifest.files)
+
+    def _chosen_profile(self, name_or_path: str | Path | None) -> Profile:
+        from hybridkg.entities.profile_reader import load_profile
+
+        return load_profile(str(name_or_path or self._folder.config.profile))
 
     def profile(self, name_or_path: str | Path | None = None) -> Profile:
         """The profile that `index` would use: the one given, else the one in kb.toml; documents' fields included."""
-        from hybridkg.entities.profile_reader import load_profile
-
-        profile = load_profile(str(name_or_path or self._folder.config.profile))
+        profile = self._chosen_profile(name_or_path)
         documents = self._snapshot.documents
         return profile.with_documents(documents.fields()) if documents else profile
 

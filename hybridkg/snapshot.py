@@ -14,8 +14,9 @@ from hybridkg.entities.table import NodeTable
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.rdf.terms import Node, Triple
-from hybridkg.store.generations import Folder, Generation
+from hybridkg.rdf.terms import Node, Quad, Triple
+from hybridkg.store.generations import Folder
+from hybridkg.store.generation import Generation
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextIndex
 
@@ -50,10 +51,9 @@ class Snapshot:
         """
         generation = folder.current()
         store = OxigraphStore.open(
-            generation.path / "graph", union_default_graph=folder.config.default_graph == "union"
+            generation.graph, union_default_graph=folder.config.default_graph == "union"
         )
-        documents_folder = generation.path / "documents"
-        documents = Documents.open(documents_folder) if documents_folder.is_dir() else None
+        documents = Documents.open(generation.documents) if generation.documents.is_dir() else None
         text_folder = generation.path / "text"
         if not text_folder.is_dir():
             return cls(generation, store, documents, None, None, None)
@@ -75,9 +75,9 @@ class Snapshot:
         """Counts of the graph, the documents and the text index, and what each field holds."""
         found: dict[str, Any] = {
             "generation": self.generation.name,
-            "triples": len(self.store),
+            "triples": self.generation.manifest.counts["quads"],
             "documents": 0 if self.documents is None else len(self.documents),
-            "bytes": self.generation.bytes(),
+            "bytes": sum(entry.size for entry in self.generation.manifest.files.values()),
             "behind": list(self.generation.behind()),
         }
         if self.text is None or self.profile is None or self.nodes is None:
@@ -91,7 +91,7 @@ class Snapshot:
 
 def scratch(triples: Iterable[Triple]) -> GraphStore:
     """A store in memory that holds just these triples."""
-    return OxigraphStore.memory(triples)
+    return OxigraphStore.memory(Quad(t.subject, t.predicate, t.object) for t in triples)
 
 
 def read_profile(text_folder: Path) -> Profile:

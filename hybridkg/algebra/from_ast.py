@@ -243,9 +243,7 @@ class _Builder:
         """Orders and ranks of groups are computed with the groups, as columns that are not shown."""
         modifiers = query.modifiers
         projection = list(query.projection or ())
-        keys: list[tuple[str, bool]] = []
-        for key in modifiers.order_by:
-            keys.append((self._hidden(projection, key.expression, "key"), key.descending))
+        keys = [(self._hidden(projection, key.expression, "key"), key.descending) for key in modifiers.order_by]
         rank_name = ""
         if modifiers.rank_by is not None:
             rank = modifiers.rank_by

@@ -58,5 +58,6 @@ def _line(plan: nodes.Plan, prefixes: dict[str, str]) -> str:
         case nodes.Slice(_, offset, limit):
             return f"{kind} offset={offset}" + ("" if limit is None else f" limit={limit}")
         case nodes.Snippet(_, match):
-            return f"{kind} {names((match.match.snippet.name,)) if match.match.snippet else ''} of ?{match.match.entity.name}"
+            snippet = match.match.snippet
+            return f"{kind} ?{snippet.name if snippet else ''} of ?{match.match.entity.name}"
     return kind

@@ -39,7 +39,8 @@ def demo(folder: Path) -> None:
         raise StorageError(
             f"cannot write into {str(folder)!r}: {e.strerror}", hint="hybridkg demo FOLDER"
         ) from e
-    KnowledgeBase.discard(kb_path)
+    if kb_path.exists():
+        KnowledgeBase.remove(kb_path)
     packages = write_packages(folder)
     click.echo(f"The metadata of {packages.installed} installed packages is {packages.triples:,} triples.\n")
     _show_command(f"hybridkg load {kb_path} {packages.path} --index --profile {PROFILE}")
@@ -76,9 +77,8 @@ def _show_answer(base: KnowledgeBase, text: str) -> None:
     if facts:
         click.echo("facts that made it match:")
         for triple in facts[:MOST_FACTS]:
-            click.echo(
-                f"  {_shortened(str(triple.subject))} {_shortened(str(triple.predicate))} {_shortened(str(triple.object))}"
-            )
+            parts = (triple.subject, triple.predicate, triple.object)
+            click.echo("  " + " ".join(_shortened(str(part)) for part in parts))
         if len(facts) > MOST_FACTS:
             click.echo(f"  and {len(facts) - MOST_FACTS} more")
 

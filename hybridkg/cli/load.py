@@ -43,12 +43,13 @@ def load(
         )
     if profile is not None and not with_index:
         raise LoadError("--profile is for the index, and nothing is indexed", hint="add --index")
-    base, created = KnowledgeBase.open_or_create(kb)
+    existed = (kb / "CURRENT").exists()
+    base = KnowledgeBase.open(kb) if existed else KnowledgeBase.create(kb)
     try:
         counts = base.load(*files, text=texts, index=with_index, profile=profile, progress=TerminalProgress())
     except BaseException:
-        if created:
-            base.discard_empty()
+        if not existed:
+            KnowledgeBase.remove(kb)
         raise
     print_counts(counts)
     if not with_index:

@@ -113,8 +113,8 @@ class TerminalProgress:
         self._bar: Any = None
         self._task: Any = None
 
-    def start(self, label: str, total: int | None = None) -> None:
-        """Begins a piece of work of `total` units (bytes of input, or items); None where it is unknown."""
+    def start(self, label: str, total_bytes: int | None) -> None:
+        """Begins a piece of work of `total_bytes` units (bytes of a file, or entities); None where unknown."""
         from rich.console import Console
         from rich.progress import (
             BarColumn,
@@ -126,7 +126,7 @@ class TerminalProgress:
         )
 
         console = Console(stderr=True)
-        self.done()
+        self.done(0)
         if not console.is_terminal:
             return
         self._bar = Progress(
@@ -142,18 +142,18 @@ class TerminalProgress:
             transient=True,
         )
         self._bar.start()
-        self._task = self._bar.add_task(label, total=total, items=0, rate=0.0)
+        self._task = self._bar.add_task(label, total=total_bytes, items=0, rate=0.0)
 
-    def advance(self, units: int, items: int = 0) -> None:
-        """Adds to the work done: units of the total, and items (triples, texts) for the rate."""
+    def advance(self, bytes_read: int, items: int) -> None:
+        """Adds to the work done: part of the total, and items (triples, texts) for the rate."""
         if self._bar is None:
             return
         task = self._bar.tasks[0]
         done = task.fields["items"] + items
         rate = done / task.elapsed if task.elapsed else 0.0
-        self._bar.update(self._task, advance=units, items=done, rate=rate)
+        self._bar.update(self._task, advance=bytes_read, items=done, rate=rate)
 
-    def done(self, items: int | None = None) -> None:
+    def done(self, items: int) -> None:
         """Ends the piece of work."""
         if self._bar is not None:
             self._bar.stop()

@@ -62,11 +62,7 @@ def write_packages(folder: Path, found: Iterable[Distribution] | None = None) ->
         StorageError: the file cannot be written.
     """
     chosen, unreadable = installed(distributions() if found is None else found)
-    lines = {
-        f"{triple} .\n"
-        for headers, modules in chosen.values()
-        for triple in package_triples(headers, modules)
-    }
+    lines = {f"{triple} .\n" for headers, modules in chosen.values() for triple in package_triples(headers, modules)}
     for headers, _ in chosen.values():
         lines.update(f"{triple} .\n" for triple in _missing(headers, set(chosen)))
     path = folder / FILE_NAME
@@ -74,9 +70,7 @@ def write_packages(folder: Path, found: Iterable[Distribution] | None = None) ->
         with path.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(sorted(lines))
     except OSError as e:
-        raise StorageError(
-            f"cannot write {FILE_NAME!r}: {(e.strerror or str(e)).lower()}", place=str(path)
-        ) from e
+        raise StorageError(f"cannot write {FILE_NAME!r}: {(e.strerror or str(e)).lower()}", place=str(path)) from e
     return PackageFile(path, len(chosen), unreadable, len(lines))
 
 
@@ -168,13 +162,7 @@ def _requirements(headers: Headers) -> Iterator[Requirement]:
         found = _REQUIREMENT.match(text)
         if found:
             name, marker = found.groups()
-            kind = (
-                "requires"
-                if not marker
-                else "optionalRequires"
-                if _EXTRA.search(marker)
-                else "conditionalRequires"
-            )
+            kind = "requires" if not marker else "optionalRequires" if _EXTRA.search(marker) else "conditionalRequires"
             yield Requirement(name, kind)
 
 
@@ -223,8 +211,7 @@ def _pages(package: NamedNode, headers: Headers) -> Iterator[Triple]:
     """`Home-page`, and the labelled addresses of `Project-URL`."""
     labelled = [("homepage", url) for url in headers.get("home-page", [])]
     labelled += [
-        (label.strip(), url)
-        for label, _, url in (text.partition(",") for text in headers.get("project-url", []))
+        (label.strip(), url) for label, _, url in (text.partition(",") for text in headers.get("project-url", []))
     ]
     for label, url in labelled:
         page = web_page(url)

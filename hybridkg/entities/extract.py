@@ -107,9 +107,7 @@ def extract(
             rows = _counted(store.select(f"SELECT ?s ?o WHERE {{ ?s {predicate} ?o }}").rows, report)
             gathering.add((subject, predicate, target) for subject, target in rows)
     for position, path, _ in _longer_paths(profile):
-        gathering.add_path(
-            position, _counted(store.select(f"SELECT ?s ?o WHERE {{ ?s {path} ?o }}").rows, report)
-        )
+        gathering.add_path(position, _counted(store.select(f"SELECT ?s ?o WHERE {{ ?s {path} ?o }}").rows, report))
     if documents is not None:
         for name in documents.fields():
             position = next(i for i, field in enumerate(profile.fields) if field.name == name)
@@ -143,9 +141,7 @@ def entity_texts(
     names = [field.name for field in profile.fields]
     for name in fields:
         if name not in names:
-            raise UnknownNameError(
-                f"no field {name!r}; known: {', '.join(names)}", hint=did_you_mean(name, names)
-            )
+            raise UnknownNameError(f"no field {name!r}; known: {', '.join(names)}", hint=did_you_mean(name, names))
     wanted = [names.index(name) for name in fields] or range(len(names))
     gathering = Gathering(profile)
     bound = {"s": node}

@@ -78,9 +78,7 @@ class Field:
         if self.text not in TEXT_KINDS:
             raise ProfileError(f"field {self.name!r}: text is {self.text!r}; known: {', '.join(TEXT_KINDS)}")
         if self.rest and self.path is not None:
-            raise ProfileError(
-                f"field {self.name!r} has both a path and a rest", hint="make two fields of it"
-            )
+            raise ProfileError(f"field {self.name!r} has both a path and a rest", hint="make two fields of it")
 
     def accepts(self, language: str) -> bool:
         """Whether a literal with this language tag ("" for none) belongs to the field."""
@@ -116,9 +114,7 @@ class Profile:
 
     def __post_init__(self) -> None:
         if not self.fields:
-            raise ProfileError(
-                f"profile {self.name!r} has no field", hint="list them in hk:fields ( [ ... ] )"
-            )
+            raise ProfileError(f"profile {self.name!r} has no field", hint="list them in hk:fields ( [ ... ] )")
         names = [field.name for field in self.fields]
         for name in names:
             if names.count(name) > 1:

@@ -55,9 +55,7 @@ class Routing:
         self._fields = profile.fields
         self._ignored = frozenset(profile.ignore)
         self.needs_labels = any(field.text == "labels" for field in profile.fields)
-        self._ranks = (
-            {iri: i for i, iri in reversed(list(enumerate(profile.labels)))} if self.needs_labels else {}
-        )
+        self._ranks = {iri: i for i, iri in reversed(list(enumerate(profile.labels)))} if self.needs_labels else {}
         self.has_rest = any(field.rest for field in profile.fields)
 
     def predicates(self) -> list[str]:
@@ -73,9 +71,7 @@ class Routing:
             label_rank=self._ranks.get(iri),
         )
 
-    def _taking(
-        self, iri: str, kinds: tuple[TextKind, ...], rest_kinds: tuple[TextKind, ...]
-    ) -> tuple[int, ...]:
+    def _taking(self, iri: str, kinds: tuple[TextKind, ...], rest_kinds: tuple[TextKind, ...]) -> tuple[int, ...]:
         """The fields that name the predicate and take these kinds; the rest fields where there are none."""
         named = {i for i, field in enumerate(self._fields) if field.text in kinds and iri in self._steps[i]}
         if iri in self._ignored:

@@ -79,9 +79,7 @@ def to_sparql(path: Path) -> str:
         case Inverse(inner):
             return f"^{to_sparql(inner)}" if isinstance(inner, Predicate) else f"^({to_sparql(inner)})"
         case Repeat(inner, mark):
-            return (
-                f"{to_sparql(inner)}{mark}" if isinstance(inner, Predicate) else f"({to_sparql(inner)}){mark}"
-            )
+            return f"{to_sparql(inner)}{mark}" if isinstance(inner, Predicate) else f"({to_sparql(inner)}){mark}"
 
 
 def single_steps(path: Path) -> Iterator[str]:

@@ -74,9 +74,7 @@ def load_profile(name_or_path: str | FilePath = "default") -> Profile:
         near = did_you_mean(text, known_profiles())
         raise UnknownNameError(
             f"no profile {text!r}; known: {', '.join(known_profiles())}",
-            hint="\n".join(
-                filter(None, [near, "a profile of your own is given as a path that ends in '.ttl'"])
-            ),
+            hint="\n".join(filter(None, [near, "a profile of your own is given as a path that ends in '.ttl'"])),
         )
     return _Reader(resource("ontologies", "profiles", f"{text}.ttl"), text).profile()
 
@@ -156,9 +154,7 @@ class _Reader:
         if depth > DEEPEST_PATH:
             raise self._error(f"{what}: the path nests deeper than {DEEPEST_PATH}")
         if self._is_list(node):
-            parts = tuple(
-                self._path(part, what, depth + 1) for part in self._list(node, f"the path of {what}")
-            )
+            parts = tuple(self._path(part, what, depth + 1) for part in self._list(node, f"the path of {what}"))
             if not parts:
                 raise self._error(f"{what}: a path is an empty list")
             return parts[0] if len(parts) == 1 else Sequence(parts)
@@ -175,9 +171,7 @@ class _Reader:
         if operator == "alternativePath":
             if not self._is_list(inner):
                 raise self._error(f"{what}: sh:alternativePath takes a list", "alternativePath")
-            parts = tuple(
-                self._path(part, what, depth + 1) for part in self._list(inner, "sh:alternativePath")
-            )
+            parts = tuple(self._path(part, what, depth + 1) for part in self._list(inner, "sh:alternativePath"))
             if not parts:
                 raise self._error(f"{what}: a path is an empty list")
             return Alternative(parts) if len(parts) > 1 else parts[0]
@@ -282,9 +276,7 @@ class _Reader:
 
     def _located(self, error: ProfileError, needle: str) -> ProfileError:
         """Adds the line, where the words in question occur on one line only (rdflib keeps no positions)."""
-        lines = [
-            i for i, line in enumerate(self.text.splitlines(), 1) if needle and needle in line.split(" #")[0]
-        ]
+        lines = [i for i, line in enumerate(self.text.splitlines(), 1) if needle and needle in line.split(" #")[0]]
         if not error.place:
             error.place = f"{self.path}:{lines[0]}" if len(lines) == 1 else str(self.path)
         return error
@@ -298,9 +290,7 @@ def _read(path: FilePath) -> str:
             raise ProfileError(f"the profile is larger than {LARGEST_PROFILE:,} bytes", place=str(path))
         return data.decode("utf-8-sig")
     except OSError as e:
-        raise ProfileError(
-            f"cannot read the profile: {(e.strerror or str(e)).lower()}", place=str(path)
-        ) from e
+        raise ProfileError(f"cannot read the profile: {(e.strerror or str(e)).lower()}", place=str(path)) from e
     except UnicodeDecodeError as e:
         line = data.count(b"\n", 0, e.start) + 1
         raise ProfileError("the profile is not UTF-8 text", place=f"{path}:{line}") from e
@@ -318,7 +308,10 @@ def _parse(path: FilePath, text: str) -> Graph:
         raise
     except RecursionError as e:
         raise ProfileError("the profile nests too deeply", place=str(path)) from e
-    except Exception as e:  # rdflib raises SyntaxError, ValueError, IndexError and others on malformed Turtle
+    except IndexError as e:  # how rdflib meets the end of a file that it did not expect
+        end = f"{path}:{text.rstrip().count(chr(10)) + 1}"
+        raise ProfileError("this is not Turtle: the file ends within a statement", place=end) from e
+    except Exception as e:  # rdflib raises SyntaxError, ValueError and others on malformed Turtle
         lines, why = getattr(e, "lines", None), str(getattr(e, "_why", "") or e)
         place = f"{path}:{lines + 1}" if isinstance(lines, int) else str(path)
         raise ProfileError(f"this is not Turtle: {why[:1].lower()}{why[1:]}", place=place) from e

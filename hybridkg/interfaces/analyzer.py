@@ -20,7 +20,7 @@ class Analyzer(Protocol):
 
     @property
     def chain(self) -> str:
-        """Name and version of every step, such as `standard/1 snowball/3.1`; two equal chains give equal terms."""
+        """Name and version of every step, such as `standard/1 snowball/3.1`; equal chains give equal terms."""
 
     def stemmer(self, language: str) -> str:
         """The key of everything that depends on the language: texts with equal keys are analysed alike.
@@ -36,7 +36,7 @@ class Analyzer(Protocol):
         """(raw word, start, end) with character offsets; the same words as `words`, slower."""
 
     def term(self, word: str, stemmer: str) -> str:
-        """The term of a raw word; empty where the word keeps its position but is not indexed (a stop word)."""
+        """The term of a raw word; empty where it keeps its position but is not indexed (a stop word)."""
 
 
 ANALYZERS = Registry(

@@ -50,7 +50,7 @@ class ModelArgument:
         >>> ModelArgument("b", 0, 1).checked(0.4, "model 'bm25f'")
         0.4
         """
-        if isinstance(value, str) or isinstance(value, bool):
+        if isinstance(value, str | bool):
             raise TextQueryError(f"argument {self.name!r} of {owner} is a number, not {value!r}")
         number = float(value)
         low_enough = number > self.low if self.above_low else number >= self.low

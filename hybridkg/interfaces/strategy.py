@@ -8,6 +8,7 @@ STRATEGIES = Registry(
     "strategy",
     "hybridkg.strategies",
     {
+        "bind_join": "hybridkg.planner.strategies.bind_join:BindJoins",
         "oxigraph": "hybridkg.planner.strategies.oxigraph:Oxigraph",
         "reference": "hybridkg.planner.strategies.reference:Reference",
         "text_topk": "hybridkg.planner.strategies.text_topk:TextTopK",

@@ -54,7 +54,7 @@ class TextQuery:
 
 @dataclass(frozen=True)
 class TermStatistics:
-    """A term, or a phrase written with spaces, after analysis, and the entities that have it in an ON field."""
+    """A term or phrase (written with spaces) after analysis, and how many entities have it in an ON field."""
 
     term: str
     df: int

@@ -10,7 +10,7 @@ from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.query import ast
 
-PREFERENCE = ("oxigraph", "text_topk", "reference")
+PREFERENCE = ("oxigraph", "text_topk", "bind_join", "reference")
 """Best first; each gives the same rows, so the first that applies wins."""
 
 

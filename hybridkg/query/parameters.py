@@ -84,7 +84,7 @@ QUOTED = re.compile(
 
 
 def read_term(text: str) -> Term:
-    """A parameter value as it is typed: `<iri>`, `"text"`, `"text"@en`, `"x"^^<datatype>`, `12`, `true`, or plain words.
+    """A parameter value as it is typed: `<iri>`, `"text"@en`, `"x"^^<datatype>`, `12`, `true`, or plain words.
 
     Anything that is none of the first kinds is a string, so a search box can pass what its user typed.
     Quotes inside quotes stand for themselves: nothing is unescaped.

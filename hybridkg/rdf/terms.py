@@ -8,6 +8,7 @@ for `import hybridkg`.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple, Variable
@@ -47,7 +48,7 @@ def double(value: float) -> Literal:
     >>> double(0.1).value
     '0.1'
     """
-    if value != value:
+    if math.isnan(value):
         return Literal("NaN", datatype=XSD_DOUBLE)
     if value in (float("inf"), float("-inf")):
         return Literal("INF" if value > 0 else "-INF", datatype=XSD_DOUBLE)

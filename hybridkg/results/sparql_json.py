@@ -15,12 +15,12 @@ from hybridkg.results.result_set import ResultSet
 
 def write_json(result: ResultSet, out: TextIO) -> None:
     """One JSON document, ending in a newline."""
-    document: dict[str, Any] = {"head": {} if result.boolean is not None else {"vars": list(result.columns)}}
-    if result.boolean is not None:
-        document["boolean"] = result.boolean
-    else:
-        document["results"] = {"bindings": [binding(result, cells) for cells in result.cells]}
-    document["x-hybridkg"] = {
+    answer: dict[str, Any] = (
+        {"boolean": result.boolean}
+        if result.boolean is not None
+        else {"results": {"bindings": [binding(result, cells) for cells in result.cells]}}
+    )
+    about = {
         "requested": result.requested,
         "returned": result.returned,
         "exact": result.exact,
@@ -30,6 +30,9 @@ def write_json(result: ResultSet, out: TextIO) -> None:
         "caps": list(result.caps),
         "scores": [row.scores for row in result],
     }
+    # Our member stands before the bindings: Oxigraph's reader, for one, stops with an error at anything after them.
+    head = {} if result.boolean is not None else {"vars": list(result.columns)}
+    document = {"head": head, "x-hybridkg": about, **answer}
     # NaN and infinities have no JSON form; a score that is one is written as null.
     json.dump(_finite(document), out, ensure_ascii=False, indent=2, allow_nan=False)
     out.write("\n")

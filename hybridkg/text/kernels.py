@@ -13,8 +13,7 @@ import logging
 import threading
 from importlib import import_module
 from types import ModuleType
-
-from hybridkg.resources import cache_dir
+from typing import Any
 
 SMALL = 2_000
 """Postings below which numpy is at least as quick as a loaded kernel (benchmarks/text_index.py)."""
@@ -62,17 +61,20 @@ class LazyKernel:
 
 
 def _import_with_cache(name: str) -> ModuleType:
-    """Imports a kernel module with numba's cache in the user's cache folder, unless NUMBA_CACHE_DIR says where."""
-    import numba
+    """Imports a kernel module; numba caches it in the user's cache folder unless NUMBA_CACHE_DIR says where."""
+    from numba.core import config
 
-    before = numba.config.CACHE_DIR
+    settings: Any = config
+    before = settings.CACHE_DIR
     if not before:
+        from hybridkg.resources import cache_dir
+
         folder = cache_dir()
         if folder is None:
             raise OSError("no folder for the cache of compiled kernels")
-        numba.config.CACHE_DIR = str(folder / "numba")
+        settings.CACHE_DIR = str(folder / "numba")
     try:
         # numba picks the cache folder when a function is decorated, that is, during this import.
         return import_module(name)
     finally:
-        numba.config.CACHE_DIR = before
+        settings.CACHE_DIR = before

@@ -55,7 +55,8 @@ def contains(ids: Ids, members: Ids) -> NDArray[np.bool_]:
         inside[inside] = bitmap[ids[inside] - np.uint32(low)]
         return inside
     place = np.minimum(np.searchsorted(members, ids), len(members) - 1)
-    return members[place] == ids
+    found = members[place] == ids
+    return np.asarray(found, np.bool_)
 
 
 def intersection(parts: Sequence[Ids]) -> Ids:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given, settings
+from hybridkg.query.check import check
+from hybridkg.query.parser import parse
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybridkg.algebra.from_ast import from_ast
@@ -21,12 +23,11 @@ from hybridkg.algebra.rules import RULES, rewrite
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
+from hybridkg.interfaces.strategy import STRATEGIES
+from hybridkg.operators import bind_join
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.choose import choose
-from hybridkg.query.check import check
-from hybridkg.query.parser import parse
 from hybridkg.snapshot import scratch
-from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
 
 E = "http://e/"
@@ -212,7 +213,7 @@ def usable(query: Both) -> bool:
     """Two MATCHes with one score name, or BIND of a name in use, are errors of the query, not of the engine."""
     try:
         check(parse(query.hybrid))
-    except Exception as e:  # noqa: BLE001
+    except Exception as e:
         from hybridkg.errors import QueryCheckError
 
         if isinstance(e, QueryCheckError):
@@ -257,3 +258,78 @@ def test_the_rewrite_rules_change_no_rows(text, graph, query):
     except UnsupportedQueryError:
         return
     assert rewritten == plain
+
+
+def ordered_answer(query: str, graph, index, nodes, strategy: str) -> list | None:
+    logical = rewrite(from_ast(parse(query)))
+    root = STRATEGIES.get(strategy).plan(logical)
+    if root is None:
+        return None
+    solutions = ExecutionContext(scratch(graph), index, nodes, lambda node, fields: [], scratch).run(root)
+    names = sorted(solutions.variables)
+    at = [solutions.variables.index(name) for name in names]
+    return [tuple(str(row[i]) for i in at) for row in solutions.rows]
+
+
+ranked_heads = st.sampled_from(
+    [
+        "SELECT ?a ?b ?s { % } RANK BY ?s",
+        "SELECT ?a ?b { % } RANK BY ?s + ?t LIMIT 3",
+        "SELECT DISTINCT ?b { % } RANK BY ?s LIMIT 2",
+        "SELECT ?a ?s ?t { % } ORDER BY DESC(?s) ?t LIMIT 4 OFFSET 1",
+        "SELECT ?b (SUM(?s) AS ?n) { % } GROUP BY ?b RANK BY ?n",
+    ]
+)
+ranked_queries = st.builds(
+    lambda head, body, first: Both.same(head) % joined([first, body]), ranked_heads, patterns, st.builds(
+        match, st.just(0), variables, st.sampled_from(WORDS), st.just("s")
+    )
+)
+
+
+@pytest.mark.parametrize("small", [0, 2000])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(graph=graphs, query=ranked_queries.filter(usable))
+def test_every_strategy_gives_the_rows_of_the_reference_in_its_order(text, monkeypatch, small, graph, query):
+    monkeypatch.setattr(bind_join, "SMALL_FRAGMENT", small)
+    monkeypatch.setattr(bind_join, "PROBES_AT_ONCE", 2)
+    index, nodes = text
+    triples_of_graph = store_of(graph)
+    try:
+        want = ordered_answer(query.hybrid, triples_of_graph, index, nodes, "reference")
+        for name in STRATEGIES.names():
+            got = ordered_answer(query.hybrid, triples_of_graph, index, nodes, name)
+            assert got is None or got == want, name
+    except UnsupportedQueryError:
+        return
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    variable=st.sampled_from(["?a", "?b"]),
+    words=st.sampled_from(WORDS),
+    limit=st.integers(0, 7),
+    offset=st.integers(0, 3),
+)
+def test_a_ranking_without_a_graph_pattern_is_the_index_top_k(text, variable, words, limit, offset):
+    index, nodes = text
+    query = f'SELECT {variable} ?s {{ {variable} MATCH "{words}" AS ?s }} RANK BY ?s LIMIT {limit} OFFSET {offset}'
+    want = ordered_answer(query, [], index, nodes, "reference")
+    assert ordered_answer(query, [], index, nodes, "text_topk") == want
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs, ranked_queries.filter(usable))
+def test_rows_are_best_first_and_ties_are_in_term_order(text, graph, query):
+    if "RANK BY ?s" not in query.hybrid or "+ ?t" in query.hybrid or "GROUP" in query.hybrid:
+        return
+    index, nodes = text
+    logical = rewrite(from_ast(parse(query.hybrid)))
+    try:
+        plan = choose(logical, "reference")
+    except UnsupportedQueryError:
+        return
+    solutions = ExecutionContext(scratch(store_of(graph)), index, nodes, lambda n, f: [], scratch).run(plan.root)
+    at = solutions.variables.index("s")
+    scores = [float(row[at].value) if row[at] is not None else float("-inf") for row in solutions.rows]
+    assert scores == sorted(scores, reverse=True)

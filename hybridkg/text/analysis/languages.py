@@ -16,9 +16,7 @@ STEMMERS = {
 """Base language tag -> name of the Snowball algorithm."""
 
 ELISIONS = {
-    "french": frozenset(
-        ["l", "d", "j", "m", "n", "s", "t", "c", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu"]
-    ),
+    "french": frozenset(["l", "d", "j", "m", "n", "s", "t", "c", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu"]),
     "catalan": frozenset(["l", "d", "m", "n", "s", "t"]),
     "italian": frozenset(
         [

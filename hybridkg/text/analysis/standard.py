@@ -17,7 +17,7 @@ from hybridkg.text.analysis.languages import ELISIONS, ENGLISH_STOP_WORDS, stemm
 from hybridkg.text.analysis.words import split_words, word_spans
 
 LONGEST_WORD = 255
-"""Characters of a raw word that count; the rest is cut off, so a megabyte without a space is one short term."""
+"""Characters of a raw word that count; the rest is cut off, so a megabyte without a blank is a short term."""
 
 
 class StandardAnalyzer:

@@ -103,9 +103,7 @@ class EmbeddedTextBuilder:
         ProfileError: too many fields, or two of one name.
     """
 
-    def __init__(
-        self, folder: Path, fields: Sequence[IndexedField], n_nodes: int, *, chunk_tokens: int = CHUNK_TOKENS
-    ):
+    def __init__(self, folder: Path, fields: Sequence[IndexedField], n_nodes: int, *, chunk_tokens: int = CHUNK_TOKENS):
         if len(fields) > MOST_FIELDS:
             raise ProfileError(f"{len(fields)} text fields; an index holds at most {MOST_FIELDS}")
         names = [field.name for field in fields]

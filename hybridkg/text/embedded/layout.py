@@ -76,9 +76,7 @@ class ArrayReader:
         try:
             header = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as e:
-            raise CorruptError(
-                f"the text index has no {HEADER!r}", hint="index again", place=str(folder)
-            ) from e
+            raise CorruptError(f"the text index has no {HEADER!r}", hint="index again", place=str(folder)) from e
         except (OSError, ValueError) as e:
             raise CorruptError(f"{HEADER!r} cannot be read: {e}", hint="index again", place=str(path)) from e
         if not isinstance(header, dict) or header.get("format") != FORMAT:

@@ -91,9 +91,7 @@ def as_numbers(task: ScoringTask) -> Bm25fInput:
         lengths=task.lengths,
         rows=np.array([f.row for f in task.fields], np.int64),
         weight=np.array([f.weight for f in task.fields], np.float64),
-        b=np.array(
-            [f.arguments.get("b", f.b if model_b is None else model_b) for f in task.fields], np.float64
-        ),
+        b=np.array([f.arguments.get("b", f.b if model_b is None else model_b) for f in task.fields], np.float64),
         mean=np.array([f.tokens / f.entities if f.entities else 1.0 for f in task.fields], np.float64),
         gain=np.array([term.count * idf(term.df, task.n_entities) for term in task.terms], np.float64),
         k1=task.arguments.get("k1", DEFAULT_K1),
@@ -134,7 +132,5 @@ def score_compiled(kernel: Any, q: Bm25fInput) -> tuple[Ids, Scores]:
     """The same numbers from the kernel, which sees fewer arrays and releases the GIL."""
     ids = np.empty(len(q.ids), np.uint32)
     scores = np.empty(len(q.ids), np.float64)
-    n = kernel.score(
-        q.ids, q.tf, q.starts, q.lengths, q.rows, q.weight, q.b, q.mean, q.gain, q.k1, ids, scores
-    )
+    n = kernel.score(q.ids, q.tf, q.starts, q.lengths, q.rows, q.weight, q.b, q.mean, q.gain, q.k1, ids, scores)
     return ids[:n], scores[:n]

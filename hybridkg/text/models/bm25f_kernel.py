@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numba import float64, int64, njit, uint32
-from numba.types import Array
+from numba.core.types import Array
 
 WINDOW = 8192
 """Entities per window: 17 bytes of scratch each, 136 KiB."""
@@ -32,7 +32,7 @@ def score(
     ids: Any, tf: Any, starts: Any, lengths: Any, rows: Any, weight: Any, b: Any, mean: Any, gain: Any,
     k1: Any, out_ids: Any, out_scores: Any,
 ) -> Any:  # fmt: skip
-    """Fills `out_ids` (ascending) and `out_scores`, both of length len(ids), and returns how many it filled."""
+    """Fills `out_ids` (ascending) and `out_scores`, both as long as `ids`; returns how many it filled."""
     n_fields = len(rows)
     n_terms = len(gain)
     cursor = starts[:-1].copy()

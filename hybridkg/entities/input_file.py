@@ -1,0 +1,167 @@
+"""Input files, decompressed as they are read, with the share done measured in bytes of the file itself."""
+
+from __future__ import annotations
+
+import bz2
+import difflib
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self, cast
+
+from hybridkg.errors import LoadError
+
+BLOCK = 1 << 20
+"""Bytes handed on at a time."""
+
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
+"""Known compressions by extension."""
+
+SIGNATURES = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz"}
+
+
+def extensions(path: Path) -> tuple[str, str]:
+    """The extension that tells the format and the one that tells the compression, in lower case.
+
+    >>> extensions(Path("dbpedia.NT.bz2"))
+    ('.nt', '.bz2')
+    """
+    last = path.suffix.lower()
+    if last in COMPRESSIONS:
+        return path.with_suffix("").suffix.lower(), last
+    return last, ""
+
+
+def check_readable(path: Path) -> None:
+    """Whether there is a file to read, before any work begins.
+
+    Raises:
+        LoadError: it is missing, a folder, or may not be read.
+    """
+    InputFile(path).close()
+
+
+class InputFile:
+    """A file opened for reading, decompressed by its extension.
+
+    Raises:
+        LoadError: it is missing, a folder, or may not be read; later also: truncated or damaged archive.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            if path.is_dir():
+                raise LoadError(f"{str(path)!r} is a folder, not a file", hint=_files_hint(path))
+            self._raw = path.open("rb", buffering=0)
+        except FileNotFoundError as e:
+            raise LoadError(f"no file {str(path)!r}", hint=_neighbour(path)) from e
+        except OSError as e:
+            raise LoadError(f"cannot read {str(path)!r}: {e.strerror}") from e
+        self.size = path.stat().st_size
+        self._stream = self._decompressed(extensions(path)[1])
+        self._reported = 0
+
+    def _decompressed(self, compression: str) -> IO[bytes]:
+        match compression:
+            case ".gz":
+                return cast(IO[bytes], gzip.GzipFile(fileobj=self._raw, mode="rb"))
+            case ".bz2":
+                return cast(IO[bytes], bz2.BZ2File(self._raw))
+            case ".xz":
+                return cast(IO[bytes], lzma.LZMAFile(self._raw))
+        return cast(IO[bytes], self._raw)
+
+    def advanced(self) -> int:
+        """Bytes of the file, as it lies on disk, read since the last call."""
+        position = self._raw.tell()
+        delta, self._reported = position - self._reported, position
+        return delta
+
+    def block(self) -> bytes:
+        """The next bytes, at most BLOCK; empty at the end.
+
+        Raises:
+            LoadError: the archive is truncated or damaged, or the disk failed.
+        """
+        if self.size == 0:
+            return b""
+        try:
+            return self._stream.read(BLOCK)
+        except (EOFError, zlib.error, lzma.LZMAError, OSError) as e:
+            raise self._unreadable(e) from e
+
+    def lines(self, longest: int) -> Iterator[bytes]:
+        """The lines with their ends; a line of more than `longest` bytes comes cut, without its end.
+
+        Raises:
+            LoadError: the archive is truncated or damaged, or the disk failed.
+        """
+        rest = b""
+        while data := self.block():
+            parts = (rest + data).split(b"\n") if b"\n" in data else [rest + data]
+            rest = parts.pop()
+            for part in parts:
+                yield part + b"\n"
+            if len(rest) > longest:
+                yield rest[: longest + 1]
+                return
+        if rest:
+            yield rest
+
+    def _unreadable(self, error: Exception) -> LoadError:
+        kind = COMPRESSIONS.get(extensions(self.path)[1])
+        place = str(self.path)
+        if isinstance(error, EOFError):
+            return LoadError(f"the {kind} archive ends too early", hint="fetch or compress it again", place=place)
+        if kind and (not isinstance(error, OSError) or error.errno is None):
+            return LoadError(f"not a whole {kind} archive: {_sentence(error)}", place=place)
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return LoadError(f"reading failed: {reason}", place=place)
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._stream.close()
+        self._raw.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def looks_compressed(start: bytes) -> str:
+    """The extension of the compression that the first bytes of a file betray; empty for none.
+
+    >>> looks_compressed(b"BZh91AY")
+    '.bz2'
+    """
+    return next((name for signature, name in SIGNATURES.items() if start.startswith(signature)), "")
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error).rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _neighbour(path: Path) -> str:
+    near = difflib.get_close_matches(path.name, _names(path.parent), 1)
+    return f"did you mean {str(path.parent / near[0])!r}?" if near else ""
+
+
+def _files_hint(folder: Path) -> str:
+    names = _names(folder)[:3]
+    return f"give its files, such as {', '.join(repr(str(folder / name)) for name in names)}" if names else ""
+
+
+def _names(folder: Path) -> Sequence[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir() if entry.is_file())
+    except OSError:
+        return []

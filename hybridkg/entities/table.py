@@ -1,0 +1,196 @@
+"""NodeTable: IRIs and blank nodes to dense uint32 ids and back, memory-mapped.
+
+Three files beside each other, little-endian:
+    nodes.text      the nodes in UTF-8, one behind the other: first the blank nodes (`_:label`), then the IRIs,
+                    each group in code point order (which is byte order), so an id is also the place in SPARQL order
+    nodes.offsets   header, then uint64[n + 1] offsets into nodes.text
+    nodes.hashes    uint64[n] BLAKE2b hashes in ascending order, then uint32[n] the ids they belong to;
+                    a keyed-size cryptographic hash, so nobody can write IRIs that collide
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from struct import Struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.errors import CorruptError
+from hybridkg.rdf.terms import BlankNode, NamedNode, Node
+
+Ids = NDArray[np.uint32]
+
+HEADER = Struct("<8sQQ")
+"""Magic, number of nodes, length of nodes.text in bytes."""
+MAGIC = b"HKGNODE1"
+
+MAX_NODES = 2**32 - 1
+"""Ids are uint32, and the largest is kept free."""
+
+REBUILD = "build the index again: hybridkg index KB"
+
+
+class NodeTable:
+    """Read-only view of a node table; safe to use from many threads."""
+
+    def __init__(self, text: bytes | mmap.mmap, offsets: memoryview, hashes: memoryview, hash_ids: memoryview):
+        self._text, self._offsets, self._hashes, self._hash_ids = text, offsets, hashes, hash_ids
+
+    @staticmethod
+    def write(folder: Path, nodes: Iterable[Node]) -> int:
+        """Writes the table of some nodes, repeated or not, in any order.
+
+        Args:
+            folder: gets nodes.text, nodes.offsets and nodes.hashes.
+            nodes: IRIs and blank nodes; all of them are held in memory, about 150 bytes each.
+
+        Returns:
+            the number of distinct nodes.
+
+        Raises:
+            OSError: the disk is full or fails.
+        """
+        blank: set[bytes] = set()
+        iris: set[bytes] = set()
+        for node in nodes:
+            if type(node) is NamedNode:
+                iris.add(node.value.encode())
+            else:
+                blank.add(b"_:" + node.value.encode())
+        keys = sorted(blank)
+        keys += sorted(iris)
+        if len(keys) > MAX_NODES:
+            raise ValueError(f"{len(keys)} nodes; a knowledge base holds at most {MAX_NODES}")
+        lengths = np.fromiter(map(len, keys), np.uint64, len(keys))
+        offsets = np.zeros(len(keys) + 1, "<u8")
+        np.cumsum(lengths, out=offsets[1:])
+        hashes = np.frombuffer(b"".join(map(_hash_bytes, keys)), "<u8")
+        order = np.argsort(hashes, kind="stable")
+        with (folder / "nodes.text").open("wb") as file:
+            file.writelines(keys)
+        with (folder / "nodes.offsets").open("wb") as file:
+            file.write(HEADER.pack(MAGIC, len(keys), int(offsets[-1])))
+            file.write(offsets.tobytes())
+        with (folder / "nodes.hashes").open("wb") as file:
+            file.write(hashes[order].tobytes())
+            file.write(order.astype("<u4").tobytes())
+        return len(keys)
+
+    @classmethod
+    def open(cls, folder: Path) -> NodeTable:
+        """Opens the table in a folder; reads nothing but the header.
+
+        Raises:
+            CorruptError: a file is missing, truncated, or no node table.
+        """
+        offsets = _mapped(folder / "nodes.offsets")
+        if len(offsets) < HEADER.size:
+            raise _damaged(folder / "nodes.offsets")
+        magic, n, length = HEADER.unpack_from(offsets)
+        if magic != MAGIC or n > MAX_NODES or len(offsets) != HEADER.size + 8 * (n + 1):
+            raise _damaged(folder / "nodes.offsets")
+        hashes = _mapped(folder / "nodes.hashes")
+        if len(hashes) != 12 * n:
+            raise _damaged(folder / "nodes.hashes")
+        text = _mapped(folder / "nodes.text")
+        if len(text) != length:
+            raise _damaged(folder / "nodes.text")
+        hash_view = memoryview(hashes)
+        return cls(
+            text,
+            memoryview(offsets)[HEADER.size :].cast("Q"),
+            hash_view[: 8 * n].cast("Q"),
+            hash_view[8 * n :].cast("I"),
+        )
+
+    def __len__(self) -> int:
+        """Number of nodes; ids are 0..len-1."""
+        return len(self._hashes)
+
+    def node(self, id: int) -> Node:
+        """The node of an id.
+
+        Raises:
+            IndexError: the id is not below the number of nodes.
+        """
+        if not 0 <= id < len(self):
+            raise IndexError(f"no node {id}; the table has {len(self)}")
+        return _node(self._text[self._offsets[id] : self._offsets[id + 1]])
+
+    def nodes(self, ids: Ids) -> list[Node]:
+        """The nodes of some ids, in the order given, repeats allowed; about 1 us each."""
+        text, offsets = self._text, self._offsets
+        return [_node(text[offsets[i] : offsets[i + 1]]) for i in ids.tolist()]
+
+    def find(self, node: Node) -> int | None:
+        """The id of a node, or None; about 2 us."""
+        key = _key(node)
+        value = int.from_bytes(_hash_bytes(key), "little")
+        hashes = self._hashes
+        i, n = bisect_left(hashes, value), len(hashes)
+        while i < n and hashes[i] == value:
+            if self._is(self._hash_ids[i], key):
+                return self._hash_ids[i]
+            i += 1
+        return None
+
+    def find_many(self, nodes: Sequence[Node]) -> NDArray[np.int64]:
+        """int64[len(nodes)]: the id of each node, -1 for those that the table does not have."""
+        keys = [_key(node) for node in nodes]
+        found = np.full(len(keys), -1, np.int64)
+        if not keys or not len(self):
+            return found
+        wanted = np.frombuffer(b"".join(map(_hash_bytes, keys)), "<u8")
+        hashes = np.frombuffer(self._hashes, "<u8")
+        places = np.searchsorted(hashes, wanted)
+        hits = places < len(hashes)
+        hits[hits] = hashes[places[hits]] == wanted[hits]
+        for i in np.flatnonzero(hits).tolist():
+            id = self._hash_ids[int(places[i])]
+            if self._is(id, keys[i]):
+                found[i] = id
+            else:  # two nodes with the same 64-bit hash
+                found[i] = -1 if (other := self.find(nodes[i])) is None else other
+        return found
+
+    def rank(self, ids: Ids) -> NDArray[np.uint32]:
+        """uint32[len(ids)]: the place of each node in SPARQL order; compare nodes by this, never by id."""
+        return ids
+
+    def _is(self, id: int, key: bytes) -> bool:
+        return self._text[self._offsets[id] : self._offsets[id + 1]] == key
+
+
+def _key(node: Node) -> bytes:
+    return node.value.encode() if type(node) is NamedNode else b"_:" + node.value.encode()
+
+
+def _node(key: bytes) -> Node:
+    """No IRI starts with `_:`, because a scheme starts with a letter (RFC 3986, section 3.1)."""
+    text = key.decode()
+    return BlankNode(text[2:]) if text.startswith("_:") else NamedNode(text)
+
+
+def _hash_bytes(key: bytes) -> bytes:
+    return blake2b(key, digest_size=8).digest()
+
+
+def _mapped(path: Path) -> bytes | mmap.mmap:
+    """The content of a file, memory-mapped; an empty file cannot be mapped."""
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                return b""
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as e:
+        raise CorruptError(f"cannot read {str(path)!r}: {e.strerror}", hint=REBUILD) from e
+
+
+def _damaged(path: Path) -> CorruptError:
+    return CorruptError(f"{str(path)!r} is damaged or no node table", hint=REBUILD)

@@ -1,0 +1,56 @@
+"""The bytes of a document on their way to the parser, seen first by watchers.
+
+A watcher can note that blank nodes may follow, or refuse what the parser
+would swallow: it is given each block before the parser, and an empty block
+at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from io import BytesIO
+
+from hybridkg.entities.input_file import InputFile
+
+Watcher = Callable[[bytes], None]
+
+
+class ByteFeed:
+    """A file-like object for pyoxigraph, which reads 1 kB or more at a time."""
+
+    def __init__(self, file: InputFile, watchers: Sequence[Watcher] = ()):
+        self._file, self._watchers = file, watchers
+        self._block = BytesIO()
+        self._ended = False
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes, fewer at the end of a block; empty at the end of the file."""
+        piece = self._block.read(size)
+        if piece or self._ended:
+            return piece
+        data = self._file.block()
+        self._ended = not data
+        for watch in self._watchers:
+            watch(data)
+        self._block = BytesIO(data)
+        return self._block.read(size)
+
+    def drain(self) -> None:
+        """Shows the watchers what the parser did not want to read."""
+        self._block = BytesIO()
+        while self.read():
+            pass
+
+
+class SeenMark:
+    """Watches for a few bytes, also across the border of two blocks; `seen` stays true from then on."""
+
+    def __init__(self, mark: bytes):
+        self._mark, self._tail = mark, b""
+        self.seen = not mark
+
+    def __call__(self, block: bytes) -> None:
+        """Looks at one more block."""
+        if not self.seen:
+            self.seen = self._mark in block or self._mark in self._tail + block[: len(self._mark)]
+            self._tail = block[-len(self._mark) + 1 :] if len(self._mark) > 1 else b""

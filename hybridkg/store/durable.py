@@ -1,0 +1,99 @@
+"""Files that survive a power cut: fsync, atomic replacement, hard links, checksums."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from hybridkg.errors import HybridkgError, StorageError
+
+BLOCK = 1 << 20
+
+
+def fsync_file(path: Path) -> None:
+    """Waits until the content of a file is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def fsync_folder(path: Path) -> None:
+    """Waits until the entries of a folder are on the disk; Windows cannot, and does not need to."""
+    if os.name != "nt":
+        fsync_file(path)
+
+
+def write_durably(path: Path, text: str) -> None:
+    """Replaces a file as a whole: after a crash it has the old text or the new one."""
+    temporary = path.with_name(f".{path.name}.new")
+    with temporary.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    fsync_folder(path.parent)
+
+
+def checksum(path: Path) -> str:
+    """CRC-32 of a file as 8 hexadecimal digits: finds damage, not malice (3.6 GB/s against 0.8 of BLAKE2b).
+
+    Args:
+        path: the file.
+    """
+    crc = 0
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(BLOCK):
+            crc = zlib.crc32(block, crc)
+    return f"{crc:08x}"
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """A second name for a file that nobody changes any more; a copy where the file system has no hard links."""
+    try:
+        target.hardlink_to(source)
+    except OSError as e:
+        if e.errno in (errno.ENOSPC, errno.EDQUOT, errno.ENOENT, errno.EEXIST):
+            raise
+        shutil.copyfile(source, target)
+
+
+def link_tree(source: Path, target: Path) -> None:
+    """Hard-links a file, or every file below a folder."""
+    if not source.is_dir():
+        link_or_copy(source, target)
+        return
+    target.mkdir()
+    for entry in sorted(source.iterdir()):
+        link_tree(entry, target / entry.name)
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Every file below a folder, in the order of their paths."""
+    for entry in sorted(folder.iterdir()):
+        if entry.is_dir():
+            yield from files_below(entry)
+        else:
+            yield entry
+
+
+def storage_error(error: OSError, doing: str) -> HybridkgError:
+    """What to tell the user about a failed system call.
+
+    Args:
+        error: as raised by Python or, with the reason only in its text, by Oxigraph.
+        doing: what was tried, such as `writing to 'films.kg'`.
+    """
+    reason = error.strerror or str(error)
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in reason or "quota" in reason
+    if full:
+        return StorageError(
+            f"the disk is full while {doing}",
+            hint="free some space and run the command again; the knowledge base is as it was before",
+        )
+    return StorageError(f"{doing} failed: {reason}")

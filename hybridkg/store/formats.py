@@ -1,0 +1,62 @@
+"""The RDF formats by file name; a new one is one line here."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyoxigraph import RdfFormat
+
+from hybridkg.entities.input_file import COMPRESSIONS, extensions
+from hybridkg.errors import LoadError
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A serialization of RDF.
+
+    Args:
+        name: as its users write it.
+        syntax: what the parser calls it.
+        blank_node_mark: bytes without which a file has no blank node; empty where any file may have some.
+    """
+
+    name: str
+    syntax: RdfFormat
+    blank_node_mark: bytes = b""
+
+
+RDF_XML = Format("RDF/XML", RdfFormat.RDF_XML)
+
+FORMATS = {
+    ".nt": Format("N-Triples", RdfFormat.N_TRIPLES, b"_:"),
+    ".nq": Format("N-Quads", RdfFormat.N_QUADS, b"_:"),
+    ".ttl": Format("Turtle", RdfFormat.TURTLE),
+    ".trig": Format("TriG", RdfFormat.TRIG),
+    ".rdf": RDF_XML,
+    ".owl": RDF_XML,
+    ".xml": RDF_XML,
+    ".jsonld": Format("JSON-LD", RdfFormat.JSON_LD),
+}
+
+
+def format_of(path: Path) -> Format:
+    """The format of a file, by its name.
+
+    Raises:
+        LoadError: the extension is not known; the message lists those that are.
+
+    >>> format_of(Path("dump.nq.bz2")).name
+    'N-Quads'
+    """
+    extension = extensions(path)[0]
+    found = FORMATS.get(extension)
+    if found is None:
+        near = difflib.get_close_matches(extension, FORMATS, 1) if extension else []
+        raise LoadError(
+            f"cannot tell the RDF format of {str(path)!r} by its name; known: {', '.join(FORMATS)}, "
+            f"each also with {', '.join(COMPRESSIONS)}",
+            hint=f"did you mean {near[0]!r}?" if near else "",
+        )
+    return found

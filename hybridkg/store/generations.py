@@ -1,0 +1,227 @@
+"""The knowledge base folder: which generation is live, who may write, what is left over.
+
+kb.toml  CURRENT  LOCK  <generation>/  and, while somebody writes, .building-<process id>/
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from hybridkg.config import Config, read_config, write_config
+from hybridkg.errors import CorruptError, LockedError, NotAKnowledgeBaseError
+from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.store.building import Building, make_live
+from hybridkg.store.durable import fsync_folder, storage_error, write_durably
+from hybridkg.store.generation import Generation, open_generation, remove_unless_held
+from hybridkg.store.manifest import RESTORE, Manifest
+
+GENERATION = re.compile(r"[0-9]{6,}")
+BUILDING = ".building-"
+REMOVED = ".removed-"
+OURS = re.compile(rf"kb\.toml|CURRENT|LOCK|{GENERATION.pattern}|\.(building|removed)-.*|\.(CURRENT|kb\.toml)\.new")
+"""Names that a knowledge base, whole or half made, may contain."""
+
+KEPT_GENERATIONS = 2
+"""The live one and the one before it: a reader that has just read CURRENT finds its generation.
+Older ones go as soon as no process holds them."""
+
+
+class Folder:
+    """A knowledge base on disk. Reading is safe from many threads and processes, beside one writer."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"Folder({str(self.path)!r})"
+
+    @classmethod
+    def create(cls, path: Path, config: Config | None = None) -> Folder:
+        """Makes a knowledge base with an empty graph, in a new or an empty folder.
+
+        A creation that was interrupted is completed.
+
+        Raises:
+            NotAKnowledgeBaseError: the folder holds something else, or is a knowledge base already.
+            StorageError: it cannot be written.
+        """
+        folder, shown = cls(path), str(path)
+        with _storage_errors(f"creating {shown!r}"):
+            if path.exists() and not path.is_dir():
+                raise NotAKnowledgeBaseError(f"{shown!r} is a file, not a folder", hint="choose another name")
+            if (path / "CURRENT").exists():
+                raise NotAKnowledgeBaseError(f"{shown!r} is a knowledge base already", hint="open it instead")
+            foreign = [] if not path.exists() else [e.name for e in path.iterdir() if not OURS.fullmatch(e.name)]
+            if foreign:
+                raise NotAKnowledgeBaseError(
+                    f"{shown!r} is not empty and no knowledge base; it holds {min(foreign)!r}",
+                    hint="choose a new or an empty folder",
+                )
+            path.mkdir(parents=True, exist_ok=True)
+            write_durably(path / "kb.toml", write_config(config or Config()))
+            fsync_folder(path.parent)
+        with folder.building() as building:
+            building.writable_graph()
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> Folder:
+        """A knowledge base that exists.
+
+        Raises:
+            NotAKnowledgeBaseError: nothing is there, or something else.
+        """
+        shown = str(path)
+        try:
+            if (path / "CURRENT").is_file():
+                return cls(path)
+            entries = sorted(entry.name for entry in path.iterdir()) if path.is_dir() else []
+        except OSError as e:
+            raise storage_error(e, f"opening {shown!r}") from e
+        create = f"create one with: hybridkg load {shown} FILE..."
+        if not path.exists():
+            raise NotAKnowledgeBaseError(f"no knowledge base at {shown!r}", hint=_neighbour(path) or create)
+        if not path.is_dir():
+            raise NotAKnowledgeBaseError(f"{shown!r} is a file, not a knowledge base folder", hint=create)
+        if not entries:
+            raise NotAKnowledgeBaseError(f"{shown!r} is an empty folder, not a knowledge base", hint=create)
+        if all(OURS.fullmatch(name) for name in entries):
+            raise NotAKnowledgeBaseError(f"{shown!r} is a knowledge base whose creation was interrupted", hint=create)
+        raise NotAKnowledgeBaseError(
+            f"{shown!r} is a folder, but not a knowledge base; it has no file 'CURRENT'",
+            hint=f"it holds {entries[0]!r}; give the path of a knowledge base, or of a new folder to load into",
+        )
+
+    @classmethod
+    def open_or_create(cls, path: Path) -> Folder:
+        """The knowledge base at `path`, made first where there is none; same errors as `create`."""
+        return cls.open(path) if (path / "CURRENT").is_file() else cls.create(path)
+
+    @property
+    def config(self) -> Config:
+        """The settings in kb.toml.
+
+        Raises:
+            ConfigError: the file is missing or wrong.
+        """
+        return read_config(self.path / "kb.toml")
+
+    def configure(self, config: Config) -> None:
+        """Replaces kb.toml."""
+        with _storage_errors(f"writing {str(self.path / 'kb.toml')!r}"):
+            write_durably(self.path / "kb.toml", write_config(config))
+
+    def live_name(self) -> str:
+        """Name of the live generation, such as `000002`; one small read.
+
+        Raises:
+            CorruptError: CURRENT is damaged.
+            StorageError: it cannot be read.
+        """
+        with _storage_errors(f"reading {str(self.path / 'CURRENT')!r}"):
+            name = (self.path / "CURRENT").read_bytes().decode("ascii", "replace").strip()
+        if not GENERATION.fullmatch(name):
+            raise CorruptError(f"{str(self.path / 'CURRENT')!r} is damaged: {name[:40]!r}", hint=RESTORE)
+        return name
+
+    def current(self) -> Generation:
+        """The live generation, held for as long as the object lives.
+
+        Raises:
+            CorruptError: a file of it is missing, damaged, or of another format version.
+            StorageError: the folder cannot be read.
+        """
+        name = self.live_name()
+        while True:
+            try:
+                return open_generation(self.path / name)
+            except CorruptError:
+                # Two writers in a row may have removed it since CURRENT was read.
+                newer = self.live_name()
+                if newer == name:
+                    raise
+                name = newer
+
+    @contextmanager
+    def building(self, progress: Progress = SILENT) -> Iterator[Building]:
+        """Builds the next generation; it becomes live when the block ends without an exception.
+
+        Raises:
+            LockedError: another process, or another thread, is writing.
+            StorageError: the disk is full or refuses; the old state stays.
+        """
+        with _storage_errors(f"writing to {str(self.path)!r}"), self._locked():
+            previous = self._previous()
+            self._remove_leftovers(previous)
+            number = previous.manifest.generation + 1
+            path = self.path / f"{BUILDING}{os.getpid()}"
+            path.mkdir()
+            try:
+                building = Building(path, previous, number, progress)
+                yield building
+                building.finish()
+                make_live(path, self.path, number)
+            except BaseException:
+                shutil.rmtree(path, ignore_errors=True)
+                raise
+            self._remove_old(number)
+
+    def _previous(self) -> Generation:
+        if (self.path / "CURRENT").exists():
+            return self.current()
+        return Generation(self.path / ".none", Manifest(0, ""))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        lock = FileLock(self.path / "LOCK", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout as e:
+            writers = [entry.name.removeprefix(BUILDING) for entry in self.path.glob(f"{BUILDING}*")]
+            who = f"process {writers[0]}" if writers else "another process"
+            raise LockedError(
+                f"{who} is writing to {str(self.path)!r}",
+                hint="wait until it has finished, or stop it; nothing is lost either way",
+            ) from e
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _remove_leftovers(self, live: Generation) -> None:
+        """What a crashed writer left: half-built folders, and a finished one that CURRENT never named."""
+        for entry in self.path.iterdir():
+            unnamed = GENERATION.fullmatch(entry.name) and int(entry.name) > live.manifest.generation
+            if entry.name.startswith((BUILDING, REMOVED)) or unnamed:
+                shutil.rmtree(entry, ignore_errors=True)
+
+    def _remove_old(self, live: int) -> None:
+        for entry in self.path.iterdir():
+            if GENERATION.fullmatch(entry.name) and int(entry.name) <= live - KEPT_GENERATIONS:
+                remove_unless_held(entry, self.path / f"{REMOVED}{entry.name}")
+
+
+@contextmanager
+def _storage_errors(doing: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as e:
+        raise storage_error(e, doing) from e
+
+
+def _neighbour(path: Path) -> str:
+    """A hint with the most similar knowledge base in the same folder, or nothing."""
+    try:
+        names = [entry.name for entry in path.parent.iterdir() if (entry / "CURRENT").is_file()]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, names, 1)
+    return f"did you mean {str(path.parent / near[0])!r}?" if near else ""

@@ -1,0 +1,223 @@
+"""Answers text queries from the files of an embedded index."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hybridkg.errors import CorruptError
+from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
+from hybridkg.interfaces.ranking_model import Postings, ScoredField, ScoredTerm, ScoringTask
+from hybridkg.interfaces.text_index import Ids, IndexedField, Scores, TermStatistics, TextQuery
+from hybridkg.text.embedded.layout import ArrayReader
+from hybridkg.text.embedded.phrases import phrase_postings
+from hybridkg.text.embedded.postings import FieldPostings, TermDictionary
+from hybridkg.text.embedded.resolve import Item, ResolvedQuery, Words, resolve, role_of
+from hybridkg.text.models.bm25f import idf
+from hybridkg.text.query_string import NOT
+from hybridkg.text.sets import NO_POSTINGS, NONE, contains, intersection, restricted, union
+from hybridkg.text.snippet import best_passage
+
+MOST_REMEMBERED_COUNTS = 100_000
+"""Document frequencies over several fields that an open index remembers."""
+
+MOST_REMEMBERED_PHRASE_POSTINGS = 2_000_000
+"""Postings of phrases that an open index remembers; 8 bytes each."""
+
+
+@dataclass(frozen=True)
+class _Occurrences:
+    """Where an item occurs: postings and occurrences in each ON field, and how many entities have it in any."""
+
+    postings: tuple[Postings, ...]
+    cf: tuple[int, ...]
+    df: int
+
+    def entities(self) -> Ids:
+        return union([postings.ids for postings in self.postings])
+
+
+class EmbeddedTextIndex:
+    """A finished index, read-only and memory-mapped; safe to use from many threads.
+
+    Scores use the statistics of the whole index, whatever entities are asked about.
+    """
+
+    exact = True
+
+    def __init__(
+        self,
+        reader: ArrayReader,
+        fields: Sequence[IndexedField],
+        analyzers: dict[str, Analyzer],
+        rank: Callable[[Ids], Ids] | None,
+    ):
+        self._fields, self._analyzers, self._rank = tuple(fields), analyzers, rank
+        self._terms = TermDictionary(reader)
+        self._postings = [FieldPostings(reader, f"field{i}", len(self._terms)) for i in range(len(fields))]
+        self._lengths = reader.array("lengths")
+        self._totals = [(int(f["entities"]), int(f["tokens"])) for f in reader.about("fields")]
+        self._sets = list(zip(*(reader.array(f"sets.{n}").tolist() for n in ("fields", "entities")), strict=True))
+        self.counts: dict[str, int] = dict(reader.about("counts"))
+        if self._lengths.ndim != 2 or len(self._lengths) != len(fields):
+            raise CorruptError("the field lengths of the text index have the wrong shape", hint="index again")
+        self._df: dict[object, int] = {}
+        self._phrases: dict[tuple[int, tuple[tuple[int, int], ...]], Postings] = {}
+        self._phrases_size = 0
+        self._phrases_lock = threading.Lock()
+
+    @classmethod
+    def open(cls, folder: Path, rank: Callable[[Ids], Ids] | None = None) -> EmbeddedTextIndex:
+        """Opens the index in a folder.
+
+        Args:
+            folder: written by EmbeddedTextBuilder.
+            rank: order of the nodes, for ties: ids -> ranks; without it the ids themselves.
+
+        Raises:
+            CorruptError: a file is missing, of the wrong size, or written with other analyzers.
+        """
+        reader = ArrayReader(folder)
+        try:
+            fields = [
+                IndexedField(f["name"], float(f["weight"]), float(f["b"]), f["analyzer"])
+                for f in reader.about("fields")
+            ]
+            chains = dict(reader.about("analyzers"))
+        except (KeyError, TypeError, ValueError) as e:
+            raise CorruptError(f"the header of the text index is damaged: {e}", place=str(folder)) from e
+        analyzers: dict[str, Analyzer] = {name: ANALYZERS.get(name)() for name in sorted(chains)}
+        for name, chain in chains.items():
+            if analyzers[name].chain != chain:
+                raise CorruptError(
+                    f"the text index was analysed by {chain!r}; here {name!r} is {analyzers[name].chain!r}",
+                    hint="index again",
+                    place=str(folder),
+                )
+        return cls(reader, fields, analyzers, rank)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The field names, in the profile's order."""
+        return tuple(field.name for field in self._fields)
+
+    def check(self, query: TextQuery) -> None:
+        """Raises UnknownNameError or TextQueryError for a query without an answer; reads no postings."""
+        self._resolve(query)
+
+    def matching(self, query: TextQuery) -> tuple[Ids, Scores]:
+        """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
+        return self._scored(self._resolve(query), None)
+
+    def topk(self, query: TextQuery, k: int) -> tuple[Ids, Scores]:
+        """Best k: (ids uint32[m], scores float64[m]), by score descending, then the node's rank; exact."""
+        ids, scores = self.matching(query)
+        if k <= 0:
+            return NONE, np.zeros(0)
+        if k < len(ids):
+            # Every entity at or above the k-th best score, so that ties there are settled by rank.
+            kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+            ids, scores = ids[kept], scores[kept]
+        ranks = ids if self._rank is None else self._rank(ids)
+        order = np.lexsort((ranks, -scores))[:k]
+        return ids[order], scores[order]
+
+    def score(self, query: TextQuery, ids: Ids) -> Scores:
+        """float64[len(ids)]; NaN where the entity does not match; ids in any order, repeats allowed."""
+        ids = np.asarray(ids, np.uint32)
+        wanted, place = np.unique(ids, return_inverse=True)
+        found, scores = self._scored(self._resolve(query), wanted)
+        answer = np.full(len(wanted), np.nan)
+        answer[np.searchsorted(wanted, found)] = scores
+        return answer[place]
+
+    def terms(self, query: TextQuery) -> list[TermStatistics]:
+        """The analysed terms and phrases with their df, for EXPLAIN."""
+        resolved = self._resolve(query)
+        scoring = [
+            TermStatistics(item.shown(), self._occurrences(item, resolved).df, role_of(item, resolved))
+            for item in resolved.counts
+        ]
+        excluded = [
+            TermStatistics(item.shown(), self._occurrences(item, resolved).df, NOT) for item in resolved.excluded
+        ]
+        return scoring + excluded
+
+    def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str:
+        """The best passage of an entity's texts, matching words between `**` marks; empty without a match."""
+        resolved = self._resolve(query)
+        n = self._n_entities(resolved)
+        values = {item: idf(self._occurrences(item, resolved).df, n) for item in resolved.counts}
+        return best_passage(resolved.fields, values, texts)
+
+    def _resolve(self, query: TextQuery) -> ResolvedQuery:
+        return resolve(query, self._fields, self._analyzers)
+
+    def _n_entities(self, query: ResolvedQuery) -> int:
+        wanted = sum(1 << field.number for field in query.fields)
+        return sum(count for members, count in self._sets if members & wanted)
+
+    def _occurrences(self, item: Item, query: ResolvedQuery) -> _Occurrences:
+        found = [self._in_field(f.number, words) for f, words in zip(query.fields, item.words, strict=True)]
+        postings = tuple(p for p, _ in found)
+        return _Occurrences(postings, tuple(cf for _, cf in found), self._document_frequency(item, query, postings))
+
+    def _in_field(self, field: int, words: Words) -> tuple[Postings, int]:
+        """Postings and occurrences of a word or phrase in one field."""
+        numbers = tuple((offset, self._terms.number(term)) for offset, term in words)
+        if not numbers or any(number < 0 for _, number in numbers):
+            return NO_POSTINGS, 0
+        if len(numbers) == 1:
+            number = numbers[0][1]
+            return self._postings[field].postings(number), self._postings[field].occurrences(number)
+        postings = self._phrases.get((field, numbers))
+        if postings is None:
+            postings = phrase_postings(self._postings[field], numbers)
+            with self._phrases_lock:
+                self._phrases_size += len(postings.ids) + 1
+                if self._phrases_size > MOST_REMEMBERED_PHRASE_POSTINGS:
+                    self._phrases, self._phrases_size = {}, len(postings.ids) + 1
+                self._phrases[field, numbers] = postings
+        return postings, int(postings.tf.sum(dtype=np.int64))
+
+    def _document_frequency(self, item: Item, query: ResolvedQuery, postings: Sequence[Postings]) -> int:
+        """Entities in any of the postings; remembered, because the union of long lists is the dear part."""
+        lists = [p.ids for p in postings if len(p.ids)]
+        if len(lists) < 2:
+            return len(lists[0]) if lists else 0
+        key = (tuple(field.number for field in query.fields), item)
+        df = self._df.get(key)
+        if df is None:
+            if len(self._df) >= MOST_REMEMBERED_COUNTS:
+                self._df.clear()
+            df = self._df[key] = len(union(lists))
+        return df
+
+    def _scored(self, query: ResolvedQuery, candidates: Ids | None) -> tuple[Ids, Scores]:
+        """Ids and scores of the matching entities, of the candidates only where they are given."""
+        found = {item: self._occurrences(item, query) for item in query.counts}
+        if query.required:
+            required = intersection([found[item].entities() for item in query.required])
+            candidates = required if candidates is None else intersection([required, candidates])
+        ids, scores = query.model.score(self._task(query, found, candidates))
+        for item in query.excluded:
+            kept = ~contains(ids, self._occurrences(item, query).entities())
+            ids, scores = ids[kept], scores[kept]
+        return ids, scores
+
+    def _task(self, query: ResolvedQuery, found: dict[Item, _Occurrences], candidates: Ids | None) -> ScoringTask:
+        terms = []
+        for item, count in query.counts.items():
+            whole = found[item]
+            postings = whole.postings
+            if candidates is not None:
+                postings = tuple(restricted(p, candidates) for p in postings)
+            terms.append(ScoredTerm(count, whole.df, whole.cf, postings))
+        fields = tuple(
+            ScoredField(f.name, f.number, f.weight, f.b, *self._totals[f.number], f.arguments) for f in query.fields
+        )
+        return ScoringTask(fields, tuple(terms), self._n_entities(query), self._lengths, query.arguments)

@@ -1,0 +1,80 @@
+"""Reads terms and postings from the mapped arrays of an embedded index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from hybridkg.errors import CorruptError
+from hybridkg.interfaces.ranking_model import Postings
+from hybridkg.text.embedded.layout import Array, ArrayReader
+from hybridkg.text.sets import NO_POSTINGS, NONE
+
+
+class TermDictionary:
+    """The sorted terms of an index; a term's number is its place in UTF-8 order."""
+
+    def __init__(self, reader: ArrayReader):
+        self._offsets = reader.array("terms.offsets")
+        text = reader.array("terms.text")
+        if not len(self._offsets) or int(self._offsets[-1]) != len(text):
+            raise CorruptError("the terms of the text index and their offsets differ in size", hint="index again")
+        self._text = memoryview(text.data)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def number(self, term: str) -> int:
+        """The number of a term, or -1 where the index lacks it. About 10 us."""
+        wanted = term.encode("utf-8", "surrogatepass")
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self._bytes(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self._bytes(low) == wanted else -1
+
+    def term(self, number: int) -> str:
+        """The term of a number."""
+        return self._bytes(number).decode("utf-8", "surrogatepass")
+
+    def _bytes(self, number: int) -> bytes:
+        return bytes(self._text[int(self._offsets[number]) : int(self._offsets[number + 1])])
+
+
+class FieldPostings:
+    """The postings of one field, by term number; -1 is a term that the index lacks."""
+
+    def __init__(self, reader: ArrayReader, prefix: str, n_terms: int):
+        def array(name: str) -> Array:
+            return reader.array(f"{prefix}.{name}")
+
+        self._offsets, self._starts = array("offsets"), array("starts")
+        self._ids, self._tf, self._positions = array("ids"), array("tf"), array("positions")
+        whole = (
+            len(self._offsets) == len(self._starts) == n_terms + 1
+            and int(self._offsets[-1]) == len(self._ids) == len(self._tf)
+            and int(self._starts[-1]) == len(self._positions)
+        )
+        if not whole:
+            raise CorruptError(f"the postings of {prefix!r} and their offsets differ in size", hint="index again")
+
+    def postings(self, term: int) -> Postings:
+        """Entities and occurrences of a term."""
+        if term < 0:
+            return NO_POSTINGS
+        start, end = int(self._offsets[term]), int(self._offsets[term + 1])
+        return Postings(self._ids[start:end], self._tf[start:end]) if end > start else NO_POSTINGS
+
+    def occurrences(self, term: int) -> int:
+        """Occurrences of a term in the field, all entities together."""
+        return int(self._starts[term + 1]) - int(self._starts[term]) if term >= 0 else 0
+
+    def positions(self, term: int) -> NDArray[Any]:
+        """Positions of all occurrences, entity by entity: sum(tf) numbers."""
+        if term < 0:
+            return NONE
+        return self._positions[int(self._starts[term]) : int(self._starts[term + 1])]

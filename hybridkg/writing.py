@@ -1,0 +1,78 @@
+"""Writing to a knowledge base: each call makes one new generation, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybridkg.entities.documents import Documents, add_documents, check_documents
+from hybridkg.entities.fields import Profile
+from hybridkg.indexing import build_indexes
+from hybridkg.interfaces.progress import Progress
+from hybridkg.store.building import Building
+from hybridkg.store.generations import Folder
+from hybridkg.store.loading import check_files, load_files
+from hybridkg.store.oxigraph import OxigraphStore
+
+if TYPE_CHECKING:
+    import rdflib
+
+TEXT_INDEX = ("nodes", "text")
+"""What an index step builds, and a load without index keeps as it is."""
+
+
+def load(
+    folder: Folder,
+    inputs: Sequence[str | Path | rdflib.Graph],
+    texts: Sequence[Path],
+    profile: Profile | None,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Adds RDF and text documents in one generation; with a profile, indexes it as well.
+
+    Returns:
+        Counts: statements, triples (new ones), documents, and `index` with those of the index.
+
+    Raises:
+        LoadError: an input is malformed; nothing has changed.
+    """
+    files = [Path(item) for item in inputs if isinstance(item, str | Path)]
+    graphs = [item for item in inputs if not isinstance(item, str | Path)]
+    check_files(files)
+    check_documents(texts)
+    with folder.building(progress) as building:
+        counts: dict[str, Any] = {"statements": 0, "triples": 0}
+        loaded = load_files(building, files, progress) if files else []
+        loaded += [_load_graph(building, graph) for graph in graphs]
+        counts["statements"] = sum(count.statements for count in loaded)
+        counts["triples"] = sum(count.new for count in loaded)
+        if texts:
+            counts["documents"] = add_documents(building, texts, progress)
+        if profile is None:
+            for name in TEXT_INDEX:
+                building.keep(name)
+        else:
+            counts["index"] = _index(building, folder, profile, progress)
+    return counts
+
+
+def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any]:
+    """Builds the node table and the text index anew, in a generation with the same graph and documents."""
+    with folder.building(progress) as building:
+        return _index(building, folder, profile, progress)
+
+
+def _index(building: Building, folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any]:
+    """Reads the graph of the generation in the making, so it sees what this very step has loaded."""
+    graph = building.path / "graph"
+    if not graph.exists():
+        graph = building.previous.graph
+    documents_folder = building.path / "documents"
+    if not documents_folder.exists():
+        documents_folder = building.previous.documents
+    documents = Documents.open(documents_folder) if documents_folder.is_dir() else None
+    store = OxigraphStore.open(graph, union_default_graph=folder.config.default_graph == "union")
+    counts = build_indexes(building.path, profile, store, documents, progress)
+    building.built("text")
+    return counts

@@ -1,0 +1,85 @@
+"""Phrases against a search of every position, and BM25F over their counts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybridkg.interfaces.text_index import IndexedField, TextQuery
+
+WORDS = ["a1", "b1", "c1"]
+texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=8), max_size=3)
+documents = st.dictionaries(st.integers(0, 7), st.tuples(texts, texts), max_size=7)
+phrases = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4)
+
+
+def occurrences(values, phrase):
+    return sum(words[i : i + len(phrase)] == phrase for words in values for i in range(len(words)))
+
+
+@settings(deadline=None, max_examples=80)
+@given(documents, phrases)
+def test_a_phrase_scores_as_a_term_with_its_own_counts(build, docs, phrase):
+    index = build(
+        {e: {"title": [" ".join(w) for w in t], "body": [" ".join(w) for w in b]} for e, (t, b) in docs.items()},
+        n_nodes=8,
+    )
+    ids, scores = index.matching(TextQuery('"{}"'.format(" ".join(phrase))))
+    tf = {e: [occurrences(values, phrase) for values in fields] for e, fields in docs.items()}
+    want = sorted(e for e in docs if any(tf[e]))
+    assert ids.tolist() == want
+    length = {e: [sum(map(len, values)) for values in fields] for e, fields in docs.items()}
+    having = [[e for e in docs if length[e][f]] for f in (0, 1)]
+    n = sum(any(length[e]) for e in docs)
+    for entity, score in zip(ids.tolist(), scores.tolist(), strict=True):
+        x = 0.0
+        for f in (0, 1):
+            if length[entity][f]:
+                mean = sum(length[e][f] for e in having[f]) / len(having[f])
+                x += tf[entity][f] / (0.25 + 0.75 * length[entity][f] / mean)
+        idf = math.log(1 + (n - len(want) + 0.5) / (len(want) + 0.5))
+        assert score == pytest.approx(idf * x / (1.2 + x), rel=1e-9)
+
+
+@settings(deadline=None, max_examples=40)
+@given(documents, st.lists(phrases, min_size=1, max_size=3), phrases)
+def test_must_and_not_keep_exactly_the_entities_that_obey(build, docs, must, excluded):
+    index = build(
+        {e: {"title": [" ".join(w) for w in t], "body": [" ".join(w) for w in b]} for e, (t, b) in docs.items()},
+        n_nodes=8,
+    )
+    text = " ".join([*('+"{}"'.format(" ".join(p)) for p in must), '-"{}"'.format(" ".join(excluded))])
+
+    def has(entity, phrase):
+        return any(occurrences(values, phrase) for values in docs[entity])
+
+    want = [e for e in sorted(docs) if all(has(e, p) for p in must) and not has(e, excluded)]
+    assert index.matching(TextQuery(text))[0].tolist() == want
+    scores = index.score(TextQuery(text), np.arange(8, dtype=np.uint32))
+    assert [e for e in range(8) if scores[e] == scores[e]] == want
+
+
+def test_a_phrase_leaves_a_gap_for_its_stop_words(build):
+    fields = [IndexedField("body", analyzer="stopped")]
+    index = build({0: {"body": "state of the art"}, 1: {"body": "state art"}, 2: {"body": "state in an art"}}, fields)
+    assert index.matching(TextQuery('"state of the art"'))[0].tolist() == [0, 2]
+    assert index.matching(TextQuery('"the state art"'))[0].tolist() == [1]
+    assert index.matching(TextQuery('+the "state art"'))[0].tolist() == [1]
+
+
+def test_fields_of_different_analyzers_each_see_their_own_terms(build):
+    fields = [IndexedField("stem"), IndexedField("exact", analyzer="unstemmed")]
+    index = build({0: {"stem": "models"}, 1: {"exact": "models"}, 2: {"exact": "model"}}, fields)
+    assert index.matching(TextQuery("model"))[0].tolist() == [0, 2]
+    assert index.matching(TextQuery("models"))[0].tolist() == [0, 1]
+
+
+def test_the_language_of_value_and_query_select_the_stemmer(build):
+    fields = [IndexedField("body")]
+    index = build({0: {"body": [("Häuser", "de")]}, 1: {"body": [("Hausern", "ja")]}}, fields)
+    assert index.matching(TextQuery("Haus", language="de-CH"))[0].tolist() == [0]
+    assert index.matching(TextQuery("HAUSERN", language="zz"))[0].tolist() == [1]
