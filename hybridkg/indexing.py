@@ -38,6 +38,7 @@ def build_indexes(
     progress.done(len(extraction.nodes))
     entities = NodeTable.write(folder, extraction.nodes)
     text_folder = folder / "text"
+    text_folder.mkdir()
     builder = EmbeddedTextBuilder(text_folder, extraction.fields, entities)
     progress.start("indexing text", entities * len(extraction.fields))
     for position in range(len(extraction.fields)):

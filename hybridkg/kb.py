@@ -170,7 +170,7 @@ class KnowledgeBase:
 
     def stats(self) -> dict[str, Any]:
         """What the knowledge base holds: counts, fields, sizes in bytes."""
-        return self._snapshot.stats(self._folder)
+        return self._snapshot.stats()
 
     def verify(self) -> int:
         """Reads every file of the open state and compares its checksum; returns how many there are.

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybridkg.entities.documents import Documents, add_documents, check_documents
+from hybridkg.entities.documents import Documents, add_documents, check_document_files
 from hybridkg.entities.fields import Profile
 from hybridkg.indexing import build_indexes
 from hybridkg.interfaces.progress import Progress
 from hybridkg.store.building import Building
 from hybridkg.store.generations import Folder
-from hybridkg.store.loading import check_files, load_files
+from hybridkg.store.loading import check_sources
+from hybridkg.store.loading import load as load_sources
 from hybridkg.store.oxigraph import OxigraphStore
 
 if TYPE_CHECKING:
@@ -37,18 +38,21 @@ def load(
     Raises:
         LoadError: an input is malformed; nothing has changed.
     """
-    files = [Path(item) for item in inputs if isinstance(item, str | Path)]
-    graphs = [item for item in inputs if not isinstance(item, str | Path)]
-    check_files(files)
-    check_documents(texts)
+    check_sources(inputs)
+    check_document_files(texts)
     with folder.building(progress) as building:
-        counts: dict[str, Any] = {"statements": 0, "triples": 0}
-        loaded = load_files(building, files, progress) if files else []
-        loaded += [_load_graph(building, graph) for graph in graphs]
-        counts["statements"] = sum(count.statements for count in loaded)
-        counts["triples"] = sum(count.new for count in loaded)
+        loaded = load_sources(building, inputs, progress) if inputs else []
+        counts: dict[str, Any] = {
+            "statements": sum(count.statements for count in loaded),
+            "triples": sum(count.new for count in loaded),
+        }
         if texts:
-            counts["documents"] = add_documents(building, texts, progress)
+            previous = building.previous.documents
+            added = add_documents(
+                texts, previous if previous.is_dir() else None, building.path / "documents", progress
+            )
+            building.changed("documents")
+            counts["documents"] = sum(count.documents for count in added)
         if profile is None:
             for name in TEXT_INDEX:
                 building.keep(name)
@@ -65,14 +69,12 @@ def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any
 
 def _index(building: Building, folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any]:
     """Reads the graph of the generation in the making, so it sees what this very step has loaded."""
-    graph = building.path / "graph"
-    if not graph.exists():
-        graph = building.previous.graph
+    building.compact_graph()
     documents_folder = building.path / "documents"
     if not documents_folder.exists():
         documents_folder = building.previous.documents
     documents = Documents.open(documents_folder) if documents_folder.is_dir() else None
-    store = OxigraphStore.open(graph, union_default_graph=folder.config.default_graph == "union")
+    store = OxigraphStore.open(building.path / "graph", union_default_graph=folder.config.default_graph == "union")
     counts = build_indexes(building.path, profile, store, documents, progress)
     building.built("text")
     return counts

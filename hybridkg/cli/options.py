@@ -16,7 +16,7 @@ from hybridkg.interfaces.strategy import STRATEGIES
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+Decorator = Callable[[Any], Any]
 
 kb_argument: Decorator = click.argument("kb", metavar="KB", type=click.Path(path_type=Path))
 query_argument: Decorator = click.argument("text", metavar="[QUERY | -]", required=False)

@@ -14,7 +14,7 @@ def text_query(match: ast.Match, text: str | None = None) -> TextQuery:
     """The question of a MATCH; `text` replaces the text where a variable gives it, and is plain words then."""
     written = match.text if isinstance(match.text, ast.Lit) else None
     return TextQuery(
-        text=text if written is None else written.lexical,
+        text=written.lexical if written else text or "",
         language=(written.language or "") if written else "",
         syntax=match.query_syntax or (written is not None and not match.plain_words),
         fields=tuple(FieldChoice(f.name, f.weight, _arguments(f.arguments)) for f in match.fields),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from hybridkg.errors import ParameterError
 from hybridkg.query import ast
@@ -127,7 +128,7 @@ def _matches(node: ast.Syntax) -> list[ast.Match]:
 
 
 def _substituted(form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit]) -> ast.QueryForm:
-    def change(node: ast.Syntax) -> ast.Syntax:
+    def change(node: ast.Syntax) -> Any:
         match node:
             case ast.Var(name=name) if name in values:
                 return replace(values[name], span=node.span)

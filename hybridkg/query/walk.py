@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hybridkg.query import ast
 
@@ -42,7 +42,7 @@ def variables(node: ast.Syntax) -> frozenset[str]:
 
 def rebuild(node: Node, change: Callable[[ast.Syntax], ast.Syntax]) -> Node:
     """A copy with `change` applied to each direct child."""
-    changed = {}
+    changed: dict[str, Any] = {}
     for field in fields(node):
         before = getattr(node, field.name)
         after = _rebuilt(before, change)

@@ -47,11 +47,12 @@ class BlankNodeNames:
         for quad in quads:
             s, p, o, g = quad
             s_blank, o_blank, g_blank = type(s) is BlankNode, type(o) is BlankNode, type(g) is BlankNode
-            if s_blank or o_blank or g_blank:
-                quad = Quad(self(s) if s_blank else s, p, self(o) if o_blank else o, self(g) if g_blank else g)
-            if type(o) is Triple:
-                quad = Quad(quad.subject, p, self._triple(o), quad.graph_name)
-            done.append(quad)
+            if s_blank or o_blank or g_blank or type(o) is Triple:
+                s = self(s) if s_blank else s
+                o = self(o) if o_blank else self._triple(o) if type(o) is Triple else o
+                done.append(Quad(s, p, o, self(g) if g_blank else g))
+            else:
+                done.append(quad)
         return done
 
     def _triple(self, triple: Triple) -> Triple:

@@ -22,6 +22,8 @@ class ByteFeed:
         self._file, self._watchers = file, watchers
         self._block = BytesIO()
         self._ended = False
+        self.is_blank = True
+        """Whether all bytes so far are white space."""
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes, fewer at the end of a block; empty at the end of the file."""
@@ -30,6 +32,7 @@ class ByteFeed:
             return piece
         data = self._file.block()
         self._ended = not data
+        self.is_blank = self.is_blank and (not data or data.isspace())
         for watch in self._watchers:
             watch(data)
         self._block = BytesIO(data)
@@ -37,9 +40,27 @@ class ByteFeed:
 
     def drain(self) -> None:
         """Shows the watchers what the parser did not want to read."""
-        self._block = BytesIO()
-        while self.read():
-            pass
+        while not self._ended:
+            self._block = BytesIO()
+            self.read()
+
+
+class LineFeed:
+    """The same without watchers, one line at a time; `line` is the number of the last one given."""
+
+    def __init__(self, file: InputFile):
+        self._lines = file.lines(1 << 30)
+        self._rest = b""
+        self.line = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes of one line."""
+        if not self._rest:
+            self._rest = next(self._lines, b"")
+            self.line += bool(self._rest)
+        size = len(self._rest) if size < 0 else size
+        piece, self._rest = self._rest[:size], self._rest[size:]
+        return piece
 
 
 class SeenMark:

@@ -12,13 +12,15 @@ import shutil
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from hybridkg.store.manifest import Manifest, check_checksums, check_sizes, read_manifest
 
+fcntl: ModuleType | None
 try:
     import fcntl
 except ImportError:  # Windows refuses to delete open files by itself
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None
 
 READERS = "READERS"
 
@@ -49,13 +51,18 @@ class Generation:
         """Indexes that do not know the newest graph or documents."""
         return self.manifest.behind()
 
-    def verify(self) -> None:
-        """Compares every file with its checksum.
+    def verify(self) -> int:
+        """Compares every file with its checksum; returns how many there are.
 
         Raises:
             CorruptError: a file is missing or damaged.
         """
         check_checksums(self.path, self.manifest)
+        return len(self.manifest.files)
+
+    def bytes(self) -> int:
+        """Size of its files; those shared with other generations count in each."""
+        return sum(entry.size for entry in self.manifest.files.values())
 
 
 def open_generation(path: Path) -> Generation:
@@ -104,7 +111,7 @@ def remove_unless_held(path: Path, graveyard: Path) -> bool:
     if fcntl is not None and (path / READERS).exists():
         descriptor = os.open(path / READERS, os.O_RDONLY)
     try:
-        if descriptor is not None:
+        if descriptor is not None and fcntl is not None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.rename(graveyard)
         shutil.rmtree(graveyard, ignore_errors=True)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from pyoxigraph import QueryBoolean, QuerySolutions, Store
 
 from hybridkg.errors import StorageError
 from hybridkg.rdf.batch import Row, SolutionStream
-from hybridkg.rdf.terms import Quad, Term, Variable
+from hybridkg.rdf.terms import Quad, Term, Triple, Variable
+
+T = TypeVar("T")
 
 
 class OxigraphStore:
@@ -42,8 +44,8 @@ class OxigraphStore:
         return cls(store, union_default_graph=union_default_graph)
 
     @classmethod
-    def memory(cls, quads: Iterable[Quad] = (), *, union_default_graph: bool = False) -> OxigraphStore:
-        """A store in memory that holds the given quads.
+    def memory(cls, statements: Iterable[Quad | Triple] = (), *, union_default_graph: bool = False) -> OxigraphStore:
+        """A store in memory that holds the given quads; triples go to the default graph.
 
         >>> from hybridkg.rdf.terms import Literal, NamedNode
         >>> store = OxigraphStore.memory([Quad(NamedNode("a:a"), NamedNode("a:p"), Literal("x"))])
@@ -51,7 +53,7 @@ class OxigraphStore:
         ['"x"']
         """
         store = Store()
-        store.extend(quads)
+        store.extend(s if isinstance(s, Quad) else Quad(s.subject, s.predicate, s.object) for s in statements)
         return cls(store, union_default_graph=union_default_graph)
 
     def select(self, sparql: str, bound: Mapping[str, Term] | None = None) -> SolutionStream:
@@ -60,7 +62,7 @@ class OxigraphStore:
         Args:
             sparql: a SELECT query in canonical form, IRIs written out.
             bound: variables (without `?`) that have a value beforehand; each must be in the SELECT clause
-                (or that be `*`) and has its value in every row. The only way in for blank nodes.
+                (`*` takes those of the patterns only) and has its value in every row. The only way in for blank nodes.
 
         Raises:
             StorageError: the disk failed, at once or while the rows are read.
@@ -88,8 +90,7 @@ class OxigraphStore:
         Raises:
             StorageError: the disk failed.
         """
-        with_errors = _rows_of(iter(self._store))
-        return cast(Iterator[Quad], with_errors)
+        return _with_storage_errors(iter(self._store))
 
     def _ask_store(self, sparql: str, bound: Mapping[str, Term] | None) -> object:
         substitutions = {Variable(name): term for name, term in bound.items()} if bound else None
@@ -104,10 +105,10 @@ class OxigraphStore:
 
 
 def _rows(answer: QuerySolutions) -> Iterator[Row]:
-    return cast(Iterator[Row], map(tuple, _rows_of(answer)))
+    return cast(Iterator[Row], _with_storage_errors(map(tuple, answer)))
 
 
-def _rows_of(items: Iterable[object]) -> Iterator[object]:
+def _with_storage_errors(items: Iterable[T]) -> Iterator[T]:
     try:
         yield from items
     except OSError as e:

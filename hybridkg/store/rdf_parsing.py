@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
-from pathlib import Path
 
-from pyoxigraph import parse
+from pyoxigraph import RdfFormat, parse
 
-from hybridkg.entities.input_file import InputFile, looks_compressed
+from hybridkg.entities.input_file import InputFile, extensions, looks_compressed
 from hybridkg.errors import LoadError
-from hybridkg.rdf.terms import Quad
+from hybridkg.rdf.terms import Literal, Quad
 from hybridkg.store.blank_nodes import BlankNodeNames
-from hybridkg.store.byte_feed import ByteFeed, SeenMark, Watcher
+from hybridkg.store.byte_feed import ByteFeed, LineFeed, SeenMark, Watcher
 from hybridkg.store.formats import Format, format_of
+from hybridkg.store.nesting_guard import NestingGuard
+from hybridkg.store.xml_guard import XmlGuard
 
-BATCH = 8192
-"""Quads between two looks at the blank-node mark and two reports of progress."""
+BATCH = 500
+"""Quads between two looks at the blank-node mark; below 700, so that a batch dies before the garbage collector
+looks at it (it tracks quads)."""
 
 POSITION = re.compile(r"^Parser error at line \d+ (column \d+|between columns \d+ and \d+): ")
 
+NO_BASE = "x-relative:///"
+"""What relative IRIs of JSON-LD are resolved against where no base is given: the parser would drop them silently."""
 
-def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None) -> Iterator[list[Quad]]:
+
+def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None) -> Iterator[list[Quad]]:
     """The quads of a file in batches, blank nodes renamed.
+
+    Args:
+        file: opened at its start; its name tells the format.
+        names: names the blank nodes of this document.
+        base_iri: what relative IRIs are resolved against; without it they are errors.
 
     Raises:
         LoadError: the file is malformed; names the file and the line.
@@ -32,27 +43,85 @@ def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None) -> It
     if file.size == 0:
         return
     mark = SeenMark(form.blank_node_mark)
-    feed = ByteFeed(file, [*_guards(form, file.path), mark])
+    feed = ByteFeed(file, [*_guards(form, file), mark])
+    find_relative = form.syntax == RdfFormat.JSON_LD and base_iri is None
     try:
-        quads = parse(feed, format=form.syntax, base_iri=base_iri)  # type: ignore[arg-type]
+        quads = parse(feed, format=form.syntax, base_iri=NO_BASE if find_relative else base_iri)  # type: ignore[arg-type]
         while batch := list(islice(quads, BATCH)):
+            if find_relative:
+                _refuse_relative(batch, file)
             yield names.renamed(batch) if mark.seen else batch
         feed.drain()
     except SyntaxError as e:
-        raise _malformed(e, form, file) from e
+        if feed.is_blank:
+            return
+        raise _malformed(e, form, file, base_iri) from e
 
 
-def _guards(form: Format, path: Path) -> list[Watcher]:
-    return []
+def _guards(form: Format, file: InputFile) -> list[Watcher]:
+    match form.syntax:
+        case RdfFormat.RDF_XML:
+            return [XmlGuard(file.path)]
+        case RdfFormat.JSON_LD:
+            return []
+    return [NestingGuard(file.path)]
 
 
-def _malformed(error: SyntaxError, form: Format, file: InputFile) -> LoadError:
+def _refuse_relative(batch: list[Quad], file: InputFile) -> None:
+    for quad in batch:
+        for term in quad:
+            if not isinstance(term, Literal) and str(term).startswith(f"<{NO_BASE}"):
+                raise LoadError(
+                    f"relative IRI {str(term)[len(NO_BASE) + 1 : -1]!r} without a base",
+                    hint='write "@base" into the context, or whole IRIs',
+                    place=str(file.path),
+                )
+
+
+def _malformed(error: SyntaxError, form: Format, file: InputFile, base_iri: str | None) -> LoadError:
+    line, column = error.lineno, error.offset
+    if line is None and form.syntax == RdfFormat.RDF_XML:
+        line = _line_of_error(form, file, base_iri)
     reason = POSITION.sub("", error.msg)
-    place = ":".join(str(part) for part in (file.path, error.lineno, error.offset) if part is not None)
-    return LoadError(
-        f"not valid {form.name}: {reason[:1].lower()}{reason[1:]}", hint=_hint(reason, form, file), place=place
-    )
+    place = ":".join(str(part) for part in (file.path, line, column) if part is not None)
+    if compression := _hidden_compression(file):
+        return LoadError(
+            f"not {form.name}, but a {compression} archive",
+            hint=f"give it a name that ends in '{extensions(file.path)[0]}{compression}'",
+            place=str(file.path),
+        )
+    if "LoadDocumentCallback" in reason:
+        return LoadError(
+            "the JSON-LD context is another document, and hybridkg fetches nothing from the network",
+            hint='write the context itself into the file, under "@context"',
+            place=place,
+        )
+    hint = "a relative IRI needs a base: " + BASE[form.name] if "No scheme" in reason and form.name in BASE else ""
+    return LoadError(f"not valid {form.name}: {reason[:1].lower()}{reason[1:]}", hint=hint, place=place)
 
 
-def _hint(reason: str, form: Format, file: InputFile) -> str:
-    return ""
+BASE = {
+    "Turtle": "write '@base <http://...> .' at the start of the file",
+    "TriG": "write '@base <http://...> .' at the start of the file",
+    "RDF/XML": 'write xml:base="http://..." into the first element',
+    "N-Triples": "N-Triples has none; write whole IRIs",
+    "N-Quads": "N-Quads has none; write whole IRIs",
+}
+
+
+def _hidden_compression(file: InputFile) -> str:
+    if extensions(file.path)[1]:
+        return ""
+    with file.path.open("rb") as again:
+        return looks_compressed(again.read(6))
+
+
+def _line_of_error(form: Format, file: InputFile, base_iri: str | None) -> int | None:
+    """Where pyoxigraph gives no line: reads the file again, line by line, up to the error."""
+    with InputFile(file.path) as again:
+        feed = LineFeed(again)
+        with suppress(SyntaxError):
+            for _ in parse(feed, format=form.syntax, base_iri=base_iri):  # type: ignore[arg-type]
+                pass
+            return None
+        return feed.line

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from hybridkg.text import kernels
-from hybridkg.text.kernels import PATIENCE, SMALL, LazyKernel
+from hybridkg.text.kernels import PATIENCE, LazyKernel
 
 
 def test_a_kernel_is_loaded_once_the_process_has_read_enough(monkeypatch):
@@ -9,11 +11,10 @@ def test_a_kernel_is_loaded_once_the_process_has_read_enough(monkeypatch):
     monkeypatch.setattr(kernels, "_import_with_cache", lambda name: loaded.append(name) or kernels)
     kernel = LazyKernel("some.module")
     assert kernel.for_work(PATIENCE // 2) is None
-    assert kernel.for_work(SMALL - 1) is None
+    assert kernel.for_work(0) is None
     assert loaded == []
-    assert kernel.for_work(PATIENCE) is kernels
-    assert kernel.for_work(SMALL) is kernels
-    assert kernel.for_work(SMALL - 1) is None
+    assert kernel.for_work(PATIENCE // 2) is kernels
+    assert kernel.for_work(1) is kernels
     assert loaded == ["some.module"]
 
 
@@ -29,3 +30,29 @@ def test_without_numba_or_a_cache_numpy_does_the_work(monkeypatch):
     assert kernel.for_work(PATIENCE) is None
     assert kernel.for_work(PATIENCE) is None
     assert tried == ["some.module"]
+
+
+def test_other_threads_go_on_with_numpy_while_one_loads(monkeypatch):
+    kernel = LazyKernel("some.module")
+    seen = []
+    monkeypatch.setattr(kernels, "_import_with_cache", lambda name: seen.append(kernel.for_work(PATIENCE)) or kernels)
+    assert kernel.for_work(PATIENCE) is kernels
+    assert seen == [None]
+
+
+def test_the_cache_is_where_the_user_says_or_in_the_users_cache_folder(tmp_path, monkeypatch):
+    from numba.core import config
+
+    used = []
+    monkeypatch.setattr(kernels, "import_module", lambda name: used.append(config.CACHE_DIR))
+    monkeypatch.setattr("hybridkg.resources.cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    kernels._import_with_cache("some.module")
+    assert config.CACHE_DIR == ""
+    monkeypatch.setattr(config, "CACHE_DIR", "/chosen")
+    kernels._import_with_cache("some.module")
+    assert used == [str(tmp_path / "numba"), "/chosen"]
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setattr("hybridkg.resources.cache_dir", lambda: None)
+    with pytest.raises(OSError, match="no folder"):
+        kernels._import_with_cache("some.module")

@@ -83,3 +83,10 @@ def test_the_language_of_value_and_query_select_the_stemmer(build):
     index = build({0: {"body": [("Häuser", "de")]}, 1: {"body": [("Hausern", "ja")]}}, fields)
     assert index.matching(TextQuery("Haus", language="de-CH"))[0].tolist() == [0]
     assert index.matching(TextQuery("HAUSERN", language="zz"))[0].tolist() == [1]
+
+
+def test_the_gap_of_stop_words_does_not_bridge_two_values(build):
+    fields = [IndexedField("body", analyzer="stopped")]
+    index = build({0: {"body": ["state", "art"]}, 1: {"body": "state the art"}}, fields)
+    assert index.matching(TextQuery('"state the art"'))[0].tolist() == [1]
+    assert index.matching(TextQuery('"state of the art"'))[0].tolist() == []

@@ -105,6 +105,11 @@ class EmbeddedTextIndex:
         """The field names, in the profile's order."""
         return tuple(field.name for field in self._fields)
 
+    def field_totals(self, name: str) -> dict[str, float]:
+        """Of one field: entities that have it, tokens in all, and mean length in tokens over those entities."""
+        entities, tokens = self._totals[self.fields.index(name)]
+        return {"entities": entities, "tokens": tokens, "mean_length": tokens / entities if entities else 0.0}
+
     def check(self, query: TextQuery) -> None:
         """Raises UnknownNameError or TextQueryError for a query without an answer; reads no postings."""
         self._resolve(query)

@@ -1,0 +1,198 @@
+"""Graph patterns (productions 53-69), and MATCH."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from hybridkg.query import ast
+from hybridkg.query.builders.expressions import Expressions
+from hybridkg.query.lexer import Token
+
+LARGEST_COUNT = 2**63 - 1
+"""LIMIT, OFFSET and TOP are machine integers to everything that reads them."""
+
+
+@dataclass(frozen=True)
+class BracedSelect:
+    """`{ SELECT ... }`: a sub-select where a pattern may stand, a group of one elsewhere."""
+
+    query: ast.SelectQuery
+    span: ast.Span
+
+
+class Patterns(Expressions):
+    """Groups and what stands in them."""
+
+    def as_group(self, value: Any) -> ast.Group:
+        """The braces as a group."""
+        if isinstance(value, BracedSelect):
+            return ast.Group((ast.SubSelect(value.query, span=value.span),), span=value.span)
+        assert isinstance(value, ast.Group)
+        return value
+
+    def sub_select_group(self, c: list[Any], start: int, end: int) -> BracedSelect:
+        """`{ SELECT ... }`."""
+        return BracedSelect(c[1], self.span(start, end))
+
+    def group(self, c: list[Any], start: int, end: int) -> ast.Group:
+        """`{ ... }`."""
+        return ast.Group(tuple(c[1]), span=self.span(start, end))
+
+    def group_body(self, c: list[Any], start: int, end: int) -> list[ast.Element]:
+        """Triples blocks and other patterns in turn."""
+        if len(c) == 1:
+            return [] if c[0] is None else [c[0]]
+        elements: list[ast.Element] = c[0]
+        elements.append(c[1])
+        if c[3] is not None:
+            elements.append(c[3])
+        return elements
+
+    def triples_block_opt(self, c: list[Any], start: int, end: int) -> ast.Triples | None:
+        """A triples block, or nothing."""
+        return c[0] if c else None
+
+    def dot_opt(self, c: list[Any], start: int, end: int) -> None:
+        """A dot that says nothing."""
+
+    def optional_pattern(self, c: list[Any], start: int, end: int) -> ast.OptionalPattern:
+        """`OPTIONAL { ... }`."""
+        return ast.OptionalPattern(self.as_group(c[1]), span=self.span(start, end))
+
+    def minus_pattern(self, c: list[Any], start: int, end: int) -> ast.MinusPattern:
+        """`MINUS { ... }`."""
+        return ast.MinusPattern(self.as_group(c[1]), span=self.span(start, end))
+
+    def graph_pattern(self, c: list[Any], start: int, end: int) -> ast.GraphPattern:
+        """`GRAPH name { ... }`."""
+        return ast.GraphPattern(c[1], self.as_group(c[2]), span=self.span(start, end))
+
+    def silent(self, c: list[Any], start: int, end: int) -> bool:
+        """`SILENT`, or nothing."""
+        return bool(c)
+
+    def service_pattern(self, c: list[Any], start: int, end: int) -> ast.ServicePattern:
+        """`SERVICE [SILENT] endpoint { ... }`."""
+        return ast.ServicePattern(c[2], self.as_group(c[3]), c[1], span=self.span(start, end))
+
+    def single_group(self, c: list[Any], start: int, end: int) -> ast.Group | ast.SubSelect:
+        """A group without UNION; a sub-select in braces is an element itself."""
+        if isinstance(c[0], BracedSelect):
+            return ast.SubSelect(c[0].query, span=c[0].span)
+        return self.as_group(c[0])
+
+    def group_or_union(self, c: list[Any], start: int, end: int) -> ast.UnionPattern:
+        """`{ ... } UNION { ... }`."""
+        return ast.UnionPattern(tuple(map(self.as_group, c[0])), span=self.span(start, end))
+
+    def filter(self, c: list[Any], start: int, end: int) -> ast.Filter:
+        """`FILTER condition`."""
+        return ast.Filter(c[1], span=self.span(start, end))
+
+    def bind(self, c: list[Any], start: int, end: int) -> ast.Bind:
+        """`BIND(expression AS ?variable)`."""
+        return ast.Bind(c[2], c[4], span=self.span(start, end))
+
+    # --- VALUES ---------------------------------------------------------------------
+
+    def inline_data(self, c: list[Any], start: int, end: int) -> ast.InlineData:
+        """`VALUES` with its data."""
+        data: ast.InlineData = c[1]
+        return ast.InlineData(data.variables, data.rows, span=self.span(start, end))
+
+    def data_one_variable(self, c: list[Any], start: int, end: int) -> ast.InlineData:
+        """`?x { a b }`."""
+        return ast.InlineData((c[0],), tuple((value,) for value in c[2]), span=self.span(start, end))
+
+    def data_full(self, c: list[Any], start: int, end: int) -> ast.InlineData:
+        """`(?x ?y) { (a b) }`."""
+        variables, rows = tuple(c[1]), tuple(tuple(row) for row, _, _ in c[4])
+        for values, row_start, row_end in c[4]:
+            if len(values) != len(variables):
+                raise self.error(
+                    f"this row of VALUES has {_count(len(values), 'value')} for {_count(len(variables), 'variable')}",
+                    row_start,
+                    row_end,
+                    "write UNDEF for a value that is not known",
+                )
+        return ast.InlineData(variables, rows, span=self.span(start, end))
+
+    def data_row(self, c: list[Any], start: int, end: int) -> tuple[list[Any], int, int]:
+        """`(a b)`, with its place."""
+        return c[1], start, end
+
+    def undef(self, c: list[Any], start: int, end: int) -> None:
+        """`UNDEF`."""
+
+    # --- MATCH ----------------------------------------------------------------------
+
+    def match_item(self, c: list[Any], start: int, end: int) -> list[ast.Match]:
+        """`?entity MATCH ...`, among the triples."""
+        fields = {"entity": c[0], **c[1]}
+        return [ast.Match(**fields, span=self.span(start, end))]
+
+    def match(self, c: list[Any], start: int, end: int) -> dict[str, Any]:
+        """Everything behind the entity."""
+        names = ("all_terms", "query_syntax", "text", "fields", "model", "top", "score", "snippet")
+        return dict(zip(names, c[1:], strict=True))
+
+    def match_all(self, c: list[Any], start: int, end: int) -> bool:
+        """A keyword, or nothing."""
+        return bool(c)
+
+    match_query = match_all
+
+    def second_or_none(self, c: list[Any], start: int, end: int) -> Any:
+        """What stands behind a keyword, or nothing."""
+        return c[1] if c else None
+
+    using_clause = as_clause = snippet_clause = second_or_none
+
+    def on_clause(self, c: list[Any], start: int, end: int) -> tuple[ast.OnField, ...]:
+        """`ON (field, ...)`, or nothing."""
+        return tuple(c[2]) if c else ()
+
+    def on_field(self, c: list[Any], start: int, end: int) -> ast.OnField:
+        """`field[@language][^weight] [name=value ...]`."""
+        return ast.OnField(c[0].text, c[1], c[2], tuple(c[3]), span=self.span(start, end))
+
+    def on_language(self, c: list[Any], start: int, end: int) -> str | None:
+        """`@en`, or nothing."""
+        return self.language(c[0]) if c else None
+
+    def on_weight(self, c: list[Any], start: int, end: int) -> float | None:
+        """`^3`, or nothing."""
+        if not c:
+            return None
+        weight = float(c[1].lexical)
+        if not math.isfinite(weight):
+            raise self.error("a weight must be a finite number", start + 1, end)
+        return weight
+
+    def model_by_name(self, c: list[Any], start: int, end: int) -> ast.Model:
+        """A model without arguments."""
+        return ast.Model(c[0].text, span=self.span(start, start + len(c[0].text)))
+
+    def model_with_arguments(self, c: list[Any], start: int, end: int) -> ast.Model:
+        """`model(name=value, ...)`."""
+        return ast.Model(c[0].text, tuple(c[2]), span=self.span(start, start + len(c[0].text)))
+
+    def argument(self, c: list[Any], start: int, end: int) -> ast.NamedArgument:
+        """`name=value`."""
+        return ast.NamedArgument(c[0].text, c[2], span=self.span(start, end))
+
+    def top_clause(self, c: list[Any], start: int, end: int) -> int | None:
+        """`TOP n`, or nothing."""
+        return self.counted(c[1]) if c else None
+
+    def counted(self, token: Token) -> int:
+        """The number behind LIMIT, OFFSET or TOP."""
+        if len(token.text) > 4000 or int(token.text) > LARGEST_COUNT:
+            raise self.error(f"this number is above {LARGEST_COUNT}", token.start, token.end)
+        return int(token.text)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" + ("" if number == 1 else "s")

@@ -1,0 +1,193 @@
+"""Terms: IRIs with their prefixes and base, literals, variables, blank nodes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hybridkg.errors import QuerySyntaxError, Span
+from hybridkg.query import ast
+from hybridkg.query.iris import is_absolute, resolve, why_invalid
+from hybridkg.query.lexer import Token
+from hybridkg.query.source import QueryText
+from hybridkg.query.well_known import WELL_KNOWN
+from hybridkg.rdf.terms import XSD, Literal
+from hybridkg.registry import did_you_mean
+
+RDF_TYPE = ast.RDF + "type"
+
+_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_FRESH_TAKEN = re.compile(r"_:b([0-9]{1,7})_")
+
+
+class Terms:
+    """Holds what the prologue declares, and gives out fresh blank node labels."""
+
+    def __init__(self, query: QueryText, base: str = ""):
+        self.query = query
+        self.base = base
+        self.prefixes: dict[str, str] = {}
+        self._resolved: dict[str, str] = {}
+        self._languages: set[str] = set()
+        self._fresh = 0
+        self._fresh_prefix = _fresh_prefix(query.text)
+
+    def span(self, start: int, end: int) -> Span:
+        """The place in the text as it was written."""
+        return self.query.span(start, end)
+
+    def error(self, message: str, start: int, end: int, hint: str = "") -> QuerySyntaxError:
+        """An error at a place."""
+        return QuerySyntaxError(message, hint=hint, span=self.span(start, end))
+
+    # --- prologue ------------------------------------------------------------------
+
+    def base_declaration(self, c: list[Any], start: int, end: int) -> None:
+        """`BASE <iri>`."""
+        self.base = self._reference(c[1])
+        self._resolved.clear()
+
+    def prefix_declaration(self, c: list[Any], start: int, end: int) -> None:
+        """`PREFIX name: <iri>`."""
+        self.prefixes[c[1].text[:-1]] = self._reference(c[2])
+        self._resolved.clear()
+
+    # --- IRIs ------------------------------------------------------------------------
+
+    def iri(self, c: list[Any], start: int, end: int) -> ast.Iri:
+        """An IRI in brackets or a prefixed name."""
+        token: Token = c[0]
+        value = self._resolved.get(token.text)
+        if value is None:
+            value = self._reference(token) if token.type == "IRIREF" else self._prefixed(token)
+            self._resolved[token.text] = value
+        return ast.Iri(value, span=self.span(start, end))
+
+    def rdf_type(self, c: list[Any], start: int, end: int) -> ast.Iri:
+        """`a`."""
+        return ast.Iri(RDF_TYPE, span=self.span(start, end))
+
+    def _reference(self, token: Token) -> str:
+        written = token.text[1:-1]
+        if self.base:
+            value = resolve(written, self.base)
+        elif is_absolute(written):
+            value = written
+        else:
+            raise self.error(
+                f"the relative IRI {token.text} needs a base",
+                token.start,
+                token.end,
+                "write the IRI in full, or put BASE <http://...> before the query"
+                + (f"; a prefixed name has no brackets: {written}" if ":" in written else ""),
+            )
+        return self._checked(value, token)
+
+    def _prefixed(self, token: Token) -> str:
+        prefix, _, local = token.text.partition(":")
+        namespace = self.prefixes.get(prefix)
+        if namespace is None:
+            raise self.error(
+                f"the prefix {prefix + ':'!r} is not declared",
+                token.start,
+                token.start + len(prefix) + 1,
+                self._prefix_hint(prefix),
+            )
+        if "\\" in local:
+            local = _ESCAPE.sub(r"\1", local)
+        return self._checked(namespace + local, token)
+
+    def _prefix_hint(self, prefix: str) -> str:
+        known = WELL_KNOWN.get(prefix)
+        declared = ", ".join(f"{name}:" for name in sorted(self.prefixes))
+        lines = [f"declared: {declared}"] if declared else []
+        if known is not None:
+            lines.insert(0, f"put this before the query: PREFIX {prefix}: <{known}>")
+        elif near := did_you_mean(prefix, sorted({*self.prefixes, *WELL_KNOWN} - {""})):
+            lines.insert(0, near)
+        else:
+            lines.insert(0, f"put PREFIX {prefix}: <http://...> before the query")
+        return "\n".join(lines)
+
+    def _checked(self, iri: str, token: Token) -> str:
+        if reason := why_invalid(iri):
+            raise self.error(f"<{iri}> is not a valid IRI: {reason}", token.start, token.end)
+        return iri
+
+    # --- literals --------------------------------------------------------------------
+
+    def string(self, c: list[Any], start: int, end: int) -> str:
+        """The text of a quoted string."""
+        token: Token = c[0]
+        quotes = 3 if "LONG" in token.type else 1
+        text = token.text[quotes:-quotes]
+        return _ESCAPE.sub(lambda found: _ESCAPES[found[1]], text) if "\\" in text else text
+
+    argument_string = string
+
+    def simple_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
+        """`"text"`."""
+        return ast.Lit(c[0], span=self.span(start, end))
+
+    def language_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
+        """`"text"@en`."""
+        return ast.Lit(c[0], language=self.language(c[1]), span=self.span(start, end))
+
+    def typed_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
+        """`"text"^^<datatype>`; xsd:string is what a simple literal has anyway."""
+        datatype = None if c[2].value == XSD + "string" else c[2].value
+        return ast.Lit(c[0], datatype, span=self.span(start, end))
+
+    def language(self, token: Token) -> str:
+        """The tag of `@en`, checked as the store checks it (BCP 47)."""
+        tag = token.text[1:]
+        if tag not in self._languages:
+            try:
+                Literal("", language=tag)
+            except ValueError as e:
+                raise self.error(f"{tag!r} is not a language tag: {str(e).lower()}", token.start, token.end) from None
+            self._languages.add(tag)
+        return tag
+
+    def numeric_literal_unsigned(self, c: list[Any], start: int, end: int) -> ast.Lit:
+        """A number: INTEGER, DECIMAL or DOUBLE, with a sign or without."""
+        token: Token = c[0]
+        kind = token.type.partition("_")[0].lower()
+        return ast.Lit(token.text, XSD + kind, span=self.span(start, end))
+
+    numeric_literal_positive = numeric_literal_unsigned
+    numeric_literal_negative = numeric_literal_unsigned
+    number = numeric_literal_unsigned
+
+    def boolean_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
+        """`true` or `false`."""
+        return ast.Lit(c[0].text.lower(), XSD + "boolean", span=self.span(start, end))
+
+    def word_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
+        """A bare word as the value of an argument."""
+        return ast.Lit(c[0].text, span=self.span(start, end))
+
+    # --- variables and blank nodes -------------------------------------------------------
+
+    def var(self, c: list[Any], start: int, end: int) -> ast.Var:
+        """`?name` or `$name`."""
+        return ast.Var(c[0].text[1:], span=self.span(start, end))
+
+    def labelled_blank_node(self, c: list[Any], start: int, end: int) -> ast.Blank:
+        """`_:label`."""
+        return ast.Blank(c[0].text[2:], span=self.span(start, end))
+
+    def fresh_blank_node(self, c: list[Any], start: int, end: int) -> ast.Blank:
+        """`[]`, and the nodes that `[...]` and collections stand for."""
+        label = f"{self._fresh_prefix}{self._fresh}"
+        self._fresh += 1
+        return ast.Blank(label, span=self.span(start, end))
+
+
+def _fresh_prefix(text: str) -> str:
+    """What fresh labels start with: `b`, or where the text has labels like that, `b0_`, `b1_`, ..."""
+    if "_:b" not in text:
+        return "b"
+    taken = {int(number) for number in _FRESH_TAKEN.findall(text)}
+    return f"b{next(number for number in range(len(taken) + 1) if number not in taken)}_"

@@ -1,0 +1,124 @@
+"""Tokens: one regular expression for everything that has a shape, keywords by where they stand.
+
+A word is a keyword only where the grammar allows that keyword, and a NAME (of
+a field, a model, an argument) where it allows a NAME; prefixed names are longer
+matches, so a prefix may be called like a keyword. As in W3C's grammar the
+longest token wins: `?x<3&&?y>1` has an IRI in it, and `?x-1` a negative number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from typing import NamedTuple
+
+from hybridkg.errors import QuerySyntaxError
+from hybridkg.query.source import QueryText
+from hybridkg.query.tables import Tables
+
+END = "$END"
+UNKNOWN_WORD = "WORD"
+
+
+class Token(NamedTuple):
+    """type is a symbol of the grammar; offsets are those of the text without escapes."""
+
+    type: str
+    text: str
+    start: int
+    end: int
+
+
+class Lexer:
+    """Reads tokens one by one, because what a word means depends on the parser's state."""
+
+    def __init__(self, tables: Tables):
+        shapes = [f"(?P<{name}>{pattern})" for name, pattern in tables.terminals if name != "NAME"]
+        shapes.append(r"(?P<WORD>[^\W\d]\w*+)")
+        shapes.append(f"(?P<PUNCTUATION>{'|'.join(map(re.escape, tables.punctuation))})")
+        self._shape = re.compile("|".join(shapes)).match
+        self._skip = re.compile(tables.skip).match
+        self._name = re.compile(dict(tables.terminals)["NAME"]).match if "NAME" in dict(tables.terminals) else None
+        self._words = tables.words
+
+    def next(self, query: QueryText, position: int, expected: Container[str]) -> Token:
+        """The token at or behind a position.
+
+        Args:
+            query: the text.
+            position: where the last token ended.
+            expected: symbols that the parser can go on with.
+
+        Raises:
+            QuerySyntaxError: no token starts there.
+        """
+        text = query.text
+        skipped = self._skip(text, position)
+        assert skipped is not None  # it may be empty
+        start = skipped.end()
+        if start == len(text):
+            return Token(END, "", position, position)
+        if self._name is not None and "NAME" in expected and (found := self._name(text, start)):
+            return Token("NAME", found[0], start, found.end())
+        found = self._shape(text, start)
+        if found is None:
+            raise _no_token(query, start)
+        kind, value = found.lastgroup or "", found[0]
+        if kind == "PUNCTUATION":
+            kind = value
+        elif kind == "WORD":
+            kind = self._keyword(value)
+        return Token(kind, value, start, found.end())
+
+    def _keyword(self, word: str) -> str:
+        if word == "a":
+            return word
+        # Not every letter whose upper case is ASCII is ASCII itself: the long s is not.
+        upper = word.upper() if word.isascii() and word != "A" else ""
+        return upper if upper in self._words else UNKNOWN_WORD
+
+
+_ESCAPED = re.compile(r"\\[tbnrf\\\"']")
+
+
+def _no_token(query: QueryText, start: int) -> QuerySyntaxError:
+    text, character = query.text, query.text[start]
+    if character in "\"'":
+        return _bad_string(query, start)
+    message, hint, length = f"unexpected character {character!r}", "", 1
+    if character == "@":
+        message = "a language tag needs letters behind '@'"
+    elif character == "_":
+        message, hint = "'_' starts a blank node label", "write it as '_:label'"
+    elif character in "\u2018\u2019\u201c\u201d":
+        hint = "use straight quotes: \" or '"
+    elif character == "\\":
+        hint = "a backslash is only used inside strings, and before punctuation in prefixed names"
+    elif character == "&":
+        message, hint = "a single '&' is not an operator", "write '&&'"
+    elif text.startswith("==", start):
+        message, hint, length = "'==' is not an operator", "write '='", 2
+    return QuerySyntaxError(message, hint=hint, span=query.span(start, start + length)).at(query.source)
+
+
+def _bad_string(query: QueryText, start: int) -> QuerySyntaxError:
+    text, quote = query.text, query.text[start]
+    long = text.startswith(quote * 3, start)
+    position = start + (3 if long else 1)
+    while position < len(text):
+        if text[position] == "\\":
+            if not _ESCAPED.match(text, position):
+                message = f"{text[position : position + 2]!r} is not an escape in a string".replace("\\\\", "\\")
+                hint = r"known are \t \n \r \b \f \" \' \\ \uXXXX and \UXXXXXXXX; write \\ for a backslash"
+                return QuerySyntaxError(message, hint=hint, span=query.span(position, position + 2)).at(
+                    query.source
+                )
+            position += 2
+        elif text[position] in "\r\n" and not long:
+            break
+        else:
+            position += 1
+    hint = f"put three quotes around a text of several lines: {quote * 3}...{quote * 3}"
+    if long or position >= len(text):
+        hint = f"add {quote * 3 if long else quote} behind the text"
+    return QuerySyntaxError("this string has no end", hint=hint, span=query.span(start, start + 1)).at(query.source)

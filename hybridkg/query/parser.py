@@ -1,0 +1,202 @@
+"""From query text to syntax tree: runs the LALR(1) tables that Lark builds from grammar/hybrid.lark.
+
+The driver is ours, not Lark's, because it must refuse hostile text while it
+reads: it counts tokens, open brackets and the depth of the tree under
+construction, so nothing deep ever comes into being, and it knows the offsets
+of every node. The builders are called as rules complete; there is no parse
+tree. Measured on 2 cores: a 13-line query in 1 ms, 1 MB of text in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+from hybridkg.errors import HybridkgError, QueryLimitError
+from hybridkg.query import ast, tables
+from hybridkg.query.builders import LISTS, TRANSPARENT, Builder
+from hybridkg.query.lexer import END, Lexer, Token
+from hybridkg.query.source import QueryText, read_text
+
+MAX_TOKENS = 200_000
+"""200,000 one-character tokens take about 1.5 s; a query of that size should pass its values as parameters."""
+
+MAX_NESTING = 100
+"""Brackets of any kind that may be open at once."""
+
+MAX_DEPTH = 160
+"""Nodes of the tree above one another, chains such as `a + b + c` included: visitors of the tree recurse,
+a few frames a node, and Python allows 1,000 frames."""
+
+Handler: TypeAlias = Callable[[Any, list[Any], int, int], Any]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What to do when a rule is complete.
+
+    Args:
+        left: the symbol that the rule gives.
+        size: how many symbols it takes.
+        handler: its builder; None where the value of its only symbol is passed on.
+        level: whether its value is one level above the values it is made of.
+    """
+
+    left: str
+    size: int
+    handler: Handler | None
+    level: bool
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Everything that does not depend on the text."""
+
+    tables: tables.Tables
+    lexer: Lexer
+    rules: list[Rule]
+
+
+@cache
+def machine() -> Machine:
+    """The tables with their builders; made once."""
+    loaded = tables.load()
+    return Machine(loaded, Lexer(loaded), [_rule(*rule) for rule in loaded.rules])
+
+
+def _rule(name: str, left: str, size: int, recursive: bool) -> Rule:
+    handler: Handler | None = getattr(Builder, name, None)
+    if handler is None and left in LISTS:
+        handler = _append if recursive else _collect
+    assert handler is not None or size == 1, f"rule {name!r} has no builder"
+    return Rule(left, size, handler, name not in TRANSPARENT and left not in LISTS)
+
+
+def _collect(builder: Builder, values: list[Any], start: int, end: int) -> list[Any]:
+    return [value for value in values if not isinstance(value, Token)]
+
+
+def _append(builder: Builder, values: list[Any], start: int, end: int) -> list[Any]:
+    collected: list[Any] = values[0]
+    if not isinstance(values[-1], Token):
+        collected.append(values[-1])
+    return collected
+
+
+def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
+    """The syntax tree of a HybridQL query.
+
+    Args:
+        text: the query.
+        name: what to call the text in errors.
+        base: absolute IRI that relative IRIs are resolved against, as if BASE came first.
+
+    Raises:
+        QuerySyntaxError: the text does not follow the grammar; shows the place, and what may stand there.
+        QueryLimitError: it is too long or too deep.
+        UnsupportedQueryError: it uses a part of the language that arrives in a later version.
+
+    >>> parse("SELECT ?s { ?s a <http://e/C> }").form.where.elements[0].items[0].subject
+    Var(name='s')
+    """
+    query = read_text(text, name)
+    try:
+        result = _Run(machine(), query, Builder(query, base)).result()
+    except HybridkgError as e:
+        raise e.at(query.source) from e.__cause__
+    assert isinstance(result, ast.Query)
+    return result
+
+
+class _Run:
+    """One pass over a text: the stacks of an LALR parser, with offsets and depths beside the values."""
+
+    def __init__(self, machine: Machine, query: QueryText, builder: Builder):
+        self.machine, self.query, self.builder = machine, query, builder
+        self.states = [machine.tables.start]
+        self.values: list[Any] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.depths: list[int] = []
+
+    def result(self) -> Any:
+        """Reads the whole text."""
+        lexer, query, rows, states = self.machine.lexer, self.query, self.machine.tables.rows, self.states
+        position = tokens = nesting = 0
+        if query.text.startswith("\ufeff"):
+            position = 1
+        while True:
+            token = lexer.next(query, position, rows[states[-1]])
+            if self._reduce(token):
+                return self.values[-1]
+            position = token.end
+            tokens += 1
+            if tokens > MAX_TOKENS:
+                raise QueryLimitError(
+                    f"the query has more than {MAX_TOKENS:,} words and signs",
+                    hint="pass long lists of values as a parameter",
+                    span=query.span(token.start, token.end),
+                )
+            if token.type in "([{":
+                nesting += 1
+                if nesting > MAX_NESTING:
+                    raise QueryLimitError(
+                        f"brackets are nested more than {MAX_NESTING} deep",
+                        span=query.span(token.start, token.end),
+                    )
+            elif token.type in ")]}":
+                nesting -= 1
+
+    def _reduce(self, token: Token) -> bool:
+        """Applies the rules that are complete before the token, then takes it; true at the end of the text."""
+        states, values, starts, ends, depths = self.states, self.values, self.starts, self.ends, self.depths
+        rows, rules, kind = self.machine.tables.rows, self.machine.rules, token.type
+        while True:
+            action = rows[states[-1]].get(kind)
+            if action is None:
+                from hybridkg.query.syntax_help import explain
+
+                raise explain(self.machine, self.query, states, token)
+            if action >= 0:
+                states.append(action)
+                values.append(token)
+                starts.append(token.start)
+                ends.append(token.end)
+                depths.append(0)
+                return False
+            rule = rules[-1 - action]
+            if rule.handler is None:
+                del states[-1]
+            elif rule.size:
+                self._apply(rule)
+            else:
+                values.append(rule.handler(self.builder, [], token.start, token.start))
+                starts.append(token.start)
+                ends.append(ends[-1] if ends else token.start)
+                depths.append(0)
+            states.append(rows[states[-1]][rule.left])
+            if kind == END and states[-1] == self.machine.tables.end:
+                return True
+
+    def _apply(self, rule: Rule) -> None:
+        """Replaces the topmost values by the one that their rule makes of them."""
+        size, values, depths = rule.size, self.values, self.depths
+        start, end = self.starts[-size], self.ends[-1]
+        assert rule.handler is not None
+        value = rule.handler(self.builder, values[-size:], start, end)
+        depth = max(depths[-size:])
+        if rule.level and isinstance(value, ast.Syntax):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise QueryLimitError(
+                    f"the query is nested more than {MAX_DEPTH} levels deep",
+                    hint="write a long chain of '||' over one variable as ?x IN (...) or VALUES",
+                    span=self.query.span(start, end),
+                )
+        del self.states[-size:], values[-size:], self.starts[-size:], self.ends[-size:], depths[-size:]
+        values.append(value)
+        self.starts.append(start)
+        self.ends.append(end)
+        depths.append(depth)

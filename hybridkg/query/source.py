@@ -1,0 +1,98 @@
+"""The text of a query as the lexer reads it: bounded in size, codepoint escapes replaced.
+
+SPARQL 1.1 section 19.2 replaces `\\u0041` and `\\U00000041` before the grammar
+applies, everywhere. Offsets are mapped back, so a caret points into the text
+as it was written.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from hybridkg.errors import QueryLimitError, QuerySyntaxError, Source, Span
+
+MAX_CHARACTERS = 1_000_000
+"""Longer texts are refused: long lists belong in parameters. 1 MB of one-character tokens costs seconds."""
+
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|[^uU])", re.DOTALL)
+"""A codepoint escape, or a backslash with what it protects: the `u` of `\\\\u0041` is a letter."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class QueryText:
+    """A query text without codepoint escapes.
+
+    Args:
+        source: the text as it was written.
+        text: the text for the lexer.
+        read: offsets in `text` behind each escape, ascending.
+        written: the offsets in `source` that belong to them.
+    """
+
+    source: Source
+    text: str
+    read: list[int] = field(default_factory=list)
+    written: list[int] = field(default_factory=list)
+
+    def span(self, start: int, end: int) -> Span:
+        """The place in the source of a range of `text`."""
+        if not self.read:
+            return Span(start, max(start, end))
+        start, end = self._offset(start), self._offset(end)
+        return Span(start, max(start, end))
+
+    def _offset(self, offset: int) -> int:
+        at = bisect_right(self.read, offset) - 1
+        return offset if at < 0 else self.written[at] + offset - self.read[at]
+
+
+def read_text(text: str, name: str) -> QueryText:
+    """Checks the size and the characters, and replaces codepoint escapes.
+
+    Raises:
+        QueryLimitError: the text is too long.
+        QuerySyntaxError: it has a surrogate, or an escape that names no character.
+
+    >>> read_text("SELECT ?\\\\u0061", "query").text
+    'SELECT ?a'
+    """
+    source = Source(name, text)
+    if len(text) > MAX_CHARACTERS:
+        raise QueryLimitError(
+            f"the query has {len(text):,} characters; at most {MAX_CHARACTERS:,} are accepted",
+            hint="pass long lists of values as a parameter",
+        ).at(source)
+    if found := _SURROGATE.search(text):
+        raise QuerySyntaxError(
+            "half of a surrogate pair is not a character", span=Span(found.start(), found.end())
+        ).at(source)
+    if "\\u" not in text and "\\U" not in text:
+        return QueryText(source, text)
+    return _unescaped(source)
+
+
+def _unescaped(source: Source) -> QueryText:
+    parts: list[str] = []
+    read: list[int] = []
+    written: list[int] = []
+    length = last = 0
+    for found in _ESCAPE.finditer(source.text):
+        digits = found[1] or found[2]
+        if not digits:
+            continue
+        code = int(digits, 16)
+        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+            raise QuerySyntaxError(
+                f"{found[0]!r} names no character".replace("\\\\", "\\"), span=Span(found.start(), found.end())
+            ).at(source)
+        parts += (source.text[last : found.start()], chr(code))
+        length += found.start() - last + 1
+        last = found.end()
+        read.append(length)
+        written.append(last)
+    parts.append(source.text[last:])
+    return QueryText(source, "".join(parts), read, written)
