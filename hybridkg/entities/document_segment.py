@@ -87,6 +87,7 @@ def connect(path: Path) -> sqlite3.Connection:
         CorruptError: it is missing or damaged.
     """
     with read_errors(path):
+        _check_size(path)
         uri = f"file:{pathname2url(str(path.absolute()))}?mode=ro&immutable=1"
         connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
         try:
@@ -97,12 +98,21 @@ def connect(path: Path) -> sqlite3.Connection:
         return connection
 
 
+def _check_size(path: Path) -> None:
+    """SQLite does not look at the end of a file before it needs it; its header (file format, 1.3) tells the size."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    page_size, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
+    if len(header) < 100 or path.stat().st_size != page_size * pages:
+        raise ValueError("it is truncated")
+
+
 @contextmanager
 def read_errors(path: Path) -> Iterator[None]:
     """Turns what SQLite, zlib and JSON say about a damaged file into a CorruptError."""
     try:
         yield
-    except (sqlite3.Error, zlib.error, ValueError) as e:
+    except (sqlite3.Error, zlib.error, ValueError, OSError) as e:
         raise CorruptError(
             f"{str(path)!r} is damaged: {e}", hint="restore it from a backup, or load the documents again"
         ) from e

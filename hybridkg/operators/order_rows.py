@@ -115,11 +115,11 @@ def ordered(
     """The rows by each key column (values, descending), then by the tie-breaking variables ascending.
 
     An unbound or NaN key is the least, so it comes last in descending order. Tie-breakers that the solutions
-    do not have are passed over.
+    do not have are passed over; the columns that are not named follow by name, so that rows which differ only
+    in what is not projected have one order as well.
     """
-    ties = [
-        solutions.variables.index(name) for name in dict.fromkeys(tie_breakers) if name in solutions.variables
-    ]
+    names = dict.fromkeys((*tie_breakers, *sorted(solutions.variables)))
+    ties = [solutions.variables.index(name) for name in names if name in solutions.variables]
     rows = solutions.rows
     order = list(range(len(rows)))
     sort_keys = [[term_key(value) for value in values] for values, _ in keys]

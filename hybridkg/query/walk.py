@@ -1,38 +1,54 @@
 """Visits and rebuilds syntax trees without naming every kind of node.
 
-The parser bounds the depth of a tree, so recursion is safe here.
+`walk` needs no recursion. `rebuild` goes one level down and is called
+recursively by those who use it: two frames a level, and the parser bounds the
+levels (MAX_DEPTH).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from functools import cache
+from typing import TypeVar
 
 from hybridkg.query import ast
 
 Node = TypeVar("Node", bound=ast.Syntax)
 
 
-def children(node: ast.Syntax) -> Iterator[ast.Syntax]:
+@cache
+def _field_names(kind: type[ast.Syntax]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.name != "span")
+
+
+def children(node: ast.Syntax) -> list[ast.Syntax]:
     """The nodes directly below, in the order of the text."""
-    for field in fields(node):
-        yield from _nodes_in(getattr(node, field.name))
+    found: list[ast.Syntax] = []
+    for name in _field_names(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, ast.Syntax):
+            found.append(value)
+        elif isinstance(value, tuple):
+            _collect(value, found)
+    return found
 
 
-def _nodes_in(value: object) -> Iterator[ast.Syntax]:
-    if isinstance(value, ast.Syntax):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _nodes_in(item)
+def _collect(values: tuple[object, ...], found: list[ast.Syntax]) -> None:
+    for value in values:
+        if isinstance(value, ast.Syntax):
+            found.append(value)
+        elif isinstance(value, tuple):
+            _collect(value, found)
 
 
 def walk(node: ast.Syntax) -> Iterator[ast.Syntax]:
-    """The node and everything below it, parents first."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    """The node and everything below it, parents first, in the order of the text."""
+    waiting = [node]
+    while waiting:
+        below = waiting.pop()
+        yield below
+        waiting += reversed(children(below))
 
 
 def variables(node: ast.Syntax) -> frozenset[str]:
@@ -42,19 +58,27 @@ def variables(node: ast.Syntax) -> frozenset[str]:
 
 def rebuild(node: Node, change: Callable[[ast.Syntax], ast.Syntax]) -> Node:
     """A copy with `change` applied to each direct child."""
-    changed: dict[str, Any] = {}
-    for field in fields(node):
-        before = getattr(node, field.name)
-        after = _rebuilt(before, change)
-        if after is not before:
-            changed[field.name] = after
+    changed: dict[str, object] = {}
+    for name in _field_names(type(node)):
+        before = getattr(node, name)
+        if isinstance(before, ast.Syntax):
+            after: object = change(before)
+            if after is not before:
+                changed[name] = after
+        elif isinstance(before, tuple) and before:
+            items = []
+            for item in before:
+                items.append(  # noqa: PERF401 - a comprehension would be one more frame a level
+                    change(item) if isinstance(item, ast.Syntax) else _rebuilt(item, change)
+                )
+            if any(a is not b for a, b in zip(before, items, strict=True)):
+                changed[name] = tuple(items)
     return replace(node, **changed) if changed else node
 
 
 def _rebuilt(value: object, change: Callable[[ast.Syntax], ast.Syntax]) -> object:
-    if isinstance(value, ast.Syntax):
-        return change(value)
-    if isinstance(value, tuple) and value:
-        items = tuple(_rebuilt(item, change) for item in value)
-        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
-    return value
+    """A row of VALUES, or something that is no syntax."""
+    if not isinstance(value, tuple):
+        return value
+    items = tuple([change(item) if isinstance(item, ast.Syntax) else item for item in value])
+    return value if all(a is b for a, b in zip(value, items, strict=True)) else items

@@ -41,7 +41,7 @@ def build_result(
     is_ask = isinstance(form, ast.AskQuery)
     ranked_by, scores = _scores(logical)
     return ResultSet(
-        columns=() if is_ask else _columns(logical) or solutions.variables,
+        columns=() if is_ask else projected(logical) or solutions.variables,
         variables=() if is_ask else solutions.variables,
         cells=[] if is_ask else solutions.rows,
         scores=scores,
@@ -61,7 +61,7 @@ def explained(explanation: Explanation) -> ResultSet:
     return ResultSet(columns=("plan",), variables=("plan",), cells=cells, explanation=explanation)
 
 
-def _columns(plan: nodes.Plan) -> tuple[str, ...]:
+def projected(plan: nodes.Plan) -> tuple[str, ...]:
     """The projected variables, snippets found late included; nothing where the store projects."""
     while not isinstance(plan, nodes.Project | nodes.Whole):
         plan = nodes.children(plan)[0]

@@ -83,15 +83,14 @@ def load(
     check_sources(sources)
     store = building.writable_graph()
     try:
-        return [_load(store, source, building, progress, base_iri) for source in sources]
-    finally:
+        counts = [_load(store, source, building, progress, base_iri) for source in sources]
         store.flush()
+        return counts
+    finally:
         del store  # closes it; the frames of an exception would keep it open while its folder is removed
 
 
-def _load(
-    store: Store, source: Source, building: Building, progress: Progress, base_iri: str | None
-) -> SourceCount:
+def _load(store: Store, source: Source, building: Building, progress: Progress, base_iri: str | None) -> SourceCount:
     try:
         with _opened(source, building.next_document(), progress, base_iri) as reading:
             quads = chain.from_iterable(reading)

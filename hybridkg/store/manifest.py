@@ -86,7 +86,7 @@ def read_manifest(folder: Path) -> Manifest:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as e:
         raise CorruptError(f"{str(path)!r} is missing", hint=RESTORE) from e
-    except (OSError, ValueError) as e:
+    except (OSError, ValueError, RecursionError) as e:
         raise CorruptError(f"{str(path)!r} cannot be read: {e}", hint=RESTORE) from e
     version = value.get("format") if isinstance(value, dict) else None
     if version != FORMAT:

@@ -34,8 +34,8 @@ def quads_of_rdflib(statements: Iterable[Any], names: BlankNodeNames) -> Iterato
 
 def name_of(statements: Iterable[Any]) -> str:
     """What to call the input in counts and progress."""
-    identifier = getattr(statements, "identifier", None)
-    return f"rdflib graph {identifier}" if identifier is not None else "triples"
+    kind = type(statements)
+    return f"rdflib {kind.__name__}" if kind.__module__.startswith("rdflib") else "statements"
 
 
 def _statements(source: Any) -> Iterable[Any]:

@@ -32,7 +32,11 @@ BROKEN = {
     "relative.rdf": (XML % '<rdf:Description rdf:about="x"><e:p>v</e:p></rdf:Description>', ":6", "no scheme"),
     "bomb.rdf": ('<!DOCTYPE x [\n<!ENTITY a "aaaa">\n<!ENTITY b "&a;&a;">]>\n' + XML % "&b;", ":2:", "entity 'a'"),
     "deep.rdf": (XML % ("<e:a>" * 100_000 + "</e:a>" * 100_000), ":6:", "nested more than 1000 deep"),
-    "comma.jsonld": ('{"@context": {"n": "http://e/n"},\n"@id": "http://e/a", "n": "x", oops', ":2:", "not valid JSON-LD"),
+    "comma.jsonld": (
+        '{"@context": {"n": "http://e/n"},\n"@id": "http://e/a", "n": "x", oops',
+        ":2:",
+        "not valid JSON-LD",
+    ),
     "remote.jsonld": ('{"@context": "http://schema.org/", "@id": "http://e/a"}', "", "fetches nothing"),
     "relative.jsonld": ('{"@id": "rel", "http://e/p": "x"}', "", "relative IRI 'rel'"),
     "deep.jsonld": ("[" * 100_000 + "]" * 100_000, ":1", "not valid JSON-LD"),
@@ -107,7 +111,9 @@ def test_brackets_in_literals_and_comments_are_not_nesting(folder, tmp_path, loa
     assert load_into(folder, path)[0].statements == 6
 
 
-@pytest.mark.parametrize("text", ["<a:b> <c:d> " + "[" * 100_000, "<a:b> <c:d> " + "(" * 100_000 + ")" * 100_000 + " ."])
+@pytest.mark.parametrize(
+    "text", ["<a:b> <c:d> " + "[" * 100_000, "<a:b> <c:d> " + "(" * 100_000 + ")" * 100_000 + " ."]
+)
 def test_deep_turtle_does_not_end_the_process(text, tmp_path):
     path = tmp_path / "deep.ttl"
     path.write_text(text)

@@ -10,7 +10,10 @@ from hybridkg.rdf.terms import BlankNode, Literal, NamedNode
 from hybridkg.store.oxigraph import OxigraphStore
 
 A, B, P, G = (NamedNode(f"http://e/{name}") for name in "abpg")
-TRIG = b"""<http://e/a> <http://e/p> <http://e/b>, "x" . _:n <http://e/p> "y" . <http://e/g> { <http://e/b> <http://e/p> "z" }"""
+TRIG = (
+    b'<http://e/a> <http://e/p> <http://e/b>, "x" . _:n <http://e/p> "y" .'
+    b'<http://e/g> { <http://e/b> <http://e/p> "z" }'
+)
 
 
 @pytest.fixture

@@ -1,0 +1,80 @@
+"""Which variables a pattern shows (SPARQL 1.1 section 18.2.1), and where a query ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridkg.query import ast
+from hybridkg.query.walk import walk
+
+
+def in_scope(group: ast.Group) -> frozenset[str]:
+    """The variables that a solution of the group can bind.
+
+    A MATCH binds its entity, its score and its snippet; a variable as its text is bound elsewhere.
+    What stands only in FILTER, EXISTS or MINUS is not in scope.
+
+    >>> from hybridkg.query.parser import parse
+    >>> query = parse('SELECT * { ?x MATCH "fish" AS ?s MINUS { ?x ?p ?o } FILTER(?y) }')
+    >>> sorted(in_scope(query.form.where))
+    ['s', 'x']
+    """
+    names: set[str] = set()
+    for element in group.elements:
+        names |= bound_by(element)
+    return frozenset(names)
+
+
+def bound_by(element: ast.Element) -> frozenset[str]:
+    """The variables that one element of a group adds to its scope."""
+    match element:
+        case ast.Triples(items):
+            return frozenset(name for item in items for name in _mentioned(item))
+        case ast.Group():
+            return in_scope(element)
+        case ast.OptionalPattern(pattern):
+            return in_scope(pattern)
+        case ast.UnionPattern(branches):
+            return frozenset().union(*map(in_scope, branches))
+        case ast.GraphPattern(name, pattern) | ast.ServicePattern(name, pattern):
+            return in_scope(pattern) | ({name.name} if isinstance(name, ast.Var) else frozenset())
+        case ast.Bind(variable=variable):
+            return frozenset((variable.name,))
+        case ast.InlineData(variables):
+            return frozenset(variable.name for variable in variables)
+        case ast.SubSelect(query):
+            return projected(query)
+        case ast.MinusPattern() | ast.Filter():
+            return frozenset()
+
+
+def projected(query: ast.SelectQuery) -> frozenset[str]:
+    """The columns of a SELECT."""
+    if query.projection is not None:
+        return frozenset(item.variable.name for item in query.projection)
+    names = in_scope(query.where)
+    if query.values is not None:
+        names |= bound_by(query.values)
+    rank = query.modifiers.rank_by
+    return names | {rank.score.name} if rank is not None and rank.score is not None else names
+
+
+def _mentioned(item: ast.TriplePattern | ast.Match) -> Iterator[str]:
+    terms: tuple[ast.Syntax | None, ...]
+    if isinstance(item, ast.Match):
+        terms = (item.entity, item.score, item.snippet)
+    else:
+        terms = (item.subject, item.predicate, item.object)
+    for term in terms:
+        if isinstance(term, ast.Var):
+            yield term.name
+
+
+def matches(node: ast.Syntax) -> Iterator[ast.Match]:
+    """Every MATCH anywhere in the node, in the order of the text."""
+    return (below for below in walk(node) if isinstance(below, ast.Match))
+
+
+def is_hybrid(query: ast.Syntax) -> bool:
+    """Whether the node ranks: it has a MATCH or a RANK BY somewhere."""
+    return any(isinstance(below, ast.Match | ast.RankBy) for below in walk(query))

@@ -1,0 +1,184 @@
+"""The command line as a user meets it: what is printed where, exit codes, and mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hybridkg.cli import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+FILMS = ROOT / "examples" / "films.ttl"
+SPACE = 'SELECT ?film ?s { ?film MATCH "space" AS ?s } RANK BY ?s'
+
+
+def run(*arguments: object, text: str | None = None) -> Result:
+    result = CliRunner().invoke(cli, [str(a) for a in arguments], input=text, catch_exceptions=False)
+    assert "Traceback" not in result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    kb = tmp_path_factory.mktemp("cli") / "films.kb"
+    result = run("load", kb, FILMS, "--index")
+    assert result.exit_code == 0, result.output
+    return kb
+
+
+def test_rows_are_the_only_thing_on_stdout(films):
+    result = run("query", films, SPACE, "--format", "ndjson", "--limit", 2)
+    assert result.exit_code == 0
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(rows) == 2
+    assert rows[0]["s"] >= rows[1]["s"] > 0
+    assert result.stderr == ""
+
+
+def test_a_query_comes_from_an_argument_a_file_or_standard_input(films, tmp_path):
+    file = tmp_path / "q.hq"
+    file.write_text(SPACE)
+    want = run("query", films, SPACE, "--format", "tsv").stdout
+    assert run("query", films, "-f", file, "--format", "tsv").stdout == want
+    assert run("query", films, "-", "--format", "tsv", text=SPACE).stdout == want
+
+
+def test_an_rdf_file_is_a_knowledge_base_for_one_query(films):
+    want = run("query", films, SPACE, "--format", "tsv").stdout
+    assert run("query", FILMS, SPACE, "--format", "tsv").stdout == want
+
+
+def test_json_is_the_w3c_format_with_one_member_more(films):
+    document = json.loads(run("query", films, SPACE, "--format", "json", "--limit", "3").stdout)
+    assert document["head"]["vars"] == ["film", "s"]
+    assert document["x-hybridkg"]["requested"] == 3
+    assert document["x-hybridkg"]["exact"] is True
+    assert document["x-hybridkg"]["generation"] == "000002"
+    assert len(document["x-hybridkg"]["scores"]) == len(document["results"]["bindings"])
+
+
+def test_fewer_rows_than_asked_for_are_said_so(films):
+    result = run("query", films, SPACE, "--limit", "1000")
+    assert "of 1,000 requested: no more rows satisfy the query" in result.stderr
+
+
+def test_parameters_are_terms_and_never_text_of_the_query(films):
+    query = "SELECT ?film { ?film MATCH $words AS ?s } RANK BY ?s"
+    plain = run("query", films, query, "--param", "words=space", "--format", "tsv")
+    assert plain.stdout.count("\n") > 1
+    hostile = run("query", films, query, "--param", 'words=space" } DROP ALL #', "--format", "tsv")
+    assert hostile.exit_code == 0
+    assert hostile.stdout == plain.stdout
+
+
+def test_a_list_parameter_binds_like_values(films):
+    label = "http://www.w3.org/2000/01/rdf-schema#label"
+    query = f"SELECT ?name {{ ?film <{label}> ?name }}"
+    all_names = run("query", films, query, "--format", "tsv").stdout.splitlines()[1:3]
+    names = [line.split("@")[0].strip('"') for line in all_names]
+    tagged = ["--param", f"name={all_names[0]}", "--param", f"name={all_names[1]}"]
+    assert len(set(names)) == 2
+    assert sorted(run("query", films, query, *tagged, "--format", "tsv").stdout.splitlines()[1:]) == sorted(all_names)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["query", "{kb}"], "no query is given"),
+        (["query", "{kb}", "SELECT ?x", "-f", "x.hq"], "a query and a query file are given"),
+        (["query", "{kb}", "-f", "missing.hq"], "cannot read the query file 'missing.hq'"),
+        (["query", "{kb}", "SELECT ?x { ?x a ?y", "--format", "json"], "error[Q"),
+        (["query", "{kb}", SPACE, "--param", "nope=1"], "the query has no variable for the parameter 'nope'"),
+        (["query", "{kb}", SPACE, "--param", "nope"], "'nope' is not NAME=VALUE"),
+        (["query", "missing.kb", SPACE], "no knowledge base at 'missing.kb'"),
+        (["query", "{kb}", 'SELECT ?x { ?x MATCH "a" ON (nope) }'], "no field 'nope'"),
+        (["query", "{kb}", 'SELECT ?x { ?x MATCH "a" USING nope }'], "nope"),
+        (["query", "{kb}", 'SELECT ?x { ?x MATCH "a" USING bm25f(k2=1) }'], "k2"),
+        (["load", "{kb}"], "no file to load"),
+        (["load", "{kb}", "missing.ttl"], "missing.ttl"),
+        (["load", "{kb}", "{films}", "--profile", "default"], "--profile is for the index"),
+        (["index", "{kb}", "--profile", "nope"], "nope"),
+        (["index", "missing.kb"], "no knowledge base at 'missing.kb'"),
+        (["stats", "missing.kb"], "no knowledge base at 'missing.kb'"),
+        (["explain", "{kb}", "SELECT"], "error[Q"),
+    ],
+)
+def test_a_mistake_is_named_and_ends_with_exit_code_2(films, arguments, message, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    result = run(*(a.replace("{kb}", str(films)).replace("{films}", str(FILMS)) for a in arguments))
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_failed_first_load_leaves_nothing_behind(tmp_path):
+    bad = tmp_path / "bad.ttl"
+    bad.write_text("<http://e/a> <http://e/p> .")
+    result = run("load", tmp_path / "new.kb", bad)
+    assert result.exit_code == 2
+    assert "bad.ttl:1" in result.stderr
+    assert not (tmp_path / "new.kb").exists()
+
+
+def test_a_failed_later_load_keeps_what_was_there(films, tmp_path):
+    bad = tmp_path / "bad.nt"
+    bad.write_text('<http://e/a> <http://e/p> "x" .\n<http://e/a> oops .\n')
+    before = run("query", films, "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", "--format", "tsv").stdout
+    result = run("load", films, bad)
+    assert result.exit_code == 2
+    assert "bad.nt:2" in result.stderr
+    assert run("query", films, "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", "--format", "tsv").stdout == before
+
+
+def test_an_index_that_is_behind_is_said_so(tmp_path):
+    kb = tmp_path / "f.kb"
+    run("load", kb, FILMS, "--index")
+    more = tmp_path / "more.ttl"
+    more.write_text('<http://e/new> <http://www.w3.org/2000/01/rdf-schema#label> "a new space film" .')
+    run("load", kb, more)
+    stale = run("query", kb, SPACE, "--format", "tsv")
+    assert "the text index is older than the graph" in stale.stderr
+    assert "http://e/new" not in stale.stdout
+    assert run("index", kb).exit_code == 0
+    fresh = run("query", kb, SPACE, "--format", "tsv")
+    assert fresh.stderr == ""
+    assert "http://e/new" in fresh.stdout
+
+
+def test_text_documents_become_fields(tmp_path):
+    kb, documents = tmp_path / "f.kb", tmp_path / "docs.jsonl"
+    documents.write_text(json.dumps({"id": "http://e/1", "review": ["slow and grey", "a masterpiece of fog"]}) + "\n")
+    assert run("load", kb, FILMS, "--text", documents, "--index").exit_code == 0
+    result = run(
+        "query", kb, 'SELECT ?f ?t { ?f MATCH "fogs" ON (review) AS ?s SNIPPET ?t } RANK BY ?s', "--format", "csv"
+    )
+    assert "http://e/1,a masterpiece of **fog**" in result.stdout
+
+
+def test_stats_show_counts_and_fields(films):
+    found = json.loads(run("stats", films, "--format", "json", "--verify").stdout)
+    assert found["triples"] > 50
+    assert found["entities"] > 10
+    assert found["verified_files"] > 5
+    assert [field["field"] for field in found["fields"]][0] == "label"
+    assert "mean length" in run("stats", films).stdout
+
+
+def test_explain_names_the_strategy_and_the_operators(films):
+    text = run("explain", films, SPACE + " LIMIT 3").stdout
+    assert text.startswith("strategy: text_topk   (rejected: oxigraph: does not apply")
+    assert "TextTopK ?film k=3 ?s" in text
+    tree = json.loads(run("explain", films, SPACE, "--format", "json", "--analyze").stdout)
+    assert tree["operator"]["rows"] >= 1
+    assert "own_us" in tree["operator"]
+
+
+def test_help_has_an_example_for_every_command():
+    for name, command in cli.commands.items():
+        text = run(name, "--help").stdout
+        assert "Example:" in text, name
+        assert f"hybridkg {name}" in text, name
+        assert command.help
