@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hybridkg.errors import ParameterError, QuerySyntaxError, StorageError
+from hybridkg.errors import LoadError, ParameterError, QuerySyntaxError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.interfaces.strategy import STRATEGIES
 
@@ -54,7 +55,7 @@ def read_query(text: str | None, file: Path | None) -> tuple[str, str]:
 
     Raises:
         QuerySyntaxError: both or neither are given.
-        StorageError: the file cannot be read.
+        LoadError: the file cannot be read.
     """
     if (text is None) == (file is None):
         raise QuerySyntaxError(
@@ -66,9 +67,9 @@ def read_query(text: str | None, file: Path | None) -> tuple[str, str]:
             return file.read_text(encoding="utf-8"), file.name
         except (OSError, UnicodeDecodeError) as e:
             reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
-            raise StorageError(f"cannot read the query file {str(file)!r}: {reason}") from None
+            raise LoadError(f"cannot read the query file {str(file)!r}: {reason}") from None
     if text == "-":
-        return click.get_text_stream("stdin").read(), "stdin"
+        return sys.stdin.read(), "stdin"
     assert text is not None
     return text, "query"
 

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeAlias
-from urllib.request import pathname2url
 
 from hybridkg.errors import CorruptError
 
@@ -88,7 +87,7 @@ def connect(path: Path) -> sqlite3.Connection:
     """
     with read_errors(path):
         _check_size(path)
-        uri = f"file:{pathname2url(str(path.absolute()))}?mode=ro&immutable=1"
+        uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
         try:
             connection.execute("SELECT 1 FROM text LIMIT 1")

@@ -17,7 +17,8 @@ class GraphStore(Protocol):
 
         Args:
             sparql: a SELECT query in canonical form, IRIs written out.
-            bound: variables (without `?`) that have a value beforehand; the only way in for blank nodes.
+            bound: variables (without `?`) that have a value beforehand and in every row; each must stand in the
+                SELECT clause (`*` takes those of the patterns only). The only way in for blank nodes.
         """
 
     def ask(self, sparql: str, bound: Mapping[str, Term] | None = None) -> bool:

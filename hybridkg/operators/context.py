@@ -15,6 +15,9 @@ from hybridkg.rdf.batch import Solutions
 from hybridkg.rdf.terms import Node, Triple
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hybridkg.operators.base import PhysicalOperator
 
 T = TypeVar("T")
@@ -28,6 +31,9 @@ class Nodes(Protocol):
 
     def nodes(self, ids: Ids) -> list[Node]:
         """The node of each id."""
+
+    def find_many(self, nodes: Sequence[Node]) -> NDArray[np.int64]:
+        """int64[len(nodes)]: the id of each node, -1 for one that has none."""
 
 
 @dataclass

@@ -42,5 +42,5 @@ class SparqlFragment(PhysicalOperator):
         return Solutions(self.columns, context.collect(stream.rows))
 
     def describe(self) -> str:
-        """The group, on one line."""
-        return f"SparqlFragment {' '.join(write(self.group).split())}"
+        """The variables it binds; the text sent to the store is on a line of its own."""
+        return " ".join(["SparqlFragment", *(f"?{name}" for name in self.columns)])

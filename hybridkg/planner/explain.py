@@ -51,8 +51,9 @@ class Explanation:
             numbers = ("-", "-") if actual is None else (f"{actual.rows:,}", f"{actual.own_ns / 1e6:,.2f}")
             line += f"  {numbers[0]:>10}  {numbers[1]:>9}"
         lines = [line]
-        if details := operator.details(self.text):
-            lines.append(f"{rest}{'│  ' if operator.children else '   '}{details}")
+        bar = f"{rest}{'│  ' if operator.children else '   '}"
+        sparql = " ".join(operator.sparql.split())
+        lines += [f"{bar}{self._shortened(more)}" for more in (operator.details(self.text), sparql) if more]
         for i, child in enumerate(operator.children):
             last = i == len(operator.children) - 1
             lines += self._operators(

@@ -12,7 +12,7 @@ import re
 from collections.abc import Container
 from typing import NamedTuple
 
-from hybridkg.errors import QuerySyntaxError
+from hybridkg.errors import HybridkgError, QuerySyntaxError
 from hybridkg.query.source import QueryText
 from hybridkg.query.tables import Tables
 
@@ -78,10 +78,10 @@ class Lexer:
         return upper if upper in self._words else UNKNOWN_WORD
 
 
-_ESCAPED = re.compile(r"\\[tbnrf\\\"']")
+_ESCAPED = re.compile(r"\\(?:[tbnrf\\\"']|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})")
 
 
-def _no_token(query: QueryText, start: int) -> QuerySyntaxError:
+def _no_token(query: QueryText, start: int) -> HybridkgError:
     text, character = query.text, query.text[start]
     if character in "\"'":
         return _bad_string(query, start)
@@ -101,7 +101,7 @@ def _no_token(query: QueryText, start: int) -> QuerySyntaxError:
     return QuerySyntaxError(message, hint=hint, span=query.span(start, start + length)).at(query.source)
 
 
-def _bad_string(query: QueryText, start: int) -> QuerySyntaxError:
+def _bad_string(query: QueryText, start: int) -> HybridkgError:
     text, quote = query.text, query.text[start]
     long = text.startswith(quote * 3, start)
     position = start + (3 if long else 1)
@@ -110,9 +110,7 @@ def _bad_string(query: QueryText, start: int) -> QuerySyntaxError:
             if not _ESCAPED.match(text, position):
                 message = f"{text[position : position + 2]!r} is not an escape in a string".replace("\\\\", "\\")
                 hint = r"known are \t \n \r \b \f \" \' \\ \uXXXX and \UXXXXXXXX; write \\ for a backslash"
-                return QuerySyntaxError(message, hint=hint, span=query.span(position, position + 2)).at(
-                    query.source
-                )
+                return QuerySyntaxError(message, hint=hint, span=query.span(position, position + 2)).at(query.source)
             position += 2
         elif text[position] in "\r\n" and not long:
             break

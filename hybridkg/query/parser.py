@@ -74,11 +74,11 @@ def _rule(name: str, left: str, size: int, recursive: bool) -> Rule:
     return Rule(left, size, handler, name not in TRANSPARENT and left not in LISTS)
 
 
-def _collect(builder: Builder, values: list[Any], start: int, end: int) -> list[Any]:
+def _collect(_builder: Builder, values: list[Any], _start: int, _end: int) -> list[Any]:
     return [value for value in values if not isinstance(value, Token)]
 
 
-def _append(builder: Builder, values: list[Any], start: int, end: int) -> list[Any]:
+def _append(_builder: Builder, values: list[Any], _start: int, _end: int) -> list[Any]:
     collected: list[Any] = values[0]
     if not isinstance(values[-1], Token):
         collected.append(values[-1])

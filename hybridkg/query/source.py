@@ -1,7 +1,7 @@
 """The text of a query as the lexer reads it: bounded in size, codepoint escapes replaced.
 
 SPARQL 1.1 section 19.2 replaces `\\u0041` and `\\U00000041` before the grammar
-applies, everywhere. Offsets are mapped back, so a caret points into the text
+applies, everywhere (but see _KEPT). Offsets are mapped back, so a caret points into the text
 as it was written.
 """
 
@@ -18,6 +18,10 @@ MAX_CHARACTERS = 1_000_000
 
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|[^uU])", re.DOTALL)
 """A codepoint escape, or a backslash with what it protects: the `u` of `\\\\u0041` is a letter."""
+
+_KEPT = frozenset("\"'\\\\\n\r")
+"""Characters that would end a string or start an escape. Their codepoint escapes are left to the strings they
+stand in, where they mean the character itself: SPARQL 1.1 forbids them there, SPARQL 1.2 reads them so."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -67,9 +71,9 @@ def read_text(text: str, name: str) -> QueryText:
             hint="pass long lists of values as a parameter",
         ).at(source)
     if found := _SURROGATE.search(text):
-        raise QuerySyntaxError(
-            "half of a surrogate pair is not a character", span=Span(found.start(), found.end())
-        ).at(source)
+        raise QuerySyntaxError("half of a surrogate pair is not a character", span=Span(found.start(), found.end())).at(
+            source
+        )
     if "\\u" not in text and "\\U" not in text:
         return QueryText(source, text)
     return _unescaped(source)
@@ -89,6 +93,8 @@ def _unescaped(source: Source) -> QueryText:
             raise QuerySyntaxError(
                 f"{found[0]!r} names no character".replace("\\\\", "\\"), span=Span(found.start(), found.end())
             ).at(source)
+        if chr(code) in _KEPT:
+            continue
         parts += (source.text[last : found.start()], chr(code))
         length += found.start() - last + 1
         last = found.end()

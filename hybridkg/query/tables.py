@@ -125,9 +125,7 @@ def build(grammar: str) -> dict[str, Any]:
             raise NotImplementedError
 
     text = resource("grammar", grammar)
-    lark = Lark.open(
-        str(text), parser="lalr", strict=True, lexer=NoLexer, start=START, maybe_placeholders=False
-    )
+    lark = Lark.open(str(text), parser="lalr", strict=True, lexer=NoLexer, start=START, maybe_placeholders=False)
     data = lark.memo_serialize([])[0]
     return _plain(data["parser"]["lexer_conf"], data["rules"], data["parser"]["parser"])
 
@@ -135,7 +133,8 @@ def build(grammar: str) -> dict[str, Any]:
 def _plain(lexer: dict[str, Any], rules: list[dict[str, Any]], parser: dict[str, Any]) -> dict[str, Any]:
     symbols = {"$END": "$END"}
     expressions: list[tuple[int, str, str]] = []
-    words, punctuation = [], []
+    words: list[str] = []
+    punctuation: list[str] = []
     for terminal in lexer["terminals"]:
         name, pattern = _own_name(terminal["name"]), terminal["pattern"]
         if pattern["__type__"] == "PatternRE":

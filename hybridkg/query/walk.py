@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hybridkg.query import ast
 
 Node = TypeVar("Node", bound=ast.Syntax)
 
 
-@cache
+_FIELD_NAMES: dict[type[ast.Syntax], tuple[str, ...]] = {}
+"""What `fields` says of each class, once; asking it each time would double the time of a walk."""
+
+
 def _field_names(kind: type[ast.Syntax]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind) if field.name != "span")
+    if kind not in _FIELD_NAMES:
+        _FIELD_NAMES[kind] = tuple(field.name for field in fields(kind) if field.name != "span")
+    return _FIELD_NAMES[kind]
 
 
 def children(node: ast.Syntax) -> list[ast.Syntax]:
@@ -58,7 +62,7 @@ def variables(node: ast.Syntax) -> frozenset[str]:
 
 def rebuild(node: Node, change: Callable[[ast.Syntax], ast.Syntax]) -> Node:
     """A copy with `change` applied to each direct child."""
-    changed: dict[str, object] = {}
+    changed: dict[str, Any] = {}
     for name in _field_names(type(node)):
         before = getattr(node, name)
         if isinstance(before, ast.Syntax):

@@ -18,7 +18,7 @@ _VARIABLE = re.compile(
     "\u00b7\u0300-\u036f\u203f-\u2040]+"
 )
 _LABEL = re.compile(_VARIABLE.pattern[:-2] + r".\-]+")
-_NOT_IN_IRI = re.compile("[<>\"{}|^`\\\\\x00-\x20\ud800-\udfff]")
+_NOT_IN_IRI = re.compile('[<>"{}|^`\\\\\x00-\x20\ud800-\udfff]')
 _LANGUAGE = re.compile(r"[a-zA-Z]+(?:-[a-zA-Z0-9]+)*")
 _NAME = re.compile(r"[^\W\d][\w-]*")
 _LOCAL = re.compile(r"[A-Za-z_0-9](?:[\w.-]*[\w-])?", re.ASCII)

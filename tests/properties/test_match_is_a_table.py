@@ -25,7 +25,7 @@ from hybridkg.entities.table import NodeTable
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
 from hybridkg.interfaces.strategy import STRATEGIES
-from hybridkg.operators import bind_join
+from hybridkg.operators import probing
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.choose import choose
 from hybridkg.snapshot import scratch
@@ -281,8 +281,8 @@ ranked_queries = st.builds(
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graph=graphs, query=ranked_queries.filter(usable))
 def test_every_strategy_gives_the_rows_of_the_reference_in_its_order(text, monkeypatch, small, graph, query):
-    monkeypatch.setattr(bind_join, "SMALL_FRAGMENT", small)
-    monkeypatch.setattr(bind_join, "PROBES_AT_ONCE", 2)
+    monkeypatch.setattr(probing, "SMALL_FRAGMENT", small)
+    monkeypatch.setattr(probing, "PROBES_AT_ONCE", 2)
     index, nodes = text
     triples_of_graph = store_of(graph)
     try:

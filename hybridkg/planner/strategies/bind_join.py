@@ -7,13 +7,14 @@ from hybridkg.algebra.nodes import Fragment, Join, Match, Plan, children
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import BindJoin
 from hybridkg.operators.fragment import SparqlFragment
+from hybridkg.operators.text_join import TextJoin
 from hybridkg.planner.lower import lower
 
 
 class BindJoins:
-    """The reference plan, with BindJoin wherever a fragment meets a MATCH on a variable that both surely bind.
+    """The reference plan, with BindJoin or TextJoin wherever a fragment meets a MATCH on a variable that both bind.
 
-    Exact: a BindJoin has the rows of the HashJoin in whose place it stands.
+    Exact: both have the rows of the HashJoin in whose place they stand.
     """
 
     exact = True
@@ -35,9 +36,17 @@ def _collect(plan: Plan, ready: dict[Plan, PhysicalOperator]) -> None:
         if isinstance(fragment, Fragment):
             shared = sorted(certain(fragment.group) & _matched(other))
             if shared:
-                asked = SparqlFragment(fragment.group, tuple(sorted(fragment.variables)), fragment.dataset)
-                ready[plan] = BindJoin(lower(other, ready), asked, shared[0])
+                ready[plan] = _joined(fragment, other, shared[0], ready)
                 return
+
+
+def _joined(
+    fragment: Fragment, other: Plan, variable: str, ready: dict[Plan, PhysicalOperator]
+) -> PhysicalOperator:
+    asked = SparqlFragment(fragment.group, tuple(sorted(fragment.variables)), fragment.dataset)
+    if isinstance(other, Match) and other.match.top is None and not other.snippet_early:
+        return TextJoin(other.match, other.score, asked)
+    return BindJoin(lower(other, ready), asked, variable)
 
 
 def _matched(plan: Plan) -> frozenset[str]:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from hybridkg.errors import QueryCheckError, Span
 from hybridkg.query import ast
 from hybridkg.query.builders.expressions import Expressions
 from hybridkg.query.lexer import Token
@@ -19,7 +20,7 @@ class BracedSelect:
     """`{ SELECT ... }`: a sub-select where a pattern may stand, a group of one elsewhere."""
 
     query: ast.SelectQuery
-    span: ast.Span
+    span: Span
 
 
 class Patterns(Expressions):
@@ -111,11 +112,10 @@ class Patterns(Expressions):
         variables, rows = tuple(c[1]), tuple(tuple(row) for row, _, _ in c[4])
         for values, row_start, row_end in c[4]:
             if len(values) != len(variables):
-                raise self.error(
+                raise QueryCheckError(
                     f"this row of VALUES has {_count(len(values), 'value')} for {_count(len(variables), 'variable')}",
-                    row_start,
-                    row_end,
-                    "write UNDEF for a value that is not known",
+                    hint="write UNDEF for a value that is not known",
+                    span=self.span(row_start, row_end),
                 )
         return ast.InlineData(variables, rows, span=self.span(start, end))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hybridkg.errors import QuerySyntaxError
 from hybridkg.query import ast
 from hybridkg.query.builders.patterns import Patterns
 
@@ -83,15 +84,16 @@ class Queries(Patterns):
     def construct_long(self, c: list[Any], start: int, end: int) -> tuple[Any, dict[str, Any]]:
         """`CONSTRUCT { template } WHERE { ... }`."""
         template = self._template(c[1])
-        return ast.ConstructQuery, {
-            "template": template, "dataset": tuple(c[2]), "where": c[3], "modifiers": c[4]
-        }
+        return ast.ConstructQuery, {"template": template, "dataset": tuple(c[2]), "where": c[3], "modifiers": c[4]}
 
     def construct_short(self, c: list[Any], start: int, end: int) -> tuple[Any, dict[str, Any]]:
         """`CONSTRUCT WHERE { template }`."""
         group: ast.Group = c[3]
         return ast.ConstructQuery, {
-            "template": self._template(group), "dataset": tuple(c[1]), "where": group, "modifiers": c[4]
+            "template": self._template(group),
+            "dataset": tuple(c[1]),
+            "where": group,
+            "modifiers": c[4],
         }
 
     def template(self, c: list[Any], start: int, end: int) -> ast.Group:
@@ -103,22 +105,18 @@ class Queries(Patterns):
         items = group.elements[0].items if group.elements else ()  # type: ignore[union-attr]
         for item in items:
             if isinstance(item, ast.Match):
-                raise ast_error("a MATCH cannot stand in the template of a CONSTRUCT", item)
+                raise at_node("a MATCH cannot stand in the template of a CONSTRUCT", item)
             if not isinstance(item.predicate, ast.Var | ast.Iri):
-                raise ast_error("a property path cannot stand in the template of a CONSTRUCT", item.predicate)
+                raise at_node("a property path cannot stand in the template of a CONSTRUCT", item.predicate)
         return tuple(items)
 
     def describe_all(self, c: list[Any], start: int, end: int) -> tuple[Any, dict[str, Any]]:
         """`DESCRIBE *`."""
-        return ast.DescribeQuery, {
-            "subjects": (), "dataset": tuple(c[2]), "where": c[3], "modifiers": c[4]
-        }
+        return ast.DescribeQuery, {"subjects": (), "dataset": tuple(c[2]), "where": c[3], "modifiers": c[4]}
 
     def describe_some(self, c: list[Any], start: int, end: int) -> tuple[Any, dict[str, Any]]:
         """`DESCRIBE ?x <iri>`."""
-        return ast.DescribeQuery, {
-            "subjects": tuple(c[1]), "dataset": tuple(c[2]), "where": c[3], "modifiers": c[4]
-        }
+        return ast.DescribeQuery, {"subjects": tuple(c[1]), "dataset": tuple(c[2]), "where": c[3], "modifiers": c[4]}
 
     def default_graph_clause(self, c: list[Any], start: int, end: int) -> ast.DatasetClause:
         """`FROM <iri>`."""
@@ -201,8 +199,6 @@ class Queries(Patterns):
         return "offset", self.counted(c[1])
 
 
-def ast_error(message: str, node: ast.Syntax) -> Exception:
+def at_node(message: str, node: ast.Syntax) -> Exception:
     """A syntax error at a node."""
-    from hybridkg.errors import QuerySyntaxError
-
     return QuerySyntaxError(message, span=node.span)

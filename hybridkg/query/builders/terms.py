@@ -18,6 +18,7 @@ RDF_TYPE = ast.RDF + "type"
 
 _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_STRING_ESCAPE = re.compile(r"\\(?:u(.{4})|U(.{8})|(.))", re.DOTALL)
 _FRESH_TAKEN = re.compile(r"_:b([0-9]{1,7})_")
 
 
@@ -122,7 +123,7 @@ class Terms:
         token: Token = c[0]
         quotes = 3 if "LONG" in token.type else 1
         text = token.text[quotes:-quotes]
-        return _ESCAPE.sub(lambda found: _ESCAPES[found[1]], text) if "\\" in text else text
+        return _STRING_ESCAPE.sub(_unescaped, text) if "\\" in text else text
 
     argument_string = string
 
@@ -183,6 +184,11 @@ class Terms:
         label = f"{self._fresh_prefix}{self._fresh}"
         self._fresh += 1
         return ast.Blank(label, span=self.span(start, end))
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    digits = found[1] or found[2]
+    return chr(int(digits, 16)) if digits else _ESCAPES[found[3]]
 
 
 def _fresh_prefix(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
+from hybridkg.errors import Span
 from hybridkg.query import ast
 from hybridkg.query.builders.terms import RDF_TYPE, Terms
 
@@ -105,9 +106,7 @@ class Triples(Terms):
         return ast.PathNegated(tuple(c[1]), span=self.span(start, end))
 
 
-def _triples(
-    subject: ast.VarOrTerm, properties: list[VerbObjects], opening: ast.VarOrTerm
-) -> list[ast.TriplePattern]:
+def _triples(subject: ast.VarOrTerm, properties: list[VerbObjects], opening: ast.VarOrTerm) -> list[ast.TriplePattern]:
     """One triple for each object, followed by the triples the object brings; a span starts where its text does."""
     triples: list[ast.TriplePattern] = []
     start = opening.span.start
@@ -116,7 +115,7 @@ def _triples(
             start = verb.span.start
         for item in objects:
             term, more = item if isinstance(item, Described) else (item, [])
-            span = ast.Span(start, max(start, term.span.end))
+            span = Span(start, max(start, term.span.end))
             triples.append(ast.TriplePattern(subject, verb, term, span=span))
             triples += more
             start = term.span.start

@@ -1,0 +1,116 @@
+"""Rules about MATCH: its names and numbers, and its score and snippet variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from hybridkg.errors import QueryCheckError, Span, UnsupportedQueryError
+from hybridkg.interfaces.ranking_model import RANKING_MODELS
+from hybridkg.query import ast
+
+
+@dataclass
+class Bindings:
+    """The variables that a pattern binds; grows while its parts are visited.
+
+    Args:
+        bound: all of them.
+        computed: those that are the score or the snippet of a MATCH, with the word for it. A second
+            source for one of these would be joined with it, which nobody means.
+    """
+
+    bound: set[str] = field(default_factory=set)
+    computed: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Bindings:
+        """Of a pattern that computes nothing."""
+        return cls(set(names))
+
+    def join(self, other: Bindings, span: Span) -> None:
+        """Takes in a pattern that meets this one in one row.
+
+        Raises:
+            QueryCheckError: both bind a variable that is a score or a snippet in one of them.
+        """
+        for name in sorted(other.bound) if self.computed or other.computed else ():
+            kinds = [b.computed[name] for b in (self, other) if name in b.computed]
+            if kinds and name in self.bound:
+                raise QueryCheckError(
+                    f"?{name} is the {kinds[0]} of "
+                    + ("two MATCHes" if len(kinds) == 2 else "a MATCH and a variable of another pattern")
+                    + " that meet in one row",
+                    hint=f"give each {kinds[0]} a name of its own",
+                    span=span,
+                )
+        self.either(other)
+
+    def either(self, other: Bindings) -> None:
+        """Takes in another branch of a UNION: branches never meet in one row."""
+        self.bound |= other.bound
+        self.computed.update(other.computed)
+
+
+def check_match(match: ast.Match) -> Bindings:
+    """What a MATCH binds, if its parts are in order."""
+    _check_variables(match)
+    _check_fields(match.fields)
+    if match.model is not None:
+        if match.model.name not in RANKING_MODELS.names():
+            RANKING_MODELS.get(match.model.name, span=match.model.span)
+        _check_arguments(match.model.arguments)
+    if match.top is not None and match.top < 1:
+        raise QueryCheckError("TOP needs a number of at least 1", span=match.span)
+    computed = {
+        variable.name: kind
+        for variable, kind in ((match.score, "score"), (match.snippet, "snippet"))
+        if variable is not None
+    }
+    return Bindings({match.entity.name, *computed}, computed)
+
+
+def _check_variables(match: ast.Match) -> None:
+    roles = [("entity", match.entity), ("score", match.score), ("snippet", match.snippet)]
+    if isinstance(match.text, ast.Var):
+        roles.insert(1, ("text", match.text))
+    seen: dict[str, str] = {}
+    for role, variable in roles:
+        if variable is None:
+            continue
+        if variable.name in seen:
+            raise QueryCheckError(
+                f"?{variable.name} is both the {seen[variable.name]} and the {role} of this MATCH",
+                hint=f"give the {role} a name of its own",
+                span=variable.span,
+            )
+        seen[variable.name] = role
+
+
+def _check_fields(fields: tuple[ast.OnField, ...]) -> None:
+    seen: set[str] = set()
+    for on_field in fields:
+        if on_field.language is not None:
+            raise UnsupportedQueryError(
+                f"the language of a field, '{on_field.name}@{on_field.language}', arrives in a later version",
+                hint=f"write {on_field.name}, which has the text of every language",
+                span=on_field.span,
+            )
+        if on_field.name in seen:
+            raise QueryCheckError(
+                f"the field {on_field.name!r} stands twice in ON", hint="give it one weight", span=on_field.span
+            )
+        seen.add(on_field.name)
+        if on_field.weight is not None and on_field.weight < 0:
+            raise QueryCheckError(
+                f"the weight of {on_field.name!r} is {on_field.weight:g}; it must be at least 0", span=on_field.span
+            )
+        _check_arguments(on_field.arguments)
+
+
+def _check_arguments(arguments: tuple[ast.NamedArgument, ...]) -> None:
+    seen: set[str] = set()
+    for argument in arguments:
+        if argument.name in seen:
+            raise QueryCheckError(f"the argument {argument.name!r} is given twice", span=argument.span)
+        seen.add(argument.name)

@@ -1,0 +1,136 @@
+"""Rules about SELECT, GROUP BY and RANK BY (SPARQL 1.1 sections 11.3 and 18.2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+
+from hybridkg.errors import QueryCheckError, Span
+from hybridkg.query import ast
+from hybridkg.query.walk import children
+
+
+def check_order(modifiers: ast.Modifiers) -> None:
+    """RANK BY takes the place of ORDER BY."""
+    if modifiers.rank_by is not None and modifiers.order_by:
+        raise QueryCheckError(
+            "RANK BY and ORDER BY cannot be combined",
+            hint="RANK BY breaks ties by the one total order already",
+            span=modifiers.rank_by.span,
+        )
+
+
+def check_projection(query: ast.SelectQuery, visible: AbstractSet[str]) -> None:
+    """Columns have different names, and a new name is new.
+
+    Args:
+        query: a SELECT.
+        visible: variables that its WHERE and VALUES bind.
+    """
+    grouped = is_grouped(query)
+    if query.projection is None:
+        if grouped:
+            raise QueryCheckError(
+                "SELECT * cannot be combined with GROUP BY or aggregates",
+                hint="name the columns: the variables of GROUP BY, and (COUNT(?x) AS ?n) for the others",
+                span=query.span,
+            )
+        return
+    known: AbstractSet[str] = keys(query.modifiers) if grouped else visible
+    aliases: set[str] = set()
+    columns: set[str] = set()
+    for item in query.projection:
+        name = item.variable.name
+        if item.expression is not None and (name in known or name in columns):
+            raise QueryCheckError(
+                f"?{name} has a value already, so AS cannot give it another",
+                hint="use a new name behind AS",
+                span=item.variable.span,
+            )
+        if item.expression is None and name in aliases:
+            raise QueryCheckError(f"?{name} stands twice in SELECT", span=item.variable.span)
+        columns.add(name)
+        if item.expression is not None:
+            aliases.add(name)
+    rank = query.modifiers.rank_by
+    if rank is not None and rank.score is not None and rank.score.name in known | aliases:
+        raise QueryCheckError(
+            f"?{rank.score.name} has a value already, so RANK BY cannot give it another",
+            hint="use a new name behind AS",
+            span=rank.score.span,
+        )
+
+
+def check_grouping(form: ast.QueryForm, visible: AbstractSet[str]) -> None:
+    """In a grouped query, a column is a key, an aggregate, or made of those.
+
+    Args:
+        form: any query.
+        visible: variables that its WHERE and VALUES bind.
+    """
+    named: set[str] = set()
+    for key in form.modifiers.group_by:
+        if key.variable is not None and (key.variable.name in visible or key.variable.name in named):
+            raise QueryCheckError(
+                f"?{key.variable.name} has a value already, so GROUP BY cannot give it another",
+                hint="use a new name behind AS",
+                span=key.variable.span,
+            )
+        if key.variable is not None:
+            named.add(key.variable.name)
+    if not isinstance(form, ast.SelectQuery) or not is_grouped(form):
+        return
+    rank = form.modifiers.rank_by
+    known = set(keys(form.modifiers))
+    score = rank.score.name if rank is not None and rank.score is not None else None
+    for item in form.projection or ():
+        if item.expression is not None:
+            _check_grouped(item.expression, known)
+        elif item.variable.name != score:
+            _check_grouped(item.variable, known)
+        known.add(item.variable.name)
+    if rank is not None:
+        _check_grouped(rank.expression, known)
+
+
+def is_grouped(query: ast.QueryForm) -> bool:
+    """Whether the query has groups: GROUP BY, HAVING, or an aggregate anywhere."""
+    modifiers = query.modifiers
+    if modifiers.group_by:
+        return True
+    expressions: list[ast.Expression] = [*modifiers.having, *(key.expression for key in modifiers.order_by)]
+    if modifiers.rank_by is not None:
+        expressions.append(modifiers.rank_by.expression)
+    if isinstance(query, ast.SelectQuery):
+        expressions += [item.expression for item in query.projection or () if item.expression is not None]
+    return bool(modifiers.having) or any(map(_has_aggregate, expressions))
+
+
+def keys(modifiers: ast.Modifiers) -> frozenset[str]:
+    """The variables that stand for the keys of a group."""
+    variables = (key.variable if key.variable is not None else key.expression for key in modifiers.group_by)
+    return frozenset(variable.name for variable in variables if isinstance(variable, ast.Var))
+
+
+def _check_grouped(expression: ast.Expression, known: set[str]) -> None:
+    for name, span in _outside_aggregates(expression):
+        if name not in known:
+            raise QueryCheckError(
+                f"?{name} is neither a key of GROUP BY nor inside an aggregate",
+                hint=f"add ?{name} to GROUP BY, or write SAMPLE(?{name}), MAX(?{name}), ...",
+                span=span,
+            )
+
+
+def _outside_aggregates(node: ast.Syntax) -> Iterator[tuple[str, Span]]:
+    if isinstance(node, ast.Var):
+        yield node.name, node.span
+    elif not isinstance(node, ast.Aggregate | ast.Exists):
+        for child in children(node):
+            yield from _outside_aggregates(child)
+
+
+def _has_aggregate(node: ast.Syntax) -> bool:
+    if isinstance(node, ast.Aggregate):
+        return True
+    return not isinstance(node, ast.Exists) and any(map(_has_aggregate, children(node)))
