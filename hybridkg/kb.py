@@ -178,8 +178,7 @@ class KnowledgeBase:
         Raises:
             CorruptError: one differs.
         """
-        self._snapshot.generation.verify()
-        return len(self._snapshot.generation.manifest.files)
+        return self._snapshot.generation.verify()
 
     def _chosen_profile(self, name_or_path: str | Path | None) -> Profile:
         from hybridkg.entities.profile_reader import load_profile

@@ -77,7 +77,7 @@ class Snapshot:
             "generation": self.generation.name,
             "triples": self.generation.manifest.counts["quads"],
             "documents": 0 if self.documents is None else len(self.documents),
-            "bytes": sum(entry.size for entry in self.generation.manifest.files.values()),
+            "bytes": self.generation.bytes(),
             "behind": list(self.generation.behind()),
         }
         if self.text is None or self.profile is None or self.nodes is None:

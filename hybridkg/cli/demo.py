@@ -26,7 +26,7 @@ def demo(folder: Path) -> None:
     Example:
       hybridkg demo
     """
-    from hybridkg.cli.output import TerminalProgress, print_counts, print_explanation
+    from hybridkg.cli.output import TerminalProgress, print_explanation
     from hybridkg.demo.packages import write_packages
     from hybridkg.demo.queries import PROFILE, demo_queries
     from hybridkg.errors import StorageError
@@ -45,7 +45,10 @@ def demo(folder: Path) -> None:
     click.echo(f"The metadata of {packages.installed} installed packages is {packages.triples:,} triples.\n")
     _show_command(f"hybridkg load {kb_path} {packages.path} --index --profile {PROFILE}")
     base = KnowledgeBase.create(kb_path)
-    print_counts(base.load(packages.path, index=True, profile=PROFILE, progress=TerminalProgress()))
+    counts = base.load(packages.path, index=True, profile=PROFILE, progress=TerminalProgress())
+    click.echo(f"{counts['triples']:,} triples, {counts['index']['entities']:,} entities with text.")
+    if packages.unreadable:
+        click.echo(f"{packages.unreadable} packages have metadata that cannot be read; they are left out.")
     queries = demo_queries()
     for query in queries:
         click.echo(f"\n{query.question}\n")
@@ -61,10 +64,14 @@ def demo(folder: Path) -> None:
 
 
 def _show_answer(base: KnowledgeBase, text: str) -> None:
-    from hybridkg.cli.output import print_result
+    import sys
+
+    from hybridkg.cli.output import summary
+    from hybridkg.results.table import write_table
 
     result = base.query(text)
-    print_result(result, "table")
+    write_table(result, sys.stdout)
+    click.echo(summary(result))
     best = next(iter(result), None)
     if best is None:
         return

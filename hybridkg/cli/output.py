@@ -67,6 +67,8 @@ def _count_lines(counts: dict[str, Any], indent: str) -> list[str]:
             lines.append(f"{label}: {value:,.2f}")
         elif isinstance(value, int) and not isinstance(value, bool):
             lines.append(f"{label}: {value:,}")
+        elif isinstance(value, list):
+            lines.append(f"{label}: {', '.join(map(str, value)) or 'none'}")
         else:
             lines.append(f"{label}: {value}")
     return lines

@@ -75,9 +75,8 @@ class RankRows(PhysicalOperator):
         )
 
     def describe(self) -> str:
-        """The expression and the tie-breakers."""
-        ties = ", ".join(f"?{name}" for name in dict.fromkeys(self.tie_breakers))
-        return f"Rank by {' '.join(write(self.expression).split())} desc, {ties}"
+        """The expression; the logical plan names the tie-breakers."""
+        return f"Rank by {' '.join(write(self.expression).split())} desc"
 
 
 @dataclass(frozen=True)
@@ -104,9 +103,8 @@ class OrderRows(PhysicalOperator):
         return ordered(solutions, keys, self.tie_breakers)
 
     def describe(self) -> str:
-        """Keys and tie-breakers."""
-        keys = ", ".join(f"?{name}{' desc' if descending else ''}" for name, descending in self.keys)
-        return f"OrderBy {keys}, " + ", ".join(f"?{name}" for name in dict.fromkeys(self.tie_breakers))
+        """The keys; the logical plan names the tie-breakers."""
+        return "OrderBy " + ", ".join(f"?{name}{' desc' if down else ''}" for name, down in self.keys)
 
 
 def ordered(

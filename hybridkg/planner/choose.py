@@ -21,7 +21,7 @@ class PhysicalPlan:
     Args:
         root: the operator that gives the result.
         strategy: name of the strategy that won.
-        rejected: (strategy, why) for the others, in order of preference.
+        rejected: (strategy, why) for the others that apply, in order of preference.
         logical: what the operators compute.
     """
 
@@ -46,17 +46,10 @@ def choose(logical: Plan, strategy: str | None = None) -> PhysicalPlan:
                 hint="leave the strategy out, or use 'reference', which always applies",
             )
         return PhysicalPlan(root, strategy, (), logical)
-    rejected: list[tuple[str, str]] = []
-    chosen: tuple[str, PhysicalOperator] | None = None
-    for name in PREFERENCE:
-        if chosen is not None:
-            rejected.append((name, "more work for the same rows"))
-        elif (root := STRATEGIES.get(name).plan(logical)) is not None:
-            chosen = (name, root)
-        else:
-            rejected.append((name, "does not apply"))
-    assert chosen is not None, "the reference strategy applies to every plan"
-    return PhysicalPlan(chosen[1], chosen[0], tuple(rejected), logical)
+    roots = {name: root for name in PREFERENCE if (root := STRATEGIES.get(name).plan(logical)) is not None}
+    best, *others = roots
+    rejected = tuple((name, "more work for the same rows") for name in others)
+    return PhysicalPlan(roots[best], best, rejected, logical)
 
 
 def with_limit(plan: Plan, limit: int | None) -> Plan:

@@ -2,7 +2,7 @@
 
 The best window of WIDTH characters is the one with the largest sum of idf over
 the distinct query terms and phrases in it; then the one with more hits, then
-the earliest. Words are analysed as the index analyses them, so stemmed matches
+the earliest. Stop words count only where the query has no other word. Words are analysed as the index analyses them, so stemmed matches
 are marked. Time is linear in the text.
 """
 
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hybridkg.interfaces.analyzer import Analyzer
+from hybridkg.text.analysis.languages import ENGLISH_STOP_WORDS
 from hybridkg.text.embedded.resolve import Item, OnField, Words
 
 WIDTH = 200
@@ -55,6 +56,7 @@ def best_passage(fields: Sequence[OnField], idf_of: Mapping[Item, float], texts:
     """
     best: tuple[int, int] = (0, 0)
     passage = ""
+    idf_of = {item: idf for item, idf in idf_of.items() if not _says_nothing(item)} or idf_of
     numbers = {field.name: i for i, field in enumerate(fields)}
     for name, text, language in texts:
         if name not in numbers:
@@ -69,6 +71,11 @@ def best_passage(fields: Sequence[OnField], idf_of: Mapping[Item, float], texts:
                 best = worth
                 passage = _marked(text, tokens, hits, first, last)
     return passage
+
+
+def _says_nothing(item: Item) -> bool:
+    """Whether an item is an English stop word: it scores like any term, but a passage full of them shows nothing."""
+    return all(len(words) == 1 and words[0][1] in ENGLISH_STOP_WORDS for words in item.words if words)
 
 
 def _tokens(analyzer: Analyzer, text: str, language: str) -> list[_Token]:

@@ -169,7 +169,7 @@ def test_stats_show_counts_and_fields(films):
 
 def test_explain_names_the_strategy_and_the_operators(films):
     text = run("explain", films, SPACE + " LIMIT 3").stdout
-    assert text.startswith("strategy: text_topk   (rejected: oxigraph: does not apply")
+    assert text.startswith("strategy: text_topk   (rejected: reference: more work")
     assert "TextTopK ?film k=3 ?s" in text
     tree = json.loads(run("explain", films, SPACE, "--format", "json", "--analyze").stdout)
     assert tree["operator"]["rows"] >= 1
