@@ -20,7 +20,7 @@ MOST_FACTS = 4
 def demo(folder: Path) -> None:
     """See it work: the metadata of the installed Python packages as a knowledge base, and queries over it.
 
-    Needs no network and no server. Writes packages.nt and packages.kb into FOLDER (default: ./demo), anew.
+    Needs no network and no server. Writes packages.nt, packages.kb and the queries into FOLDER (default: ./demo).
 
     \b
     Example:
@@ -51,11 +51,14 @@ def demo(folder: Path) -> None:
         click.echo(f"{packages.unreadable} packages have metadata that cannot be read; they are left out.")
     queries = demo_queries()
     for query in queries:
-        click.echo(f"\n{query.question}\n")
-        click.echo(_indented(query.text))
+        path = folder / f"{query.name}.hq"
+        path.write_text(query.text, encoding="utf-8")
+        click.echo(f"\n\n{query.question}\n")
+        click.echo(_indented(query.text) + "\n")
+        _show_command(f"hybridkg query {kb_path} -f {path}")
         _show_answer(base, query.text)
-    click.echo("\nHow the first one is run:\n")
-    _show_command(f"hybridkg explain {kb_path} -f {queries[0].name}.hq --analyze")
+    click.echo("\n\nHow the first one is run:\n")
+    _show_command(f"hybridkg explain {kb_path} -f {folder / queries[0].name}.hq --analyze")
     print_explanation(base.explain(queries[0].text, analyze=True), "text")
     click.echo("\nAsk your own:\n")
     _show_command(

@@ -91,11 +91,15 @@ class In(Syntax):
 
 @dataclass(frozen=True)
 class Call(Syntax):
-    """A built-in (its upper-case name) or a function named by an IRI."""
+    """A built-in (its upper-case name) or a function named by an IRI.
+
+    base is what IRI and URI resolve against, where the query has a BASE.
+    """
 
     function: str | Iri
     arguments: tuple[Expression, ...]
     distinct: bool = False
+    base: str | None = None
 
 
 @dataclass(frozen=True)

@@ -104,10 +104,36 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
     query = read_text(text, name)
     try:
         result = _Run(machine(), query, Builder(query, base)).result()
+    except Stopped as stop:
+        from hybridkg.query.syntax_help import explain
+
+        raise explain(machine(), query, stop.states, stop.token).at(query.source) from None
     except HybridkgError as e:
         raise e.at(query.source) from e.__cause__
     assert isinstance(result, ast.Query)
     return result
+
+
+class Stopped(Exception):
+    """The parser cannot take a token; becomes an error with a message before anybody sees it."""
+
+    def __init__(self, states: list[int], token: Token):
+        super().__init__()
+        self.states, self.token = states, token
+
+
+def where_it_stops(machine: Machine, text: str) -> tuple[int, Token]:
+    """The parser's state at the mistake in a text, and the token it could not take.
+
+    Raises:
+        ValueError: there is no mistake.
+    """
+    query = read_text(text, "example")
+    try:
+        _Run(machine, query, Builder(query)).result()
+    except Stopped as stop:
+        return stop.states[-1], stop.token
+    raise ValueError(f"this parses, so it cannot explain an error: {text!r}")
 
 
 class _Run:
@@ -156,9 +182,7 @@ class _Run:
         while True:
             action = rows[states[-1]].get(kind)
             if action is None:
-                from hybridkg.query.syntax_help import explain
-
-                raise explain(self.machine, self.query, states, token)
+                raise Stopped(states, token)
             if action >= 0:
                 states.append(action)
                 values.append(token)

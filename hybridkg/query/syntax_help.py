@@ -1,11 +1,106 @@
-"""stub"""
+"""Turns a place where the parser cannot go on into an error that helps.
 
-from hybridkg.errors import QuerySyntaxError
+In this order: words that belong to later versions or to other languages, a
+keyword with a slip of the pen, the table of common mistakes, and last a list of
+what may stand there. Nothing here runs, or is even imported, unless there is an
+error.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from hybridkg.errors import HybridkgError, QuerySyntaxError, UnsupportedQueryError
+from hybridkg.query.expected import found, in_words, kind, symbols
+from hybridkg.query.help_table import HELP, Help
+from hybridkg.query.lexer import UNKNOWN_WORD, Token
+from hybridkg.query.source import QueryText
+
+if TYPE_CHECKING:
+    from hybridkg.query.parser import Machine
+
+LATER = {
+    **dict.fromkeys(("NEAR", "RERANK", "FACT", "FILL"), "it is not part of this version"),
+    **dict.fromkeys(
+        ("RRF", "MINMAX", "ZSCORE"), "combine scores with arithmetic in this version, such as RANK BY ?t + 0.5 * ?v"
+    ),
+    **dict.fromkeys(
+        ("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"),
+        "queries only read; add data with `hybridkg load`",
+    ),
+}
+"""Words of the language's later versions, and of SPARQL Update."""
+
+OTHER_LANGUAGES = {
+    "AND": "write '&&'",
+    "OR": "write '||'",
+    "LIKE": 'write CONTAINS(?x, "text") or REGEX(?x, "pattern")',
+    "BETWEEN": "write ?x >= 1 && ?x <= 5",
+    "IS": "write !BOUND(?x) for a missing value, '=' for a comparison",
+    "NULL": "write !BOUND(?x)",
+}
+"""Words that SQL has, in expressions."""
+
+SIMILAR = 0.75
+"""Below this ratio of difflib a word is not taken for a misspelled keyword."""
 
 
-def explain(machine, query, states, token):
-    row = machine.tables.rows[states[-1]]
-    return QuerySyntaxError(
-        f"unexpected {token.text!r} {token.type}; expected {[k for k in row if k.upper() == k]}",
-        span=query.span(token.start, token.end),
-    )
+def explain(machine: Machine, query: QueryText, states: Sequence[int], token: Token) -> HybridkgError:
+    """The error for a token that cannot stand where it stands.
+
+    Args:
+        machine: the parser's tables.
+        query: the text.
+        states: the parser's stack.
+        token: the first token it could not take.
+    """
+    span = query.span(token.start, token.end)
+    word = token.text.upper()
+    expected = symbols(machine.tables, states)
+    keywords = sorted(machine.tables.words.intersection(expected))
+    if token.type == UNKNOWN_WORD:
+        if word in LATER:
+            return UnsupportedQueryError(f"{token.text!r} cannot be used here", hint=LATER[word], span=span)
+        if word in OTHER_LANGUAGES and "&&" in expected:
+            return QuerySyntaxError(f"{token.text!r} is not an operator", hint=OTHER_LANGUAGES[word], span=span)
+        if near := difflib.get_close_matches(word, keywords, 1, SIMILAR):
+            return QuerySyntaxError(f"{token.text!r} is not a keyword", hint=f"did you mean {near[0]}?", span=span)
+    help_ = help_table(machine).get((states[-1], kind(token.type)))
+    if token.type == "IRIREF" and "<" in expected and token.text != "<>":
+        return QuerySyntaxError(
+            f"{found(token)} reads as an IRI, because nothing in it is a space",
+            hint="write a space behind '<'",
+            span=span,
+        )
+    if help_ is not None:
+        return QuerySyntaxError(
+            help_.message.format(found=found(token)), hint=help_.hint.replace("{found}", found(token)), span=span
+        )
+    alternatives = in_words(expected, machine.tables)
+    if token.type == UNKNOWN_WORD:
+        return QuerySyntaxError(
+            f"{token.text!r} is neither a keyword, a variable nor an IRI",
+            hint=f"variables start with '?', IRIs look like <http://...> or prefix:name\nexpected: {alternatives}",
+            span=span,
+        )
+    return QuerySyntaxError(f"{found(token)} cannot stand here; expected {alternatives}", span=span)
+
+
+@cache
+def help_table(machine: Machine) -> dict[tuple[int, str], Help]:
+    """The table of mistakes by what the parser knows: its state and the kind of the token.
+
+    Lark's match_examples also compares the depth of the stack, so a PREFIX line before the same mistake
+    would hide the message.
+    """
+    from hybridkg.query.parser import where_it_stops
+
+    table: dict[tuple[int, str], Help] = {}
+    for entry in HELP:
+        for example in entry.examples:
+            state, token = where_it_stops(machine, example)
+            table.setdefault((state, kind(token.type)), entry)
+    return table

@@ -72,7 +72,9 @@ class ExpressionWriter(TermWriter):
                 self.expression(operand, _SUM)
                 self.add(" NOT IN " if negated else " IN ")
                 self.arguments(options)
-            case ast.Call(function, arguments, distinct):
+            case ast.Call(function, arguments, distinct, base):
+                if base is not None:
+                    self.use_base(base)
                 if isinstance(function, str):
                     self.add(function if function.replace("_", "").isalnum() else _refuse("function name", function))
                 else:

@@ -45,14 +45,22 @@ class TermWriter:
         self.indent = 0
         self.prefixes = sorted(((iri, name) for name, iri in prefixes.items() if iri), key=lambda p: -len(p[0]))
         self.used: set[tuple[str, str]] = set()
+        self.base: str | None = None
 
     def text(self) -> str:
         """Everything written so far."""
         return "".join(self.pieces)
 
     def declarations(self) -> list[str]:
-        """PREFIX lines of the prefixes in use."""
-        return [f"PREFIX {name}: <{iri}>" for name, iri in sorted(self.used)]
+        """BASE where a function needs it, and PREFIX lines of the prefixes in use."""
+        base = [] if self.base is None else [f"BASE <{self.base}>"]
+        return base + [f"PREFIX {name}: <{iri}>" for name, iri in sorted(self.used)]
+
+    def use_base(self, base: str) -> None:
+        """A whole query starts with this BASE; one query has one."""
+        if _NOT_IN_IRI.search(base) or self.base not in (None, base):
+            _refuse("base IRI", base)
+        self.base = base
 
     def add(self, text: str) -> None:
         """Goes on in the same line."""

@@ -76,7 +76,9 @@ class Expressions(Triples):
     def call(self, c: list[Any], start: int, end: int) -> ast.Call:
         """A built-in with its arguments between commas."""
         arguments = tuple(x for x in c[2:] if not isinstance(x, Token))
-        return ast.Call(c[0].text.upper(), arguments, span=self.span(start, end))
+        name = c[0].text.upper()
+        base = self.base or None if name in ("IRI", "URI") else None
+        return ast.Call(name, arguments, base=base, span=self.span(start, end))
 
     def call_list(self, c: list[Any], start: int, end: int) -> ast.Call:
         """CONCAT or COALESCE with any number of arguments."""

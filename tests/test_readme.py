@@ -1,0 +1,75 @@
+"""README is true: its console blocks are run, and print what it says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hybridkg.cli import cli
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def commands(block: str) -> list[tuple[str, str]]:
+    """(command, output) pairs of a block; a command goes on over lines while a quote is open."""
+    found: list[tuple[str, str]] = []
+    for line in block.splitlines(keepends=True):
+        if line.startswith("$ "):
+            found.append((line[2:], ""))
+        elif found and _open(found[-1][0]):
+            found[-1] = (found[-1][0] + line, "")
+        else:
+            found[-1] = (found[-1][0], found[-1][1] + line)
+    return found
+
+
+def _open(command: str) -> bool:
+    try:
+        shlex.split(command)
+    except ValueError:
+        return True
+    return False
+
+
+def matches(got: str, shown: str) -> bool:
+    """`...` alone on a line stands for any lines; trailing spaces of a table do not count."""
+    pattern = "".join(
+        r"(?:.*\n)*" if line.strip() == "..." else re.escape(line.rstrip()) + r" *\n" for line in shown.splitlines()
+    )
+    return re.fullmatch(pattern, got) is not None
+
+
+def test_readme_has_console_blocks():
+    assert sum(len(commands(block)) for block in BLOCKS) >= 8
+
+
+def test_every_hybridkg_command_of_the_readme_prints_what_it_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for block in BLOCKS:
+        for command, shown in commands(block):
+            words = shlex.split(command)
+            if words[0] != "hybridkg" or "acl" in command or words[1] == "demo":
+                continue
+            result = CliRunner().invoke(cli, words[1:], catch_exceptions=False)
+            assert matches(result.output, shown), f"$ {command}\n--- got\n{result.output}\n--- README\n{shown}"
+
+
+def test_every_command_of_the_readme_exists():
+    for block in BLOCKS:
+        for command, _ in commands(block):
+            words = shlex.split(command)
+            if words[0] == "hybridkg":
+                assert words[1].startswith("-") or words[1] in cli.commands, command
+
+
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((?!http)([^)#]+)", README))))
+def test_links_of_the_readme_lead_somewhere(link):
+    assert (ROOT / link).exists()
