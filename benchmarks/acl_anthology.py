@@ -24,7 +24,7 @@ from benchmarks.record import record
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT.parent / "shared" / "data" / "acl-anthology" / "acl-anthology-2024-08-15.tar.xz"
-TOP_10 = "SELECT ?p ?s {{ ?p MATCH \"{words}\" AS ?s }} RANK BY ?s LIMIT 10"
+TOP_10 = 'SELECT ?p ?s {{ ?p MATCH "{words}" AS ?s }} RANK BY ?s LIMIT 10'
 WORDS = {
     "rare": "zeugma",
     "middle": "low-resource dialogue",

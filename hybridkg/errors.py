@@ -83,10 +83,7 @@ class HybridkgError(Exception):
             parts += _quoted(self.source, self.span)
         elif self.place:
             parts.append(f" --> {self.place}")
-        parts += [
-            f"  hint: {line}" if i == 0 else f"        {line}"
-            for i, line in enumerate(self.hint.splitlines())
-        ]
+        parts += [f"  hint: {line}" if i == 0 else f"        {line}" for i, line in enumerate(self.hint.splitlines())]
         return "\n".join(parts)
 
     def __str__(self) -> str:

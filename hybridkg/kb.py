@@ -85,9 +85,7 @@ class KnowledgeBase:
         shutil.rmtree(Folder.open(Path(path)).path)
 
     @classmethod
-    def temporary(
-        cls, *inputs: Any, profile: str | Path | None = None, progress: Progress = SILENT
-    ) -> Temporary:
+    def temporary(cls, *inputs: Any, profile: str | Path | None = None, progress: Progress = SILENT) -> Temporary:
         """A knowledge base over RDF files or rdflib graphs, indexed, and deleted when its `with` block ends."""
         return Temporary(inputs, profile, progress)
 
@@ -151,16 +149,12 @@ class KnowledgeBase:
         """How a query would be run; with `analyze`, runs it and adds actual rows and times. Print it to read it."""
         try:
             query, plan = planned(text, params, limit, strategy, name)
-            return self._explanation(
-                self._snapshot, query, plan, analyze=analyze or query.explain == "analyze"
-            )
+            return self._explanation(self._snapshot, query, plan, analyze=analyze or query.explain == "analyze")
         except HybridkgError as e:
             raise e.at(Source(name, text)) from e.__cause__
 
     @staticmethod
-    def _explanation(
-        snapshot: Snapshot, query: ast.Query, plan: PhysicalPlan, *, analyze: bool
-    ) -> Explanation:
+    def _explanation(snapshot: Snapshot, query: ast.Query, plan: PhysicalPlan, *, analyze: bool) -> Explanation:
         actuals = None
         if analyze:
             context = snapshot.context()

@@ -15,8 +15,8 @@ from hybridkg.errors import CorruptError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.rdf.terms import Node, Quad, Triple
-from hybridkg.store.generations import Folder
 from hybridkg.store.generation import Generation
+from hybridkg.store.generations import Folder
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextIndex
 
@@ -50,9 +50,7 @@ class Snapshot:
             CorruptError: a file is missing or damaged.
         """
         generation = folder.current()
-        store = OxigraphStore.open(
-            generation.graph, union_default_graph=folder.config.default_graph == "union"
-        )
+        store = OxigraphStore.open(generation.graph, union_default_graph=folder.config.default_graph == "union")
         documents = Documents.open(generation.documents) if generation.documents.is_dir() else None
         text_folder = generation.path / "text"
         if not text_folder.is_dir():

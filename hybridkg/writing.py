@@ -48,9 +48,7 @@ def load(
         }
         if texts:
             previous = building.previous.documents
-            added = add_documents(
-                texts, previous if previous.is_dir() else None, building.path / "documents", progress
-            )
+            added = add_documents(texts, previous if previous.is_dir() else None, building.path / "documents", progress)
             building.changed("documents")
             counts["documents"] = sum(count.documents for count in added)
         if profile is None:

@@ -37,9 +37,7 @@ def written(result: ResultSet, fmt: str) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("fmt", "theirs"), [("json", QueryResultsFormat.JSON), ("tsv", QueryResultsFormat.TSV)]
-)
+@pytest.mark.parametrize(("fmt", "theirs"), [("json", QueryResultsFormat.JSON), ("tsv", QueryResultsFormat.TSV)])
 def test_the_standard_formats_are_read_back_by_an_outside_parser(fmt, theirs):
     found = parse_query_results(written(ROWS, fmt), theirs)
     assert [v.value for v in found.variables] == ["e", "label", "s"]

@@ -30,9 +30,7 @@ def from_ast(query: ast.Query) -> nodes.Plan:
     form = query.form
     if not isinstance(form, ast.SelectQuery | ast.AskQuery):
         kind = type(form).__name__.removesuffix("Query").upper()
-        raise UnsupportedQueryError(
-            f"{kind} is not answered in this version", hint="use SELECT or ASK", span=form.span
-        )
+        raise UnsupportedQueryError(f"{kind} is not answered in this version", hint="use SELECT or ASK", span=form.span)
     if not is_hybrid(form):
         return nodes.Whole(form)
     names = FreshNames(variables(form))
@@ -171,11 +169,7 @@ class _Builder:
         tie_breakers = (*_subjects(plan), *columns)
         modifiers = query.modifiers
         grouped = bool(modifiers.group_by) or any(map(_has_aggregate, _expressions(query)))
-        plan = (
-            self._grouped(plan, query, tie_breakers)
-            if grouped
-            else self._ungrouped(plan, query, tie_breakers)
-        )
+        plan = self._grouped(plan, query, tie_breakers) if grouped else self._ungrouped(plan, query, tie_breakers)
         hidden: tuple[str, ...] = ()
         if outermost:
             hidden = tuple(sorted(plan.variables - frozenset(columns)))
@@ -203,9 +197,7 @@ class _Builder:
         if query.projection is not None:
             return tuple(item.variable.name for item in query.projection)
         names = dict.fromkeys(v.name for v in walk(query.where) if isinstance(v, ast.Var))
-        visible = in_scope(query.where) | (
-            in_scope(ast.Group((query.values,))) if query.values else frozenset()
-        )
+        visible = in_scope(query.where) | (in_scope(ast.Group((query.values,))) if query.values else frozenset())
         columns = [name for name in names if name in visible]
         if query.values:
             columns += [v.name for v in query.values.variables if v.name not in columns]
@@ -213,9 +205,7 @@ class _Builder:
             columns.append(rank.score.name)
         return tuple(columns)
 
-    def _ungrouped(
-        self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...]
-    ) -> nodes.Plan:
+    def _ungrouped(self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...]) -> nodes.Plan:
         modifiers = query.modifiers
         for item in query.projection or ():
             if item.expression is not None:

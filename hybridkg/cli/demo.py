@@ -36,9 +36,7 @@ def demo(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as e:
-        raise StorageError(
-            f"cannot write into {str(folder)!r}: {e.strerror}", hint="hybridkg demo FOLDER"
-        ) from e
+        raise StorageError(f"cannot write into {str(folder)!r}: {e.strerror}", hint="hybridkg demo FOLDER") from e
     if kb_path.exists():
         KnowledgeBase.remove(kb_path)
     packages = write_packages(folder)
@@ -61,9 +59,7 @@ def demo(folder: Path) -> None:
     _show_command(f"hybridkg explain {kb_path} -f {folder / queries[0].name}.hq --analyze")
     print_explanation(base.explain(queries[0].text, analyze=True), "text")
     click.echo("\nAsk your own:\n")
-    _show_command(
-        f"hybridkg query {kb_path} 'SELECT ?p ?s {{ ?p MATCH \"your words\" AS ?s }} RANK BY ?s LIMIT 5'"
-    )
+    _show_command(f"hybridkg query {kb_path} 'SELECT ?p ?s {{ ?p MATCH \"your words\" AS ?s }} RANK BY ?s LIMIT 5'")
 
 
 def _show_answer(base: KnowledgeBase, text: str) -> None:
@@ -80,8 +76,7 @@ def _show_answer(base: KnowledgeBase, text: str) -> None:
         return
     if best.scores:
         click.echo(
-            "scores of the first row: "
-            + ", ".join(f"{name} {score:.4f}" for name, score in best.scores.items())
+            "scores of the first row: " + ", ".join(f"{name} {score:.4f}" for name, score in best.scores.items())
         )
     facts = best.triples()
     if facts:

@@ -46,6 +46,4 @@ def explain(
     query_text, name = read_query(text, file)
     values = read_parameters(parameters)
     with opened(kb) as base:
-        print_explanation(
-            base.explain(query_text, values, strategy=strategy, analyze=analyze, name=name), fmt
-        )
+        print_explanation(base.explain(query_text, values, strategy=strategy, analyze=analyze, name=name), fmt)

@@ -21,9 +21,7 @@ from hybridkg.cli.options import kb_argument
 )
 @click.option("--index", "with_index", is_flag=True, help="Build the text index as well, in the same step.")
 @click.option("--profile", metavar="FILE.ttl|NAME", help="Profile of the index; needs --index.")
-def load(
-    kb: Path, files: tuple[Path, ...], texts: tuple[Path, ...], with_index: bool, profile: str | None
-) -> None:
+def load(kb: Path, files: tuple[Path, ...], texts: tuple[Path, ...], with_index: bool, profile: str | None) -> None:
     """Create a knowledge base, or add files to one.
 
     Reads N-Triples, N-Quads, Turtle, TriG, RDF/XML and JSON-LD, plain or .gz, .bz2, .xz. All files are one
@@ -38,9 +36,7 @@ def load(
     from hybridkg.kb import KnowledgeBase
 
     if not files and not texts:
-        raise LoadError(
-            "no file to load", hint="hybridkg load KB FILE... or hybridkg load KB --text docs.jsonl"
-        )
+        raise LoadError("no file to load", hint="hybridkg load KB FILE... or hybridkg load KB --text docs.jsonl")
     if profile is not None and not with_index:
         raise LoadError("--profile is for the index, and nothing is indexed", hint="add --index")
     existed = (kb / "CURRENT").exists()

@@ -27,9 +27,7 @@ def print_result(result: ResultSet, fmt: str) -> None:
     OUTPUT_FORMATS.get(fmt)(result, out)
     out.flush()
     for index in result.behind:
-        click.echo(
-            f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True
-        )
+        click.echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
     if result.boolean is None and fmt == "table":
         click.echo(summary(result), err=True)
 
@@ -45,9 +43,7 @@ def summary(result: ResultSet) -> str:
 
 def print_explanation(explanation: Explanation, fmt: str) -> None:
     """The plan as text or JSON, on stdout: here it is the result."""
-    click.echo(
-        json.dumps(explanation.to_json(), indent=2, ensure_ascii=False) if fmt == "json" else str(explanation)
-    )
+    click.echo(json.dumps(explanation.to_json(), indent=2, ensure_ascii=False) if fmt == "json" else str(explanation))
 
 
 def print_counts(counts: dict[str, Any]) -> None:

@@ -54,9 +54,7 @@ def query(
     values = read_parameters(parameters)
     with opened(kb) as base:
         if explain or analyze:
-            explanation = base.explain(
-                query_text, values, limit=limit, strategy=strategy, analyze=analyze, name=name
-            )
+            explanation = base.explain(query_text, values, limit=limit, strategy=strategy, analyze=analyze, name=name)
             print_explanation(explanation, "json" if fmt == "json" else "text")
             return
         print_result(base.query(query_text, values, limit=limit, strategy=strategy, name=name), fmt)

@@ -55,9 +55,7 @@ class ModelArgument:
         number = float(value)
         low_enough = number > self.low if self.above_low else number >= self.low
         if not (math.isfinite(number) and low_enough and number <= self.high):
-            raise TextQueryError(
-                f"argument {self.name!r} of {owner} is {number:g}; it must be {self.range()}"
-            )
+            raise TextQueryError(f"argument {self.name!r} of {owner} is {number:g}; it must be {self.range()}")
         return number
 
     def range(self) -> str:

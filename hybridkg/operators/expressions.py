@@ -54,9 +54,7 @@ def with_tests(solutions: Solutions, tests: Sequence[ExistsTest], context: Execu
     return solutions
 
 
-def evaluate(
-    expression: ast.Expression, solutions: Solutions, context: ExecutionContext
-) -> list[Term | None]:
+def evaluate(expression: ast.Expression, solutions: Solutions, context: ExecutionContext) -> list[Term | None]:
     """The value of the expression in each row, None where it has an error."""
     names = tuple(sorted(variables(expression) & frozenset(solutions.variables)))
     if isinstance(expression, ast.Var):
@@ -113,9 +111,7 @@ def inline(names: tuple[str, ...], rows: Sequence[Row], row_name: str) -> tuple[
         for i, cell in enumerate(row)
         if isinstance(cell, BlankNode)
     ]
-    lines = [
-        f"(<{ROW_IRI}{number}>{''.join(_cell(cell) for cell in row)})" for number, row in enumerate(rows)
-    ]
+    lines = [f"(<{ROW_IRI}{number}>{''.join(_cell(cell) for cell in row)})" for number, row in enumerate(rows)]
     head = "".join(f" ?{name}" for name in names)
     parts = [f"VALUES (?{row_name}{head}) {{", *lines, "}"]
     blank = sorted({int(triple.predicate.value[len(CELL_IRI) :]) for triple in triples})

@@ -139,16 +139,11 @@ class Minus(PhysicalOperator):
         """Keeps the left rows without an overlapping compatible partner."""
         left, right = context.run(self.left), context.run(self.right)
         pairs = Compatible(left, right)
-        shared = [
-            (i, right.variables.index(name))
-            for i, name in enumerate(left.variables)
-            if name in right.variables
-        ]
+        shared = [(i, right.variables.index(name)) for i, name in enumerate(left.variables) if name in right.variables]
 
         def removed(row: Row) -> bool:
             return any(
-                any(row[i] is not None and other[j] is not None for i, j in shared)
-                for other in pairs.rows_for(row)
+                any(row[i] is not None and other[j] is not None for i, j in shared) for other in pairs.rows_for(row)
             )
 
         return Solutions(left.variables, [row for row in left.rows if not shared or not removed(row)])

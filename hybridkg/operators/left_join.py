@@ -32,9 +32,7 @@ class LeftJoin(PhysicalOperator):
         left, right = context.run(self.left), context.run(self.right)
         pairs = Compatible(left, right)
         found = context.collect(
-            (number, pairs.merged(row, other))
-            for number, row in enumerate(left.rows)
-            for other in pairs.rows_for(row)
+            (number, pairs.merged(row, other)) for number, row in enumerate(left.rows) for other in pairs.rows_for(row)
         )
         if self.condition is not None:
             merged = Solutions(pairs.variables, [row for _, row in found])

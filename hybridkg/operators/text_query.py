@@ -26,8 +26,7 @@ def text_query(match: ast.Match, text: str | None = None) -> TextQuery:
 
 def _arguments(arguments: tuple[ast.NamedArgument, ...]) -> tuple[Argument, ...]:
     return tuple(
-        (a.name, float(a.value.lexical) if a.value.datatype in XSD_NUMBERS else a.value.lexical)
-        for a in arguments
+        (a.name, float(a.value.lexical) if a.value.datatype in XSD_NUMBERS else a.value.lexical) for a in arguments
     )
 
 

@@ -43,9 +43,7 @@ class TextRelation(PhysicalOperator):
     def describe(self) -> str:
         """The MATCH; EXPLAIN adds model, fields and df."""
         top = "" if self.top is None else f" k={self.top}"
-        return (
-            f"Text{'Relation' if self.top is None else 'TopK'} ?{self.match.entity.name}{top} ?{self.score}"
-        )
+        return f"Text{'Relation' if self.top is None else 'TopK'} ?{self.match.entity.name}{top} ?{self.score}"
 
     def details(self, text: TextIndex | None) -> str:
         """Model, fields, terms with df."""
@@ -67,6 +65,4 @@ def relation(
     ids, scores = index.matching(query) if limit is None else index.topk(query, limit)
     assert context.nodes is not None
     entities = context.nodes.nodes(ids)
-    return Solutions(
-        (match.entity.name, score), list(zip(entities, map(double, scores.tolist()), strict=True))
-    )
+    return Solutions((match.entity.name, score), list(zip(entities, map(double, scores.tolist()), strict=True)))

@@ -56,9 +56,7 @@ class Explanation:
         lines += [f"{bar}{self._shortened(more)}" for more in (operator.details(self.text), sparql) if more]
         for i, child in enumerate(operator.children):
             last = i == len(operator.children) - 1
-            lines += self._operators(
-                child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")
-            )
+            lines += self._operators(child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
         return lines
 
     def _shortened(self, line: str) -> str:

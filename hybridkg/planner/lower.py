@@ -86,9 +86,7 @@ class _Lowering:
             case nodes.Snippet(child, nodes.Match(match, score, _)):
                 return Snippet(self.operator(child), match, score)
 
-    def prepared(
-        self, expression: ast.Expression, plan: nodes.Plan
-    ) -> tuple[ast.Expression, tuple[ExistsTest, ...]]:
+    def prepared(self, expression: ast.Expression, plan: nodes.Plan) -> tuple[ast.Expression, tuple[ExistsTest, ...]]:
         """The expression with a variable in place of each EXISTS, and the tests that bind those variables."""
         outer = nodes.Union(nodes.children(plan)).variables
         taken = variables(expression) | outer

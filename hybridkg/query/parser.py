@@ -33,7 +33,7 @@ a few frames a node, and Python allows 1,000 frames."""
 Handler: TypeAlias = Callable[[Any, list[Any], int, int], Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """What to do when a rule is complete.
 
@@ -50,7 +50,7 @@ class Rule:
     level: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Machine:
     """Everything that does not depend on the text."""
 
@@ -104,7 +104,7 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
     query = read_text(text, name)
     try:
         result = _Run(machine(), query, Builder(query, base)).result()
-    except Stopped as stop:
+    except StoppedError as stop:
         from hybridkg.query.syntax_help import explain
 
         raise explain(machine(), query, stop.states, stop.token).at(query.source) from None
@@ -114,7 +114,7 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
     return result
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """The parser cannot take a token; becomes an error with a message before anybody sees it."""
 
     def __init__(self, states: list[int], token: Token):
@@ -131,7 +131,7 @@ def where_it_stops(machine: Machine, text: str) -> tuple[int, Token]:
     query = read_text(text, "example")
     try:
         _Run(machine, query, Builder(query)).result()
-    except Stopped as stop:
+    except StoppedError as stop:
         return stop.states[-1], stop.token
     raise ValueError(f"this parses, so it cannot explain an error: {text!r}")
 
@@ -182,7 +182,7 @@ class _Run:
         while True:
             action = rows[states[-1]].get(kind)
             if action is None:
-                raise Stopped(states, token)
+                raise StoppedError(states, token)
             if action >= 0:
                 states.append(action)
                 values.append(token)

@@ -28,7 +28,7 @@ FORMAT = 1
 """Raise it when the layout of the cached file changes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tables:
     """What the driver in parser.py runs on.
 

@@ -103,11 +103,7 @@ def from_rdflib(term: Any) -> Term:
     if isinstance(term, rdflib.Literal):
         if term.language:
             return Literal(str(term), language=term.language)
-        return (
-            Literal(str(term), datatype=NamedNode(str(term.datatype)))
-            if term.datatype
-            else Literal(str(term))
-        )
+        return Literal(str(term), datatype=NamedNode(str(term.datatype))) if term.datatype else Literal(str(term))
     raise TypeError(f"no RDF term for {type(term).__name__!r}")
 
 

@@ -33,11 +33,7 @@ class Evidence:
             subject, predicate, obj = (
                 _filled(part, bound) for part in (pattern.subject, pattern.predicate, pattern.object)
             )
-            if (
-                isinstance(subject, NamedNode | BlankNode)
-                and isinstance(predicate, NamedNode)
-                and obj is not None
-            ):
+            if isinstance(subject, NamedNode | BlankNode) and isinstance(predicate, NamedNode) and obj is not None:
                 triple = Triple(subject, predicate, obj)
                 if triple not in found and self._stored(triple):
                     found[triple] = None

@@ -168,7 +168,5 @@ class ResultSet(Sequence[Row]):
         try:
             import pandas as pd
         except ModuleNotFoundError:
-            raise MissingExtraError(
-                "to_dataframe needs the package 'pandas'", hint="pip install pandas"
-            ) from None
+            raise MissingExtraError("to_dataframe needs the package 'pandas'", hint="pip install pandas") from None
         return pd.DataFrame([row.to_python() for row in self], columns=list(self.columns))

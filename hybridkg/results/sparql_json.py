@@ -40,9 +40,7 @@ def write_json(result: ResultSet, out: TextIO) -> None:
 
 def binding(result: ResultSet, cells: tuple[Term | None, ...]) -> dict[str, Any]:
     """The bound variables of a row."""
-    return {
-        name: term_json(cell) for name, cell in zip(result.columns, cells, strict=False) if cell is not None
-    }
+    return {name: term_json(cell) for name, cell in zip(result.columns, cells, strict=False) if cell is not None}
 
 
 def term_json(term: Term) -> dict[str, Any]:

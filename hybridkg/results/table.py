@@ -28,9 +28,7 @@ def write_table(result: ResultSet, out: TextIO) -> None:
     for name in result.columns:
         table.add_column(f"?{name}", overflow="fold", justify="right" if _numeric(result, name) else "left")
     for row in result:
-        table.add_row(
-            *(_cell(row.term(name), colour=console.color_system is not None) for name in result.columns)
-        )
+        table.add_row(*(_cell(row.term(name), colour=console.color_system is not None) for name in result.columns))
     if result.columns:
         console.print(table)
 

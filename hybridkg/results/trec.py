@@ -31,9 +31,7 @@ def write_trec(result: ResultSet, out: TextIO) -> None:
     seen: set[str] = set()
     last = np.float32(np.inf)
     for row in result:
-        term = next(
-            (t for name in result.columns if isinstance(t := row.term(name), NamedNode | BlankNode)), None
-        )
+        term = next((t for name in result.columns if isinstance(t := row.term(name), NamedNode | BlankNode)), None)
         true_score = row.rank_score
         if term is None or true_score is None:
             raise UnsupportedQueryError(

@@ -2,8 +2,9 @@
 
 The best window of WIDTH characters is the one with the largest sum of idf over
 the distinct query terms and phrases in it; then the one with more hits, then
-the earliest. Stop words count only where the query has no other word. Words are analysed as the index analyses them, so stemmed matches
-are marked. Time is linear in the text.
+the earliest. Stop words count only where the query has no other word. Words
+are analysed as the index analyses them, so stemmed matches are marked. Time is
+linear in the text.
 """
 
 from __future__ import annotations

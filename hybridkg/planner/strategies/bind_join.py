@@ -40,9 +40,7 @@ def _collect(plan: Plan, ready: dict[Plan, PhysicalOperator]) -> None:
                 return
 
 
-def _joined(
-    fragment: Fragment, other: Plan, variable: str, ready: dict[Plan, PhysicalOperator]
-) -> PhysicalOperator:
+def _joined(fragment: Fragment, other: Plan, variable: str, ready: dict[Plan, PhysicalOperator]) -> PhysicalOperator:
     asked = SparqlFragment(fragment.group, tuple(sorted(fragment.variables)), fragment.dataset)
     if isinstance(other, Match) and other.match.top is None and not other.snippet_early:
         return TextJoin(other.match, other.score, asked)
