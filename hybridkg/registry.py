@@ -10,7 +10,6 @@ import difflib
 from collections.abc import Mapping
 from functools import cached_property
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from hybridkg.errors import MissingExtraError, Span, UnknownNameError
@@ -35,6 +34,8 @@ class Registry:
 
     @cached_property
     def _plugins(self) -> dict[str, str]:
+        from importlib.metadata import entry_points
+
         return {point.name: point.value for point in entry_points(group=self.group)}
 
     def names(self) -> list[str]:

@@ -87,7 +87,7 @@ class _Checker:
             if isinstance(element, ast.Bind) and element.variable.name in bindings.bound:
                 raise QueryCheckError(
                     f"BIND assigns ?{element.variable.name}, which has a value already",
-                    hint="use a new name behind AS, or compare with FILTER",
+                    hint="use a new name after AS, or compare with FILTER",
                     span=element.variable.span,
                 )
             block = self.blocks
@@ -185,7 +185,7 @@ class _Checker:
                     f"the aggregate {node.name} cannot stand {where}",
                     hint="compute it in a sub-select: { SELECT (" + node.name + "(...) AS ?x) ... }"
                     if "FILTER" not in where
-                    else "use HAVING behind GROUP BY, or compute it in a sub-select",
+                    else "use HAVING after GROUP BY, or compute it in a sub-select",
                     span=node.span,
                 )
             where = "inside another aggregate"

@@ -44,7 +44,7 @@ def check_projection(query: ast.SelectQuery, visible: AbstractSet[str]) -> None:
         if item.expression is not None and (name in known or name in columns):
             raise QueryCheckError(
                 f"?{name} has a value already, so AS cannot give it another",
-                hint="use a new name behind AS",
+                hint="use a new name after AS",
                 span=item.variable.span,
             )
         if item.expression is None and name in aliases:
@@ -56,7 +56,7 @@ def check_projection(query: ast.SelectQuery, visible: AbstractSet[str]) -> None:
     if rank is not None and rank.score is not None and rank.score.name in known | aliases:
         raise QueryCheckError(
             f"?{rank.score.name} has a value already, so RANK BY cannot give it another",
-            hint="use a new name behind AS",
+            hint="use a new name after AS",
             span=rank.score.span,
         )
 
@@ -73,7 +73,7 @@ def check_grouping(form: ast.QueryForm, visible: AbstractSet[str]) -> None:
         if key.variable is not None and (key.variable.name in visible or key.variable.name in named):
             raise QueryCheckError(
                 f"?{key.variable.name} has a value already, so GROUP BY cannot give it another",
-                hint="use a new name behind AS",
+                hint="use a new name after AS",
                 span=key.variable.span,
             )
         if key.variable is not None:

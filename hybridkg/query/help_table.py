@@ -100,7 +100,7 @@ HELP: tuple[Help, ...] = (
     ),
     Help(
         "MATCH needs its variable before it",
-        'write ?x MATCH "..." as a pattern of its own, behind a dot',
+        'write ?x MATCH "..." as a pattern of its own, after a dot',
         (
             'SELECT * { MATCH "x" }',
             'SELECT * { ?s ?p ?o . MATCH "x" }',
@@ -163,7 +163,7 @@ HELP: tuple[Help, ...] = (
         ),
     ),
     Help(
-        "a weight stands behind '^', such as title^3",
+        "a weight follows '^', such as title^3",
         "ON (field^weight name=value, ...)",
         (
             'SELECT * { ?e MATCH "x" ON (title*3) }',
@@ -187,20 +187,34 @@ HELP: tuple[Help, ...] = (
     ),
     Help(
         "an argument has a name, '=' and a value",
-        "such as bm25f(k1=1.2)",
+        "such as bm25f(k1=1.2); fields of ON are separated by commas, such as ON (title, abstract)",
         (
+            'SELECT * { ?e MATCH "x" ON (title abstract) }',
+            'SELECT * { ?e MATCH "x" ON (title abstract, label) }',
+            'SELECT * { ?e MATCH "x" ON (title abstract^2) }',
+            'SELECT * { ?e MATCH "x" ON (title abstract label) }',
             'SELECT * { ?e MATCH "x" USING bm25f(1.2) }',
             'SELECT * { ?e MATCH "x" USING bm25f(k1) }',
             'SELECT * { ?e MATCH "x" USING bm25f(k1 1.2) }',
             'SELECT * { ?e MATCH "x" USING bm25f(k1=) }',
             'SELECT * { ?e MATCH "x" USING bm25f(k1=?k) }',
             'SELECT * { ?e MATCH "x" USING bm25f(k1=1, ) }',
-            'SELECT * { ?e MATCH "x" ON (title b) }',
             'SELECT * { ?e MATCH "x" ON (title b=) }',
         ),
     ),
     Help(
-        "a name stands behind AS, with its question mark",
+        "the fields of ON are not closed",
+        "write ')' after the last field, such as ON (title, abstract) AS ?score",
+        (
+            'SELECT * { ?e MATCH "x" ON (title AS ?s }',
+            'SELECT * { ?e MATCH "x" ON (title }',
+            'SELECT * { ?e MATCH "x" ON (title^2 }',
+            'SELECT * { ?e MATCH "x" ON (title . ?s ?p ?o }',
+            'SELECT * { ?e MATCH "x" ON (title^2',
+        ),
+    ),
+    Help(
+        "a variable follows AS and SNIPPET",
         "such as AS ?score",
         (
             'SELECT * { ?e MATCH "x" AS s }',
@@ -248,7 +262,7 @@ HELP: tuple[Help, ...] = (
     Help(
         "RANK BY takes one expression",
         "combine scores with +, such as RANK BY ?t + ?v",
-        ("SELECT * { } RANK BY ?s, ?t", "SELECT * { } RANK BY ?s ?t", "SELECT * { } RANK BY (?s) (?t)"),
+        ("SELECT * { } RANK BY ?s, ?t", "SELECT * { } RANK BY (?s) (?t)"),
     ),
     Help(
         "BY is missing",
@@ -274,12 +288,12 @@ HELP: tuple[Help, ...] = (
         ),
     ),
     Help(
-        "keys stand behind one another, without a comma",
+        "keys are separated by spaces, not by commas",
         "such as ORDER BY ?x DESC(?y)",
         ("SELECT * { } ORDER BY ?x, ?y", "SELECT * { } GROUP BY ?x, ?y", "SELECT * { } ORDER BY DESC(?x), ?y"),
     ),
     Help(
-        "the parts behind the pattern have an order",
+        "the parts after the pattern have an order",
         MODIFIER_ORDER,
         (
             "SELECT * { } LIMIT 5 ORDER BY ?x",
@@ -297,7 +311,7 @@ HELP: tuple[Help, ...] = (
         ),
     ),
     Help(
-        "a whole number stands behind LIMIT and OFFSET",
+        "a whole number follows LIMIT and OFFSET",
         "such as LIMIT 10",
         (
             "SELECT * { } LIMIT",
@@ -312,7 +326,7 @@ HELP: tuple[Help, ...] = (
     ),
     # --- SELECT ----------------------------------------------------------------------
     Help(
-        "columns of SELECT stand behind one another, without a comma",
+        "columns of SELECT are separated by spaces, not by commas",
         "such as SELECT ?x ?y",
         ("SELECT ?x, ?y { }", "SELECT (1 AS ?x), ?y { }", "SELECT *, ?y { }"),
     ),
@@ -344,7 +358,7 @@ HELP: tuple[Help, ...] = (
         ),
     ),
     Help(
-        "DISTINCT stands directly behind SELECT",
+        "DISTINCT directly follows SELECT",
         "such as SELECT DISTINCT ?x",
         ("SELECT ?x DISTINCT { }", "SELECT * DISTINCT { }"),
     ),
@@ -479,6 +493,17 @@ HELP: tuple[Help, ...] = (
             "SELECT * { FILTER(?x > 1",
             "SELECT * { FILTER(?x && ?y }",
             "SELECT * { FILTER(?x + 1 }",
+            "SELECT * { FILTER REGEX(?x, ?y }",
+            "SELECT * { FILTER CONTAINS(?x, ?y }",
+            "SELECT * { FILTER BOUND(?x }",
+            "SELECT * { FILTER REGEX(?x, ?y, ?z }",
+            "SELECT (COUNT(?x AS ?n) { }",
+            "SELECT (COUNT(* AS ?n) { }",
+            "SELECT (STR(?x AS ?n) { }",
+            "SELECT * { BIND(STR(?x AS ?y) }",
+            "SELECT * { } GROUP BY (?x + 1",
+            "SELECT (?x AS ?y { }",
+            "SELECT * { BIND(?x AS ?y }",
         ),
     ),
     Help(
@@ -498,11 +523,6 @@ HELP: tuple[Help, ...] = (
         "'==' is not an operator",
         "write '='",
         ("SELECT * { FILTER(?x == 1) }",),
-    ),
-    Help(
-        "'<>' is not an operator",
-        "write '!='",
-        ("SELECT * { FILTER(?x <> 1) }", "SELECT * { FILTER(STR(?x) <> 1) }"),
     ),
     Help(
         "a single '|' joins property paths, not conditions",
@@ -594,6 +614,23 @@ HELP: tuple[Help, ...] = (
             "SELECT * { FILTER(?x IN (1, )) }",
         ),
     ),
+    Help(
+        "an operator, a comma or a parenthesis is missing",
+        "write it before {found}",
+        (
+            'SELECT * { FILTER(?x "y") }',
+            "SELECT * { FILTER(?x ?y) }",
+            "SELECT * { FILTER(CONTAINS(?x <e:y>)) }",
+            "SELECT * { FILTER(STR(?x) ?y) }",
+            "SELECT * { FILTER(1 ?y) }",
+            "SELECT * { FILTER(?x = 1 ?y) }",
+            'SELECT * { FILTER(?x = 1 "y") }',
+            "SELECT * { FILTER(?x && ?y ?z) }",
+            "SELECT * { FILTER(?x 5) }",
+            "SELECT * { FILTER(?x (?y)) }",
+            "SELECT * { FILTER(?x BOUND(?y)) }",
+        ),
+    ),
     # --- VALUES ----------------------------------------------------------------------
     Help(
         "VALUES has its values in braces",
@@ -611,7 +648,7 @@ HELP: tuple[Help, ...] = (
         ),
     ),
     Help(
-        "values stand behind one another, without a comma",
+        "values are separated by spaces, not by commas",
         "such as VALUES ?x { 1 2 3 }",
         (
             "SELECT * { VALUES ?x { 1, 2 } }",
@@ -668,6 +705,21 @@ HELP: tuple[Help, ...] = (
         "PREFIX and BASE stand before the query",
         "move {found} and what follows it to the start",
         ("SELECT * { } PREFIX ex: <e:>", "SELECT * PREFIX ex: <e:> { }", "SELECT * { PREFIX ex: <e:> }"),
+    ),
+    Help(
+        "patterns stand inside the braces of the query",
+        "move {found} and what follows it before the last brace",
+        (
+            "SELECT * { } FILTER(?x)",
+            "SELECT * { } OPTIONAL { }",
+            "SELECT * { } MINUS { }",
+            "SELECT * { } BIND(1 AS ?x)",
+            "SELECT * { } UNION { }",
+            "SELECT * { } ?s ?p ?o",
+            "SELECT * { } <e:s> ?p ?o",
+            "SELECT * { } { }",
+            "SELECT * { } LIMIT 5 FILTER(?x)",
+        ),
     ),
     Help(
         "one text holds one query",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, TypeAlias
 
 from hybridkg.errors import HybridkgError, QueryLimitError
@@ -55,15 +55,28 @@ class Machine:
     """Everything that does not depend on the text."""
 
     tables: tables.Tables
-    lexer: Lexer
     rules: list[Rule]
+
+    def lexer(self, text: str) -> Lexer:
+        """A lexer that can read the text."""
+        return self.ascii_lexer if text.isascii() else self.unicode_lexer
+
+    @cached_property
+    def ascii_lexer(self) -> Lexer:
+        """For most texts."""
+        return Lexer(self.tables, ascii_only=True)
+
+    @cached_property
+    def unicode_lexer(self) -> Lexer:
+        """For every text."""
+        return Lexer(self.tables, ascii_only=False)
 
 
 @cache
 def machine() -> Machine:
     """The tables with their builders; made once."""
     loaded = tables.load()
-    return Machine(loaded, Lexer(loaded), [_rule(*rule) for rule in loaded.rules])
+    return Machine(loaded, [_rule(*rule) for rule in loaded.rules])
 
 
 def _rule(name: str, left: str, size: int, recursive: bool) -> Rule:
@@ -149,7 +162,8 @@ class _Run:
 
     def result(self) -> Any:
         """Reads the whole text."""
-        lexer, query, rows, states = self.machine.lexer, self.query, self.machine.tables.rows, self.states
+        query, rows, states = self.query, self.machine.tables.rows, self.states
+        lexer = self.machine.lexer(query.text)
         position = tokens = nesting = 0
         if query.text.startswith("\ufeff"):
             position = 1

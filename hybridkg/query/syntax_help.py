@@ -16,23 +16,22 @@ from typing import TYPE_CHECKING
 from hybridkg.errors import HybridkgError, QuerySyntaxError, UnsupportedQueryError
 from hybridkg.query.expected import found, in_words, kind, symbols
 from hybridkg.query.help_table import HELP, Help
-from hybridkg.query.lexer import UNKNOWN_WORD, Token
+from hybridkg.query.iris import is_absolute
+from hybridkg.query.lexer import END, UNKNOWN_WORD, Token
 from hybridkg.query.source import QueryText
 
 if TYPE_CHECKING:
     from hybridkg.query.parser import Machine
 
-LATER = {
-    **dict.fromkeys(("NEAR", "RERANK", "FACT", "FILL"), "it is not part of this version"),
-    **dict.fromkeys(
-        ("RRF", "MINMAX", "ZSCORE"), "combine scores with arithmetic in this version, such as RANK BY ?t + 0.5 * ?v"
-    ),
-    **dict.fromkeys(
-        ("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"),
-        "queries only read; add data with `hybridkg load`",
-    ),
+LATER = ("arrives in a later version", "")
+LATER_FUNCTION = ("arrives in a later version", "combine scores with arithmetic, such as RANK BY ?t + 0.5 * ?v")
+UPDATE = ("is an update, and this language only asks", "`hybridkg load` adds data")
+UNSUPPORTED = {
+    **dict.fromkeys(("NEAR", "RERANK", "FACT", "FILL"), LATER),
+    **dict.fromkeys(("RRF", "MINMAX", "ZSCORE"), LATER_FUNCTION),
+    **dict.fromkeys(("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"), UPDATE),
 }
-"""Words of the language's later versions, and of SPARQL Update."""
+"""Words of the language's later versions and of SPARQL Update: what is wrong with them, and a hint."""
 
 OTHER_LANGUAGES = {
     "AND": "write '&&'",
@@ -62,17 +61,20 @@ def explain(machine: Machine, query: QueryText, states: Sequence[int], token: To
     expected = symbols(machine.tables, states)
     keywords = sorted(machine.tables.words.intersection(expected))
     if token.type == UNKNOWN_WORD:
-        if word in LATER:
-            return UnsupportedQueryError(f"{token.text!r} cannot be used here", hint=LATER[word], span=span)
+        if word in UNSUPPORTED:
+            what, hint = UNSUPPORTED[word]
+            return UnsupportedQueryError(f"{token.text!r} {what}", hint=hint, span=span)
         if word in OTHER_LANGUAGES and "&&" in expected:
             return QuerySyntaxError(f"{token.text!r} is not an operator", hint=OTHER_LANGUAGES[word], span=span)
         if near := difflib.get_close_matches(word, keywords, 1, SIMILAR):
             return QuerySyntaxError(f"{token.text!r} is not a keyword", hint=f"did you mean {near[0]}?", span=span)
     help_ = help_table(machine).get((states[-1], kind(token.type)))
-    if token.type == "IRIREF" and "<" in expected and token.text != "<>":
+    if token.text == "<>" and "<" in expected:
+        return QuerySyntaxError("'<>' is not an operator", hint="write '!='", span=span)
+    if token.type == "IRIREF" and "<" in expected and not is_absolute(token.text[1:]):
         return QuerySyntaxError(
             f"{found(token)} reads as an IRI, because nothing in it is a space",
-            hint="write a space behind '<'",
+            hint="write a space after '<'",
             span=span,
         )
     if help_ is not None:
@@ -86,6 +88,8 @@ def explain(machine: Machine, query: QueryText, states: Sequence[int], token: To
             hint=f"variables start with '?', IRIs look like <http://...> or prefix:name\nexpected: {alternatives}",
             span=span,
         )
+    if token.type == END:
+        return QuerySyntaxError(f"the query ends too early; expected {alternatives}", span=span)
     return QuerySyntaxError(f"{found(token)} cannot stand here; expected {alternatives}", span=span)
 
 

@@ -64,18 +64,33 @@ class _Writer(ExpressionWriter):
         self.node(element)
 
     def items(self, items: tuple[ast.TriplePattern | ast.Match, ...]) -> None:
-        """One triple or MATCH a line."""
+        """One predicate or MATCH a line. A subject or predicate stands once for the triples that follow on it:
+        as many triples as the text has could share one that is as long as the text.
+        """
+        last: ast.TriplePattern | None = None
         for item in items:
-            self.line("")
-            self.node(item)
+            triple = item if isinstance(item, ast.TriplePattern) else None
+            if last is None or triple is None or triple.subject != last.subject:
+                if item is not items[0]:
+                    self.add(" .")
+                self.line("")
+                self.node(item)
+            elif triple.predicate != last.predicate:
+                self.add(" ;")
+                self.line("  ")
+                self.predicate(triple.predicate)
+                self.add(" ")
+                self.term(triple.object)
+            else:
+                self.add(", ")
+                self.term(triple.object)
+            last = triple
+        if items:
             self.add(" .")
 
     def triples(self, triples: ast.Triples) -> None:
         """A triples block outside a group."""
-        for i, item in enumerate(triples.items):
-            self.add("\n" if i else "")
-            self.node(item)
-            self.add(" .")
+        self.items(triples.items)
 
     def optional(self, node: ast.OptionalPattern) -> None:
         """OPTIONAL."""

@@ -147,14 +147,18 @@ class TermWriter:
         """`subject predicate object`."""
         self.term(node.subject)
         self.add(" ")
-        if isinstance(node.predicate, ast.Var):
-            self.term(node.predicate)
-        elif self.prefixes and isinstance(node.predicate, ast.Iri) and node.predicate.value == RDF_TYPE:
-            self.add("a")
-        else:
-            self.path(node.predicate)
+        self.predicate(node.predicate)
         self.add(" ")
         self.term(node.object)
+
+    def predicate(self, node: ast.Var | ast.Path) -> None:
+        """A variable or a path; for display rdf:type is `a`."""
+        if isinstance(node, ast.Var):
+            self.term(node)
+        elif self.prefixes and isinstance(node, ast.Iri) and node.value == RDF_TYPE:
+            self.add("a")
+        else:
+            self.path(node)
 
     # --- MATCH --------------------------------------------------------------------------------
 

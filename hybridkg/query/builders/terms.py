@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hybridkg.errors import QuerySyntaxError, Span
+from hybridkg.errors import QueryLimitError, QuerySyntaxError, Span
 from hybridkg.query import ast
 from hybridkg.query.iris import is_absolute, resolve, why_invalid
 from hybridkg.query.lexer import Token
@@ -15,6 +15,10 @@ from hybridkg.rdf.terms import XSD, Literal
 from hybridkg.registry import did_you_mean
 
 RDF_TYPE = ast.RDF + "type"
+
+MAX_EXPANDED = 20_000_000
+"""Characters that prefixes and BASE may add. The longest query has room for 100,000 uses of a prefix of
+half a million characters, which would fill any memory."""
 
 _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -31,6 +35,7 @@ class Terms:
         self.prefixes: dict[str, str] = {}
         self._resolved: dict[str, str] = {}
         self._languages: set[str] = set()
+        self._expanded = 0
         self._fresh = 0
         self._fresh_prefix = _fresh_prefix(query.text)
 
@@ -63,6 +68,13 @@ class Terms:
         if value is None:
             value = self._reference(token) if token.type == "IRIREF" else self._prefixed(token)
             self._resolved[token.text] = value
+        self._expanded += len(value) - len(token.text)
+        if self._expanded > MAX_EXPANDED:
+            raise QueryLimitError(
+                f"prefixes and BASE make the query {MAX_EXPANDED:,} characters longer",
+                hint="pass long lists of values as a parameter",
+                span=self.span(token.start, token.end),
+            )
         return ast.Iri(value, span=self.span(start, end))
 
     def rdf_type(self, c: list[Any], start: int, end: int) -> ast.Iri:

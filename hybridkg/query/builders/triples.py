@@ -56,11 +56,13 @@ class Triples(Terms):
         cells = [self.fresh_blank_node([], start, end) for _ in c[1]]
         tails: list[ast.Blank | ast.Iri] = [*cells[1:], ast.Iri(ast.RDF + "nil")]
         triples: list[ast.TriplePattern] = []
+        brought: list[ast.TriplePattern] = []
         for cell, item, tail in zip(cells, c[1], tails, strict=True):
             term, more = item if isinstance(item, Described) else (item, [])
             triples.append(ast.TriplePattern(cell, first, term, span=term.span))
-            triples += more
             triples.append(ast.TriplePattern(cell, rest, tail, span=cell.span))
+            brought += more
+        triples += brought
         return Described(cells[0], triples)
 
     def empty_collection(self, c: list[Any], start: int, end: int) -> ast.Iri:
@@ -107,8 +109,12 @@ class Triples(Terms):
 
 
 def _triples(subject: ast.VarOrTerm, properties: list[VerbObjects], opening: ast.VarOrTerm) -> list[ast.TriplePattern]:
-    """One triple for each object, followed by the triples the object brings; a span starts where its text does."""
+    """One triple for each object, then what the objects bring; a span starts where the text of its triple does.
+
+    The triples of one subject stay together, so that writing them needs the subject once, however long it is.
+    """
     triples: list[ast.TriplePattern] = []
+    brought: list[ast.TriplePattern] = []
     start = opening.span.start
     for verb, objects in properties:
         if triples:
@@ -117,6 +123,6 @@ def _triples(subject: ast.VarOrTerm, properties: list[VerbObjects], opening: ast
             term, more = item if isinstance(item, Described) else (item, [])
             span = Span(start, max(start, term.span.end))
             triples.append(ast.TriplePattern(subject, verb, term, span=span))
-            triples += more
+            brought += more
             start = term.span.start
-    return triples
+    return triples + brought
