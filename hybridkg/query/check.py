@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
 from hybridkg.query import ast
 from hybridkg.query.check_match import Bindings, check_match
-from hybridkg.query.check_select import check_grouping, check_order, check_projection
+from hybridkg.query.check_select import check_grouping, check_keys, check_order, check_projection
 from hybridkg.query.scope import bound_by
 from hybridkg.query.walk import children
 
@@ -49,7 +49,8 @@ class _Checker:
         check_order(form.modifiers)
         if isinstance(form, ast.SelectQuery):
             check_projection(form, bindings.bound)
-        check_grouping(form, bindings.bound)
+        check_keys(form.modifiers, bindings.bound)
+        check_grouping(form)
         self._expressions(form)
         if not isinstance(form, ast.SelectQuery) or form.projection is None:
             return bindings

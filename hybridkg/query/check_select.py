@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-from hybridkg.errors import QueryCheckError, Span
+from hybridkg.errors import QueryCheckError, Span, UnsupportedQueryError
 from hybridkg.query import ast
 from hybridkg.query.walk import children
 
@@ -47,7 +47,7 @@ def check_projection(query: ast.SelectQuery, visible: AbstractSet[str]) -> None:
                 hint="use a new name after AS",
                 span=item.variable.span,
             )
-        if item.expression is None and name in aliases:
+        if item.expression is None and name in columns:
             raise QueryCheckError(f"?{name} stands twice in SELECT", span=item.variable.span)
         columns.add(name)
         if item.expression is not None:
@@ -61,25 +61,31 @@ def check_projection(query: ast.SelectQuery, visible: AbstractSet[str]) -> None:
         )
 
 
-def check_grouping(form: ast.QueryForm, visible: AbstractSet[str]) -> None:
-    """In a grouped query, a column is a key, an aggregate, or made of those.
-
-    Args:
-        form: any query.
-        visible: variables that its WHERE and VALUES bind.
-    """
-    named: set[str] = set()
-    for key in form.modifiers.group_by:
-        if key.variable is not None and (key.variable.name in visible or key.variable.name in named):
+def check_keys(modifiers: ast.Modifiers, visible: AbstractSet[str]) -> None:
+    """A name that GROUP BY gives is new: section 18.2.4.1 extends the solutions by it."""
+    named = set(visible)
+    for key in modifiers.group_by:
+        if key.variable is None:
+            continue
+        if key.variable.name in named:
             raise QueryCheckError(
                 f"?{key.variable.name} has a value already, so GROUP BY cannot give it another",
                 hint="use a new name after AS",
                 span=key.variable.span,
             )
-        if key.variable is not None:
-            named.add(key.variable.name)
-    if not isinstance(form, ast.SelectQuery) or not is_grouped(form):
+        named.add(key.variable.name)
+
+
+def check_grouping(form: ast.QueryForm) -> None:
+    """In a grouped query, a column is a key, an aggregate, or made of those."""
+    if not is_grouped(form):
         return
+    if not isinstance(form, ast.SelectQuery):
+        raise UnsupportedQueryError(
+            "groups are counted by SELECT only in this version",
+            hint="put them into a sub-select: ASK { { SELECT ... GROUP BY ... HAVING ... } }",
+            span=(form.modifiers.group_by[0] if form.modifiers.group_by else form.modifiers).span,
+        )
     rank = form.modifiers.rank_by
     known = set(keys(form.modifiers))
     score = rank.score.name if rank is not None and rank.score is not None else None
@@ -94,7 +100,7 @@ def check_grouping(form: ast.QueryForm, visible: AbstractSet[str]) -> None:
 
 
 def is_grouped(query: ast.QueryForm) -> bool:
-    """Whether the query has groups: GROUP BY, HAVING, or an aggregate anywhere."""
+    """Whether the query has groups: GROUP BY, or an aggregate anywhere. HAVING alone filters rows."""
     modifiers = query.modifiers
     if modifiers.group_by:
         return True
@@ -103,7 +109,7 @@ def is_grouped(query: ast.QueryForm) -> bool:
         expressions.append(modifiers.rank_by.expression)
     if isinstance(query, ast.SelectQuery):
         expressions += [item.expression for item in query.projection or () if item.expression is not None]
-    return bool(modifiers.having) or any(map(_has_aggregate, expressions))
+    return any(map(_has_aggregate, expressions))
 
 
 def keys(modifiers: ast.Modifiers) -> frozenset[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hybridkg.query.lexer import END, Token
+from hybridkg.query.source import shown
 from hybridkg.query.tables import Tables
 
 KINDS = {
@@ -44,7 +45,7 @@ def found(token: Token) -> str:
     """The token as it was written, in quotes."""
     if token.type == END:
         return "the end of the query"
-    text = token.text if len(token.text) <= _LONGEST_QUOTE else token.text[: _LONGEST_QUOTE - 1] + "…"
+    text = shown(token.text, _LONGEST_QUOTE)
     return f"'{text}'" if '"' in text else f'"{text}"'
 
 

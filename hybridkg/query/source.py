@@ -79,6 +79,15 @@ def read_text(text: str, name: str) -> QueryText:
     return _unescaped(source)
 
 
+def shown(text: str, longest: int = 60) -> str:
+    """A piece of the text for a message, cut where it is long.
+
+    >>> shown("<http://example.org/>", 10)
+    '<http://e…'
+    """
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 def _unescaped(source: Source) -> QueryText:
     parts: list[str] = []
     read: list[int] = []

@@ -18,7 +18,7 @@ from hybridkg.query.expected import found, in_words, kind, symbols
 from hybridkg.query.help_table import HELP, Help
 from hybridkg.query.iris import is_absolute
 from hybridkg.query.lexer import END, UNKNOWN_WORD, Token
-from hybridkg.query.source import QueryText
+from hybridkg.query.source import QueryText, shown
 
 if TYPE_CHECKING:
     from hybridkg.query.parser import Machine
@@ -63,11 +63,13 @@ def explain(machine: Machine, query: QueryText, states: Sequence[int], token: To
     if token.type == UNKNOWN_WORD:
         if word in UNSUPPORTED:
             what, hint = UNSUPPORTED[word]
-            return UnsupportedQueryError(f"{token.text!r} {what}", hint=hint, span=span)
+            return UnsupportedQueryError(f"{shown(token.text)!r} {what}", hint=hint, span=span)
         if word in OTHER_LANGUAGES and "&&" in expected:
-            return QuerySyntaxError(f"{token.text!r} is not an operator", hint=OTHER_LANGUAGES[word], span=span)
+            return QuerySyntaxError(f"{shown(token.text)!r} is not an operator", hint=OTHER_LANGUAGES[word], span=span)
         if near := difflib.get_close_matches(word, keywords, 1, SIMILAR):
-            return QuerySyntaxError(f"{token.text!r} is not a keyword", hint=f"did you mean {near[0]}?", span=span)
+            return QuerySyntaxError(
+                f"{shown(token.text)!r} is not a keyword", hint=f"did you mean {near[0]}?", span=span
+            )
     help_ = help_table(machine).get((states[-1], kind(token.type)))
     if token.text == "<>" and "<" in expected:
         return QuerySyntaxError("'<>' is not an operator", hint="write '!='", span=span)
@@ -84,7 +86,7 @@ def explain(machine: Machine, query: QueryText, states: Sequence[int], token: To
     alternatives = in_words(expected, machine.tables)
     if token.type == UNKNOWN_WORD:
         return QuerySyntaxError(
-            f"{token.text!r} is neither a keyword, a variable nor an IRI",
+            f"{shown(token.text)!r} is neither a keyword, a variable nor an IRI",
             hint=f"variables start with '?', IRIs look like <http://...> or prefix:name\nexpected: {alternatives}",
             span=span,
         )

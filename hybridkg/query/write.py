@@ -37,7 +37,7 @@ def write(node: ast.Syntax, *, prefixes: Mapping[str, str] | None = None) -> str
     writer.node(node)
     if isinstance(node, ast.SelectQuery | ast.AskQuery | ast.ConstructQuery | ast.DescribeQuery):
         return "\n".join([*writer.declarations(), writer.text()])
-    return writer.text()
+    return writer.text().removeprefix("\n")
 
 
 class _Writer(ExpressionWriter):
@@ -68,10 +68,10 @@ class _Writer(ExpressionWriter):
         as many triples as the text has could share one that is as long as the text.
         """
         last: ast.TriplePattern | None = None
-        for item in items:
+        for i, item in enumerate(items):
             triple = item if isinstance(item, ast.TriplePattern) else None
             if last is None or triple is None or triple.subject != last.subject:
-                if item is not items[0]:
+                if i:
                     self.add(" .")
                 self.line("")
                 self.node(item)

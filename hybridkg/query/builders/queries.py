@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from hybridkg.errors import QuerySyntaxError
@@ -63,7 +64,7 @@ class Queries(Patterns):
 
     def select_columns(self, c: list[Any], start: int, end: int) -> tuple[str, tuple[ast.Projection, ...]]:
         """`SELECT ?x (expression AS ?y)`."""
-        return c[1], tuple(c[2])
+        return c[1], tuple(_distinct(c[2]))
 
     def reduction(self, c: list[Any], start: int, end: int) -> str:
         """`DISTINCT`, `REDUCED`, or nothing."""
@@ -116,7 +117,12 @@ class Queries(Patterns):
 
     def describe_some(self, c: list[Any], start: int, end: int) -> tuple[Any, dict[str, Any]]:
         """`DESCRIBE ?x <iri>`."""
-        return ast.DescribeQuery, {"subjects": tuple(c[1]), "dataset": tuple(c[2]), "where": c[3], "modifiers": c[4]}
+        return ast.DescribeQuery, {
+            "subjects": tuple(dict.fromkeys(c[1])),
+            "dataset": tuple(c[2]),
+            "where": c[3],
+            "modifiers": c[4],
+        }
 
     def default_graph_clause(self, c: list[Any], start: int, end: int) -> ast.DatasetClause:
         """`FROM <iri>`."""
@@ -197,6 +203,17 @@ class Queries(Patterns):
     def offset_clause(self, c: list[Any], start: int, end: int) -> tuple[str, int]:
         """`OFFSET n`."""
         return "offset", self.counted(c[1])
+
+
+def _distinct(columns: list[ast.Projection]) -> Iterator[ast.Projection]:
+    """`SELECT ?x ?x` has one column. A name given twice by AS stays, to be refused by the checks."""
+    seen: set[str] = set()
+    for column in columns:
+        name = column.variable.name
+        if column.expression is not None or name not in seen:
+            yield column
+        if column.expression is None:
+            seen.add(name)
 
 
 def at_node(message: str, node: ast.Syntax) -> Exception:

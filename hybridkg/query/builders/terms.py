@@ -9,7 +9,7 @@ from hybridkg.errors import QueryLimitError, QuerySyntaxError, Span
 from hybridkg.query import ast
 from hybridkg.query.iris import is_absolute, resolve, why_invalid
 from hybridkg.query.lexer import Token
-from hybridkg.query.source import QueryText
+from hybridkg.query.source import QueryText, shown
 from hybridkg.query.well_known import WELL_KNOWN
 from hybridkg.rdf.terms import XSD, Literal
 from hybridkg.registry import did_you_mean
@@ -89,11 +89,11 @@ class Terms:
             value = written
         else:
             raise self.error(
-                f"the relative IRI {token.text} needs a base",
+                f"the relative IRI {shown(token.text)} needs a base",
                 token.start,
                 token.end,
                 "write the IRI in full, or put BASE <http://...> before the query"
-                + (f"; a prefixed name has no brackets: {written}" if ":" in written else ""),
+                + (f"; a prefixed name has no brackets: {shown(written)}" if ":" in written else ""),
             )
         return self._checked(value, token)
 
@@ -102,7 +102,7 @@ class Terms:
         namespace = self.prefixes.get(prefix)
         if namespace is None:
             raise self.error(
-                f"the prefix {prefix + ':'!r} is not declared",
+                f"the prefix {shown(prefix) + ':'!r} is not declared",
                 token.start,
                 token.start + len(prefix) + 1,
                 self._prefix_hint(prefix),
@@ -120,12 +120,12 @@ class Terms:
         elif near := did_you_mean(prefix, sorted({*self.prefixes, *WELL_KNOWN} - {""})):
             lines.insert(0, near)
         else:
-            lines.insert(0, f"put PREFIX {prefix}: <http://...> before the query")
+            lines.insert(0, f"put PREFIX {shown(prefix)}: <http://...> before the query")
         return "\n".join(lines)
 
     def _checked(self, iri: str, token: Token) -> str:
         if reason := why_invalid(iri):
-            raise self.error(f"<{iri}> is not a valid IRI: {reason}", token.start, token.end)
+            raise self.error(f"{shown(f'<{iri}>')} is not a valid IRI: {shown(reason)}", token.start, token.end)
         return iri
 
     # --- literals --------------------------------------------------------------------
@@ -159,7 +159,9 @@ class Terms:
             try:
                 Literal("", language=tag)
             except ValueError as e:
-                raise self.error(f"{tag!r} is not a language tag: {str(e).lower()}", token.start, token.end) from None
+                raise self.error(
+                    f"{shown(tag)!r} is not a language tag: {str(e).lower()}", token.start, token.end
+                ) from None
             self._languages.add(tag)
         return tag
 
