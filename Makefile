@@ -24,7 +24,9 @@ lint: $(DEV)
 	$(BIN)/lint-imports
 
 bench: $(DEV)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.loading
+	$(BIN)/python -m benchmarks.text_index
+	$(BIN)/python -m benchmarks.acl_anthology
 
 wheel: $(DEV)
 	rm -rf dist

@@ -1,6 +1,6 @@
 """End-to-end loading rates: from the call to the durable switch of CURRENT, checksums and fsync included.
 
-    python benchmarks/loading.py [--statements 600000] [--rounds 3]
+    python -m benchmarks.loading [--statements 600000] [--rounds 3]
 
 Writes benchmarks/results/loading.json. Required: 100,000 triples/s without blank nodes, 60,000 with.
 """
@@ -11,7 +11,6 @@ import argparse
 import gzip
 import json
 import os
-import platform
 import random
 import resource
 import statistics
@@ -22,8 +21,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.record import record
+
 SEED = 20261121
-RESULTS = Path(__file__).parent / "results" / "loading.json"
 CASES = {
     "N-Triples": ("a.nt", False, False),
     "N-Triples, blank nodes": ("b.nt", True, False),
@@ -82,19 +82,6 @@ def measure(path: Path) -> dict[str, float]:
         }
 
 
-def machine() -> dict[str, object]:
-    """Where the figures come from."""
-    from importlib.metadata import version
-
-    return {
-        "cores": os.cpu_count(),
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        "load_average": os.getloadavg(),
-        "versions": {name: version(name) for name in ("hybridkg", "pyoxigraph", "numpy")},
-    }
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--statements", type=int, default=600_000)
@@ -108,7 +95,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as base:
         write(Path(base), chosen.statements)
         for case, (name, _, _) in CASES.items():
-            command = [sys.executable, __file__, "--one", str(Path(base) / name)]
+            command = [sys.executable, "-m", "benchmarks.loading", "--one", str(Path(base) / name)]
             rounds = [
                 json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
                 for _ in range(chosen.rounds)
@@ -116,9 +103,7 @@ def main() -> None:
             rates = [found["statements_per_second"] for found in rounds]
             results[case] = {"median_statements_per_second": statistics.median(rates), "rounds": rounds}
             print(f"{case:34} {statistics.median(rates):>9,.0f} /s   {rates}", flush=True)
-    record = {"what": "loading", "seed": SEED, "machine": machine(), "results": results}
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(record, indent=1) + "\n")
+    record("loading", {"load_average": os.getloadavg(), "statements_per_s": results}, seed=SEED)
 
 
 if __name__ == "__main__":

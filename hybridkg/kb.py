@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -216,6 +217,7 @@ class KnowledgeBase:
         texts = [text] if isinstance(text, str | Path) else text
         chosen = self._chosen_profile(profile) if index else None
         counts = load(self._folder, inputs, [Path(path) for path in texts], chosen, progress)
+        self._keep_profile(profile)
         self.refresh()
         return counts
 
@@ -236,8 +238,17 @@ class KnowledgeBase:
         from hybridkg.writing import index
 
         counts = index(self._folder, self._chosen_profile(profile), progress)
+        self._keep_profile(profile)
         self.refresh()
         return counts
+
+    def _keep_profile(self, name_or_path: str | Path | None) -> None:
+        """Writes a profile that was asked for into kb.toml, so that the next index uses it as well."""
+        if name_or_path is None:
+            return
+        path = Path(name_or_path)
+        chosen = str(path.resolve()) if path.is_file() else str(name_or_path)
+        self._folder.configure(replace(self._folder.config, profile=chosen))
 
 
 def planned(

@@ -31,7 +31,9 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 
 def test_rows_scores_and_facts(films):
-    query = "SELECT ?film { ?film <http://example.org/films/director> ?d . ?film MATCH 'astronaut mars' AS ?s } RANK BY ?s"
+    query = (
+        "SELECT ?film { ?film <http://example.org/films/director> ?d . ?film MATCH 'astronaut mars' AS ?s } RANK BY ?s"
+    )
     row = films.query(query)[0]
     assert row["film"] == F.TheMartian
     assert set(row.scores) == {"s"}
@@ -156,9 +158,25 @@ def test_a_wrong_parameter_is_an_error(films, params, error):
 
 def test_text_from_a_parameter_is_plain_words(films):
     query = "SELECT ?film ?s { ?film MATCH $words AS ?s } RANK BY ?s"
-    assert len(films.query(query, params={"words": '-space "crew +'})) == len(films.query(query, params={"words": "space crew"}))
+    assert len(films.query(query, params={"words": '-space "crew +'})) == len(
+        films.query(query, params={"words": "space crew"})
+    )
     with pytest.raises(HybridkgError):
         films.query(query.replace("$words", "QUERY $words"), params={"words": '"crew'})
+
+
+def test_a_profile_that_was_asked_for_is_kept(tmp_path):
+    kb = KnowledgeBase.create(tmp_path / "f.kb")
+    kb.load(FILMS, index=True, profile="default")
+    mine = tmp_path / "mine.ttl"
+    mine.write_text(
+        "@prefix hk: <https://w3id.org/hybridkg/ns#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
+        '<#p> a hk:Profile ; hk:fields ( [ hk:name "plot" ; hk:path rdfs:comment ] ) .'
+    )
+    kb.index(mine)
+    assert [field["field"] for field in kb.stats()["fields"]] == ["plot"]
+    assert kb.index()["fields"] == 1
+    assert KnowledgeBase.open(tmp_path / "f.kb").profile().fields[0].name == "plot"
 
 
 def test_opening_what_is_not_there_is_an_error(tmp_path):
@@ -187,7 +205,9 @@ def test_explain_is_a_result_too(films):
 
 @settings(max_examples=15, deadline=None)
 @given(
-    st.sets(st.tuples(st.sampled_from("abc"), st.sampled_from("pq"), st.sampled_from(["a", "b", "1", "x y"])), max_size=8)
+    st.sets(
+        st.tuples(st.sampled_from("abc"), st.sampled_from("pq"), st.sampled_from(["a", "b", "1", "x y"])), max_size=8
+    )
 )
 def test_a_query_without_ranking_is_answered_as_oxigraph_answers_it(tmp_path_factory, triples):
     import pyoxigraph as ox
