@@ -179,6 +179,14 @@ def test_a_profile_that_was_asked_for_is_kept(tmp_path):
     assert KnowledgeBase.open(tmp_path / "f.kb").profile().fields[0].name == "plot"
 
 
+def test_strings_of_an_aggregate_are_not_taken_for_its_pattern(films):
+    query = """SELECT (GROUP_CONCAT(?film; separator="{} urn:hybridkg:rows WHERE {}") AS ?all) (COUNT(*) AS ?n)
+               { ?film MATCH "mars samurai" AS ?s }"""
+    (row,) = films.query(query).to_python()
+    assert row["n"] == 2
+    assert row["all"].count("{} urn:hybridkg:rows WHERE {}") == 1
+
+
 def test_opening_what_is_not_there_is_an_error(tmp_path):
     with pytest.raises(NotAKnowledgeBaseError):
         KnowledgeBase.open(tmp_path / "none.kb")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,6 +61,16 @@ def test_every_hybridkg_command_of_the_readme_prints_what_it_shows(tmp_path, mon
                 continue
             result = CliRunner().invoke(cli, words[1:], catch_exceptions=False)
             assert matches(result.output, shown), f"$ {command}\n--- got\n{result.output}\n--- README\n{shown}"
+
+
+def test_the_profile_of_the_readme_indexes_the_films(tmp_path):
+    (turtle,) = re.findall(r"^```turtle\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    profile = tmp_path / "films-profile.ttl"
+    profile.write_text(turtle)
+    with KnowledgeBase.temporary(ROOT / "examples" / "films.ttl", profile=profile) as kb:
+        assert [field["field"] for field in kb.stats()["fields"]] == ["title", "plot", "people", "same_year"]
+        found = kb.query('SELECT ?f { ?f MATCH "stalker" ON (same_year) AS ?s }')
+        assert {str(row["f"]).rsplit("/", 1)[-1] for row in found} == {"Alien", "Stalker"}
 
 
 def test_every_command_of_the_readme_exists():

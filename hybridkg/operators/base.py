@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.context import ExecutionContext
@@ -37,3 +38,19 @@ class PhysicalOperator(ABC):
     def sparql(self) -> str:
         """The exact text that it sends to the store, or nothing."""
         return ""
+
+
+@dataclass(frozen=True)
+class OneChild(PhysicalOperator):
+    """An operator that reads one other and, unless it says otherwise, expects as many rows."""
+
+    child: PhysicalOperator
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        """The child alone."""
+        return (self.child,)
+
+    def estimate(self, text: TextIndex | None) -> float | None:
+        """As many as the child."""
+        return self.child.estimate(text)

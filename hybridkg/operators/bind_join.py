@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.operators.base import PhysicalOperator
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.join import Compatible
@@ -14,20 +15,18 @@ from hybridkg.rdf.terms import Term
 
 
 @dataclass(frozen=True)
-class BindJoin(PhysicalOperator):
+class BindJoin(OneChild):
     """The rows of HashJoin(fragment, child), the fragment read or probed as operators.probing decides.
 
     `variable` is bound in every row of both sides.
     """
 
-    child: PhysicalOperator
     fragment: SparqlFragment
     variable: str
 
-    @property
-    def children(self) -> tuple[PhysicalOperator, ...]:
-        """The child; the fragment is part of this operator."""
-        return (self.child,)
+    def estimate(self, text: TextIndex | None) -> float | None:
+        """Unknown: statistics of the graph do not exist yet."""
+        return None
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Reads the child, then what the fragment has for it."""

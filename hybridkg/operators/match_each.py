@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hybridkg.interfaces.text_index import TextIndex
-from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.text_query import checked_index, describe
@@ -17,20 +17,18 @@ from hybridkg.rdf.terms import Literal
 
 
 @dataclass(frozen=True)
-class MatchEach(PhysicalOperator):
+class MatchEach(OneChild):
     """For each row, the relation of the row's own text, joined; a row without a string as text matches nothing.
 
     Asks the text index once for each distinct text. The text is plain words (language.md).
     """
 
-    child: PhysicalOperator
     match: ast.Match
     score: str
 
-    @property
-    def children(self) -> tuple[PhysicalOperator, ...]:
-        """The operator that binds the texts."""
-        return (self.child,)
+    def estimate(self, text: TextIndex | None) -> float | None:
+        """Unknown: statistics of the graph do not exist yet."""
+        return None
 
     def run(self, context: ExecutionContext) -> Solutions:
         """One question for each distinct text, each joined with the rows that have it."""

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from hybridkg.interfaces.text_index import TextIndex
-from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import evaluate
 from hybridkg.order import row_key, term_key
@@ -18,27 +17,17 @@ from hybridkg.rdf.terms import Literal, Term, double
 
 
 @dataclass(frozen=True)
-class RankRows(PhysicalOperator):
+class RankRows(OneChild):
     """Binds the rank score and orders by it, best first; rows without a score last.
 
     An absent one of `scores` counts as min(0, the lowest surviving score of its relation), so absence never
     helps; a row in which all are absent has no score (language.md, "Absent scores in RANK BY").
     """
 
-    child: PhysicalOperator
     expression: ast.Expression
     score: str
     scores: tuple[str, ...]
     tie_breakers: tuple[str, ...]
-
-    @property
-    def children(self) -> tuple[PhysicalOperator, ...]:
-        """The ranked operator."""
-        return (self.child,)
-
-    def estimate(self, text: TextIndex | None) -> float | None:
-        """As many as the child."""
-        return self.child.estimate(text)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Computes the expression over floored scores, then sorts."""
@@ -80,21 +69,11 @@ class RankRows(PhysicalOperator):
 
 
 @dataclass(frozen=True)
-class OrderRows(PhysicalOperator):
+class OrderRows(OneChild):
     """ORDER BY (variable, descending) keys, then the one total order."""
 
-    child: PhysicalOperator
     keys: tuple[tuple[str, bool], ...]
     tie_breakers: tuple[str, ...]
-
-    @property
-    def children(self) -> tuple[PhysicalOperator, ...]:
-        """The ordered operator."""
-        return (self.child,)
-
-    def estimate(self, text: TextIndex | None) -> float | None:
-        """As many as the child."""
-        return self.child.estimate(text)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Sorts."""

@@ -5,28 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hybridkg.interfaces.text_index import TextIndex
-from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.rdf.batch import Row, Solutions
 
 
 @dataclass(frozen=True)
-class Project(PhysicalOperator):
+class Project(OneChild):
     """The named columns, then the hidden ones; with `distinct`, the first row of equal columns."""
 
-    child: PhysicalOperator
     columns: tuple[str, ...]
     distinct: bool = False
     hidden: tuple[str, ...] = ()
-
-    @property
-    def children(self) -> tuple[PhysicalOperator, ...]:
-        """The projected operator."""
-        return (self.child,)
-
-    def estimate(self, text: TextIndex | None) -> float | None:
-        """As many as the child, at most."""
-        return self.child.estimate(text)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Picks the columns; a column that no row binds is unbound."""
@@ -48,17 +38,11 @@ class Project(PhysicalOperator):
 
 
 @dataclass(frozen=True)
-class Slice(PhysicalOperator):
+class Slice(OneChild):
     """OFFSET and LIMIT."""
 
-    child: PhysicalOperator
     offset: int
     limit: int | None
-
-    @property
-    def children(self) -> tuple[PhysicalOperator, ...]:
-        """The sliced operator."""
-        return (self.child,)
 
     def estimate(self, text: TextIndex | None) -> float | None:
         """At most the limit."""

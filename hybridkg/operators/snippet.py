@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.interfaces.text_index import TextIndex
-from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.text_query import checked_index, text_query
 from hybridkg.query import ast
@@ -14,21 +13,11 @@ from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
 
 
 @dataclass(frozen=True)
-class Snippet(PhysicalOperator):
+class Snippet(OneChild):
     """The child's rows with a passage; unbound where the row has no score of this MATCH."""
 
-    child: PhysicalOperator
     match: ast.Match
     score: str
-
-    @property
-    def children(self) -> tuple[PhysicalOperator, ...]:
-        """The operator whose rows get a passage."""
-        return (self.child,)
-
-    def estimate(self, text: TextIndex | None) -> float | None:
-        """As many as the child."""
-        return self.child.estimate(text)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Reads the texts of each distinct entity once for each text it was asked about."""

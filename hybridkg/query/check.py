@@ -91,10 +91,11 @@ class _Checker:
                     hint="use a new name after AS, or compare with FILTER",
                     span=element.variable.span,
                 )
-            block = self.blocks
             bindings.join(self.element(element), element.span)
-            # Anything but a FILTER ends a basic graph pattern (section 5.1.1).
-            self.blocks = block if isinstance(element, ast.Filter) else self.blocks + 1
+            if not isinstance(element, ast.Filter):
+                # Anything but a FILTER ends a basic graph pattern (section 5.1.1); the store says that a FILTER
+                # with a pattern inside ends it as well, so that counts too (`group` has counted it).
+                self.blocks += 1
         return bindings
 
     def element(self, element: ast.Element) -> Bindings:

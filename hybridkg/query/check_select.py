@@ -36,7 +36,7 @@ def check_projection(query: ast.SelectQuery, visible: AbstractSet[str]) -> None:
                 span=query.span,
             )
         return
-    known: AbstractSet[str] = keys(query.modifiers) if grouped else visible
+    known: AbstractSet[str] = keys(query) if grouped else visible
     aliases: set[str] = set()
     columns: set[str] = set()
     for item in query.projection:
@@ -86,17 +86,29 @@ def check_grouping(form: ast.QueryForm) -> None:
             hint="put them into a sub-select: ASK { { SELECT ... GROUP BY ... HAVING ... } }",
             span=(form.modifiers.group_by[0] if form.modifiers.group_by else form.modifiers).span,
         )
+    for key in form.modifiers.group_by:
+        if key.variable is not None and isinstance(key.expression, ast.Var):
+            raise UnsupportedQueryError(
+                f"the store cannot rename ?{key.expression.name} in GROUP BY",
+                hint=f"write GROUP BY ?{key.expression.name}, and (?{key.expression.name} AS ?{key.variable.name}) in SELECT",
+                span=key.span,
+            )
+    _check_columns(form)
+
+
+def _check_columns(form: ast.SelectQuery) -> None:
     rank = form.modifiers.rank_by
-    known = set(keys(form.modifiers))
+    known = keys(form)
+    aliases: set[str] = set()
     score = rank.score.name if rank is not None and rank.score is not None else None
     for item in form.projection or ():
         if item.expression is not None:
-            _check_grouped(item.expression, known)
+            _check_grouped(item.expression, known, aliases)
+            aliases.add(item.variable.name)
         elif item.variable.name != score:
             _check_grouped(item.variable, known)
-        known.add(item.variable.name)
     if rank is not None:
-        _check_grouped(rank.expression, known)
+        _check_grouped(rank.expression, known | aliases)
 
 
 def is_grouped(query: ast.QueryForm) -> bool:
@@ -112,14 +124,23 @@ def is_grouped(query: ast.QueryForm) -> bool:
     return any(map(_has_aggregate, expressions))
 
 
-def keys(modifiers: ast.Modifiers) -> frozenset[str]:
-    """The variables that stand for the keys of a group."""
-    variables = (key.variable if key.variable is not None else key.expression for key in modifiers.group_by)
+def keys(query: ast.SelectQuery) -> frozenset[str]:
+    """The variables that have a value in each group: its keys, and VALUES behind the query (section 18.2.4.3)."""
+    variables = [key.variable if key.variable is not None else key.expression for key in query.modifiers.group_by]
+    variables += query.values.variables if query.values is not None else ()
     return frozenset(variable.name for variable in variables if isinstance(variable, ast.Var))
 
 
-def _check_grouped(expression: ast.Expression, known: set[str]) -> None:
+def _check_grouped(
+    expression: ast.Expression, known: AbstractSet[str], aliases: AbstractSet[str] = frozenset()
+) -> None:
     for name, span in _outside_aggregates(expression):
+        if name in aliases:
+            raise UnsupportedQueryError(
+                f"the store cannot use ?{name} in another column of a grouped query",
+                hint=f"write what ?{name} stands for once more, or put the groups into a sub-select",
+                span=span,
+            )
         if name not in known:
             raise QueryCheckError(
                 f"?{name} is neither a key of GROUP BY nor inside an aggregate",

@@ -37,6 +37,7 @@ class Maker:
 
     def __init__(self, draw, ranked: bool, names=NAMES):
         self.draw, self.ranked, self.names = draw, ranked, names
+        self.base = self.one_of(None, "http://base/")
 
     def one_of(self, *values):
         return self.draw(st.sampled_from(values))
@@ -155,7 +156,7 @@ class Maker:
         if self.number(0, 4) == 0:
             return self.one_of(
                 lambda: ast.Call("BOUND", (self.var(),)),
-                lambda: ast.Call("IRI", (self.expression(0),), base=self.one_of(None, "http://base/")),
+                lambda: ast.Call("IRI", (self.expression(0),), base=self.base),
                 lambda: ast.Call(ast.Iri(XSD + "integer"), (self.expression(depth - 1),)),
             )()
         (low, high), functions = self.one_of(*CALLS.items())
