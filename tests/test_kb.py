@@ -180,7 +180,7 @@ def test_a_profile_that_was_asked_for_is_kept(tmp_path):
 
 
 def test_strings_of_an_aggregate_are_not_taken_for_its_pattern(films):
-    query = """SELECT (GROUP_CONCAT(?film; separator="{} urn:hybridkg:rows WHERE {}") AS ?all) (COUNT(*) AS ?n)
+    query = """SELECT (GROUP_CONCAT(STR(?film); separator="{} urn:hybridkg:rows WHERE {}") AS ?all) (COUNT(*) AS ?n)
                { ?film MATCH "mars samurai" AS ?s }"""
     (row,) = films.query(query).to_python()
     assert row["n"] == 2
