@@ -264,11 +264,11 @@ ranked_queries = st.builds(
 )
 
 
-@pytest.mark.parametrize("small", [0, 2000])
+@pytest.mark.parametrize("few", [0, 1, 2000])
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graph=graphs, query=ranked_queries.filter(usable))
-def test_every_strategy_gives_the_rows_of_the_reference_in_its_order(text, monkeypatch, small, graph, query):
-    monkeypatch.setattr(probing, "SMALL_FRAGMENT", small)
+def test_every_strategy_gives_the_rows_of_the_reference_in_its_order(text, monkeypatch, few, graph, query):
+    monkeypatch.setattr(probing, "FEW_VALUES", few)
     monkeypatch.setattr(probing, "PROBES_AT_ONCE", 2)
     index, nodes = text
     triples_of_graph = store_of(graph)
