@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hybridkg.algebra import nodes
 from hybridkg.query import ast
 
 
@@ -33,3 +34,25 @@ def _mentioned(item: ast.TriplePattern | ast.Match) -> set[str]:
     if isinstance(item, ast.Match):
         return set()
     return {term.name for term in (item.subject, item.predicate, item.object) if isinstance(term, ast.Var)}
+
+
+def certain_of(plan: nodes.Plan) -> frozenset[str]:
+    """Variables bound in every solution of a plan; never too many, sometimes too few."""
+    match plan:
+        case nodes.Fragment(group, _):
+            return certain(group)
+        case nodes.Match(match, score, _):
+            return frozenset({match.entity.name, score})
+        case nodes.MatchEach(child, nodes.Match(match, score, _)):
+            return certain_of(child) | {match.entity.name, score}
+        case nodes.Join(left, right):
+            return certain_of(left) | certain_of(right)
+        case nodes.LeftJoin(left, _) | nodes.Minus(left, _):
+            return certain_of(left)
+        case nodes.Union(branches):
+            return frozenset.intersection(*(certain_of(branch) for branch in branches))
+        case nodes.Filter(child, _) | nodes.Extend(child, _, _):
+            return certain_of(child)
+        case nodes.Project(child, columns, _, _):
+            return certain_of(child) & frozenset(columns)
+    return frozenset()

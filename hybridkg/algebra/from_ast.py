@@ -8,14 +8,16 @@ group. A query without ranked predicates stays whole: Oxigraph answers it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import TypeVar
 
 from hybridkg.algebra import nodes
+from hybridkg.algebra.certain import certain_of
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.query import ast
-from hybridkg.query.scope import in_scope
+from hybridkg.query.scope import in_scope, is_hybrid
 from hybridkg.query.walk import rebuild, variables, walk
 
 EMPTY = ast.Group(())
@@ -34,6 +36,7 @@ def from_ast(query: ast.Query) -> nodes.Plan:
     if not is_hybrid(form):
         return nodes.Whole(form)
     names = FreshNames(variables(form))
+    form = _without_blank_nodes(form, names)
     builder = _Builder(names, form.dataset)
     if isinstance(form, ast.AskQuery):
         plan = builder.group(form.where)
@@ -48,16 +51,35 @@ class FreshNames:
     """Variable names that the query does not use; deterministic."""
 
     taken: frozenset[str]
+    given: set[str] = field(default_factory=set)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def name(self, purpose: str) -> str:
         """A new name that says what it is for."""
-        return next(n for i in self.numbers if (n := f"_{purpose}{i}") not in self.taken)
+        name = next(n for i in self.numbers if (n := f"_{purpose}{i}") not in self.taken)
+        self.given.add(name)
+        return name
 
 
-def is_hybrid(node: ast.Syntax) -> bool:
-    """Whether a ranked predicate or a ranking stands anywhere in the node."""
-    return any(isinstance(below, ast.Match | ast.RankBy) for below in walk(node))
+FormT = TypeVar("FormT", bound=ast.Syntax)
+
+
+def _without_blank_nodes(form: FormT, names: FreshNames) -> FormT:
+    """The same query with a variable for each blank node label.
+
+    In a pattern both mean the same, but a label holds only within one basic graph pattern, and a plan cuts those
+    apart (SPARQL 1.1 section 4.1.4).
+    """
+    variable_of: dict[str, ast.Var] = {}
+
+    def change(node: ast.Syntax) -> ast.Syntax:
+        if isinstance(node, ast.Blank):
+            if node.label not in variable_of:
+                variable_of[node.label] = ast.Var(names.name("blank"))
+            return replace(variable_of[node.label], span=node.span)
+        return rebuild(node, change)
+
+    return rebuild(form, change)
 
 
 @dataclass
@@ -81,7 +103,7 @@ class _Builder:
     def group(self, group: ast.Group) -> nodes.Plan:
         plan, filters = self._elements(group)
         for condition in filters:
-            plan = nodes.Filter(plan, condition)
+            plan = nodes.Filter(plan, condition, self.dataset)
         return plan
 
     def _elements(self, group: ast.Group) -> tuple[nodes.Plan, list[ast.Expression]]:
@@ -89,34 +111,59 @@ class _Builder:
         prefix: list[ast.Element] = []
         plan: nodes.Plan | None = None
         filters: list[ast.Expression] = []
-        each: list[ast.Match] = []
+        waiting: list[ast.Match] = []
         for element in group.elements:
             if isinstance(element, ast.Filter):
-                filters.append(element.condition)
+                filters.append(self._in_graph(element.condition))
             elif plan is None and not is_hybrid(element):
                 prefix.append(element)
             else:
                 if plan is None and prefix:
                     plan = self.fragment(*prefix)
-                plan = self._element(plan, element, each)
+                if waiting and isinstance(element, ast.OptionalPattern | ast.MinusPattern | ast.Bind):
+                    raise _text_is_not_bound(waiting[0])
+                plan = self._with_texts(self._element(plan, element, waiting), waiting, certain_of)
         if plan is None:
             plan = self.fragment(*prefix)
-        for match in each:
-            plan = nodes.MatchEach(plan, self._match(match))
+        plan = self._with_texts(plan, waiting, lambda known: known.variables)
+        if waiting:
+            raise _text_is_not_bound(waiting[0])
         return plan, filters
 
-    def _element(self, plan: nodes.Plan | None, element: ast.Element, each: list[ast.Match]) -> nodes.Plan:
+    def _with_texts(
+        self, plan: nodes.Plan, waiting: list[ast.Match], bound: Callable[[nodes.Plan], frozenset[str]]
+    ) -> nodes.Plan:
+        """The plan with each waiting MATCH whose text variable it binds; those leave the list."""
+        for match in tuple(waiting):
+            assert isinstance(match.text, ast.Var)
+            if match.text.name in bound(plan):
+                plan = nodes.MatchEach(plan, self._match(match))
+                waiting.remove(match)
+        return plan
+
+    def _in_graph(self, expression: ast.Expression) -> ast.Expression:
+        """Inside GRAPH an EXISTS looks at that graph too."""
+        graph = self.graph
+
+        def change(node: ast.Syntax) -> ast.Syntax:
+            if graph is not None and isinstance(node, ast.Exists):
+                return replace(node, pattern=ast.Group((ast.GraphPattern(graph, node.pattern),)))
+            return rebuild(node, change)
+
+        return expression if graph is None else change(expression)  # type: ignore[return-value]
+
+    def _element(self, plan: nodes.Plan | None, element: ast.Element, waiting: list[ast.Match]) -> nodes.Plan:
         before = plan if plan is not None else self.fragment()
         match element:
             case ast.Triples(items):
-                return self._triples(plan, items, each)
+                return self._triples(plan, items, waiting)
             case ast.OptionalPattern(pattern):
                 right, conditions = self._elements(pattern)
-                return nodes.LeftJoin(before, right, tuple(conditions))
+                return nodes.LeftJoin(before, right, tuple(conditions), self.dataset)
             case ast.MinusPattern(pattern):
                 return nodes.Minus(before, self.group(pattern))
             case ast.Bind(expression, variable):
-                return nodes.Extend(before, variable.name, expression)
+                return nodes.Extend(before, variable.name, self._in_graph(expression), self.dataset)
             case _ if not is_hybrid(element):
                 return self.joined(plan, self.fragment(element))
             case ast.Group():
@@ -135,7 +182,7 @@ class _Builder:
         )
 
     def _triples(
-        self, plan: nodes.Plan | None, items: Iterable[ast.TriplePattern | ast.Match], each: list[ast.Match]
+        self, plan: nodes.Plan | None, items: Iterable[ast.TriplePattern | ast.Match], waiting: list[ast.Match]
     ) -> nodes.Plan:
         """One basic graph pattern, however its triples and MATCHes are mixed: joins commute."""
         items = tuple(items)
@@ -145,7 +192,7 @@ class _Builder:
         for item in items:
             if isinstance(item, ast.Match):
                 if isinstance(item.text, ast.Var):
-                    each.append(item)
+                    waiting.append(item)
                 else:
                     plan = self.joined(plan, self._match(item))
         return plan if plan is not None else self.fragment()
@@ -161,6 +208,13 @@ class _Builder:
     # --- SELECT --------------------------------------------------------------
 
     def select(self, query: ast.SelectQuery, *, outermost: bool) -> nodes.Plan:
+        query = replace(
+            query,
+            projection=None
+            if query.projection is None
+            else tuple(rebuild(p, self._in_graph) for p in query.projection),  # type: ignore[arg-type]
+            modifiers=rebuild(query.modifiers, self._in_graph),  # type: ignore[arg-type]
+        )
         inner = _Builder(self.names, self.dataset, self.graph, self._early(query, outermost))
         plan = inner.group(query.where)
         if query.values:
@@ -176,8 +230,10 @@ class _Builder:
         plan = nodes.Project(plan, columns, query.reduction == "DISTINCT", hidden)
         if modifiers.limit is not None or modifiers.offset:
             plan = nodes.Slice(plan, modifiers.offset or 0, modifiers.limit)
+        visible = tuple(visible_matches(plan))
         for match in inner.late:
-            plan = nodes.Snippet(plan, match)
+            if match in visible:
+                plan = nodes.Snippet(plan, match)
         return plan
 
     def _early(self, query: ast.SelectQuery, outermost: bool) -> frozenset[str]:
@@ -185,12 +241,14 @@ class _Builder:
         snippets = {m.snippet.name for m in walk(query.where) if isinstance(m, ast.Match) and m.snippet}
         if not outermost or query.reduction or query.modifiers.group_by:
             return frozenset(snippets)
+        branches = (node for node in walk(query.where) if isinstance(node, ast.UnionPattern))
+        in_branches = {m.snippet.name for b in branches for m in walk(b) if isinstance(m, ast.Match) and m.snippet}
         mentions: dict[str, int] = {}
         for node in walk(query):
             if isinstance(node, ast.Var):
                 mentions[node.name] = mentions.get(node.name, 0) + 1
         projected = {item.variable.name for item in query.projection or () if item.expression is None}
-        return frozenset(name for name in snippets if mentions[name] > 1 + (name in projected))
+        return frozenset(in_branches | {name for name in snippets if mentions[name] > 1 + (name in projected)})
 
     def _columns(self, query: ast.SelectQuery) -> tuple[str, ...]:
         rank = query.modifiers.rank_by
@@ -198,7 +256,7 @@ class _Builder:
             return tuple(item.variable.name for item in query.projection)
         names = dict.fromkeys(v.name for v in walk(query.where) if isinstance(v, ast.Var))
         visible = in_scope(query.where) | (in_scope(ast.Group((query.values,))) if query.values else frozenset())
-        columns = [name for name in names if name in visible]
+        columns = [name for name in names if name in visible and name not in self.names.given]
         if query.values:
             columns += [v.name for v in query.values.variables if v.name not in columns]
         if rank is not None and rank.score is not None:
@@ -209,12 +267,13 @@ class _Builder:
         modifiers = query.modifiers
         for item in query.projection or ():
             if item.expression is not None:
-                plan = nodes.Extend(plan, item.variable.name, item.expression)
+                plan = nodes.Extend(plan, item.variable.name, item.expression, self.dataset)
         if modifiers.rank_by is not None:
             rank = modifiers.rank_by
             score = rank.score.name if rank.score else self.names.name("rank")
             used = tuple(sorted(variables(rank.expression) & _scores(plan)))
-            return nodes.Rank(plan, rank.expression, score, used, tie_breakers)
+            plan, expression = self._outlined(plan, rank.expression)
+            return nodes.Rank(plan, expression, score, used, tie_breakers)
         if modifiers.order_by:
             keys = []
             for key in modifiers.order_by:
@@ -227,10 +286,25 @@ class _Builder:
         if isinstance(expression, ast.Var):
             return expression.name, plan
         name = self.names.name("key")
-        return name, nodes.Extend(plan, name, expression)
+        return name, nodes.Extend(plan, name, expression, self.dataset)
+
+    def _outlined(self, plan: nodes.Plan, expression: ast.Expression) -> tuple[nodes.Plan, ast.Expression]:
+        """Each EXISTS as a column of the plan, and the expression that reads those columns."""
+        found: dict[ast.Exists, str] = {}
+
+        def change(node: ast.Syntax) -> ast.Syntax:
+            if isinstance(node, ast.Exists):
+                return ast.Var(found.setdefault(node, self.names.name("exists")), span=node.span)
+            return rebuild(node, change)
+
+        changed = change(expression)
+        for exists, name in found.items():
+            plan = nodes.Extend(plan, name, exists, self.dataset)
+        return plan, changed  # type: ignore[return-value]
 
     def _grouped(self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...]) -> nodes.Plan:
         """Orders and ranks of groups are computed with the groups, as columns that are not shown."""
+        plan, query = self._outlined_aggregates(plan, query)
         modifiers = query.modifiers
         projection = list(query.projection or ())
         keys = [(self._hidden(projection, key.expression, "key"), key.descending) for key in modifiers.order_by]
@@ -241,11 +315,34 @@ class _Builder:
             projection = [item for item in projection if item.variable.name != rank_name]
             expression = _spelled_out(rank.expression, query.projection or ())
             projection.append(ast.Projection(ast.Var(rank_name), expression))
-        grouped = nodes.Group(plan, modifiers.group_by, modifiers.having, tuple(projection))
+        internal = frozenset(self.names.given)
+        grouped = nodes.Group(plan, modifiers.group_by, modifiers.having, tuple(projection), internal)
         ties = tuple(name for name in tie_breakers if name in grouped.variables)
         if rank_name:
             return nodes.Rank(grouped, ast.Var(rank_name), rank_name, (), ties)
         return nodes.OrderBy(grouped, tuple(keys), ties) if keys else grouped
+
+    def _outlined_aggregates(self, plan: nodes.Plan, query: ast.SelectQuery) -> tuple[nodes.Plan, ast.SelectQuery]:
+        """EXISTS of a single row, in a group key or an aggregate, becomes a column; that of a group is refused."""
+
+        def change(node: ast.Syntax) -> ast.Syntax:
+            nonlocal plan
+            if isinstance(node, ast.Exists):
+                raise UnsupportedQueryError(
+                    "an EXISTS about a whole group cannot be evaluated over ranked rows in this version",
+                    hint="BIND it to a variable in the pattern, and group by that variable",
+                    span=node.span,
+                )
+            if isinstance(node, ast.GroupKey | ast.Aggregate):
+                inside = node.expression if isinstance(node, ast.GroupKey) else node.argument
+                if inside is not None:
+                    plan, inside = self._outlined(plan, inside)
+                key = "expression" if isinstance(node, ast.GroupKey) else "argument"
+                return replace(node, **{key: inside})  # type: ignore[arg-type]
+            return rebuild(node, change)
+
+        projection = query.projection and tuple(rebuild(item, change) for item in query.projection)
+        return plan, replace(query, projection=projection, modifiers=rebuild(query.modifiers, change))
 
     def _hidden(self, projection: list[ast.Projection], expression: ast.Expression, purpose: str) -> str:
         names = {item.variable.name for item in projection}
@@ -312,6 +409,17 @@ def _subjects(plan: nodes.Plan) -> tuple[str, ...]:
     return tuple(m.match.entity.name for m in matches[:1])
 
 
-def exists_plan(group: ast.Group) -> nodes.Plan:
-    """The plan of the pattern of an EXISTS, evaluated on its own."""
-    return _Builder(FreshNames(variables(group)), ()).group(group)
+def exists_plan(group: ast.Group, dataset: nodes.Dataset) -> nodes.Plan:
+    """The plan of the pattern of an EXISTS, evaluated on its own; it binds the pattern's own variables only."""
+    own = tuple(sorted(in_scope(group)))
+    names = FreshNames(variables(group))
+    return nodes.Project(_Builder(names, dataset).group(_without_blank_nodes(group, names)), own)
+
+
+def _text_is_not_bound(match: ast.Match) -> UnsupportedQueryError:
+    assert isinstance(match.text, ast.Var)
+    return UnsupportedQueryError(
+        f"nothing before this place in the group surely binds ?{match.text.name}, the text of the MATCH",
+        hint="bind it by a triple or VALUES in the same group, before OPTIONAL, MINUS and BIND; or give it as a parameter",
+        span=match.text.span,
+    )

@@ -14,13 +14,16 @@ from typing import TypeAlias
 from hybridkg.query import ast
 from hybridkg.query.scope import in_scope
 
+Dataset: TypeAlias = tuple[ast.DatasetClause, ...]
+"""FROM and FROM NAMED of the query."""
+
 
 @dataclass(frozen=True)
 class Fragment:
     """A group without ranked predicates; one question to the graph store."""
 
     group: ast.Group
-    dataset: tuple[ast.DatasetClause, ...] = ()
+    dataset: Dataset = ()
 
     @cached_property
     def variables(self) -> frozenset[str]:
@@ -83,6 +86,7 @@ class LeftJoin:
     left: Plan
     right: Plan
     conditions: tuple[ast.Expression, ...] = ()
+    dataset: Dataset = ()
 
     @property
     def variables(self) -> frozenset[str]:
@@ -117,10 +121,11 @@ class Minus:
 
 @dataclass(frozen=True)
 class Filter:
-    """Solutions for which the condition is true."""
+    """Solutions for which the condition is true. dataset is what an EXISTS in it looks at."""
 
     child: Plan
     condition: ast.Expression
+    dataset: Dataset = ()
 
     @property
     def variables(self) -> frozenset[str]:
@@ -135,6 +140,7 @@ class Extend:
     child: Plan
     variable: str
     expression: ast.Expression
+    dataset: Dataset = ()
 
     @property
     def variables(self) -> frozenset[str]:
@@ -157,12 +163,16 @@ class MatchEach:
 
 @dataclass(frozen=True)
 class Group:
-    """GROUP BY with its aggregates and HAVING: one solution for each group."""
+    """GROUP BY with its aggregates and HAVING: one solution for each group.
+
+    internal variables are ours, not the query's: they take no part in COUNT(DISTINCT *).
+    """
 
     child: Plan
     keys: tuple[ast.GroupKey, ...]
     having: tuple[ast.Expression, ...]
     projection: tuple[ast.Projection, ...]
+    internal: frozenset[str] = frozenset()
 
     @property
     def variables(self) -> frozenset[str]:

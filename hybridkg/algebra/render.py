@@ -34,13 +34,13 @@ def _line(plan: nodes.Plan, prefixes: dict[str, str]) -> str:
             return f"Oxigraph {text(form)}"
         case nodes.Match(match, score, _):
             return f"{kind} {text(match)}" + ("" if match.score else f" as ?{score}")
-        case nodes.LeftJoin(_, _, conditions):
+        case nodes.LeftJoin(_, _, conditions, _):
             return " ".join([kind, *(f"if {text(condition)}" for condition in conditions)])
-        case nodes.Filter(_, condition):
+        case nodes.Filter(_, condition, _):
             return f"{kind} {text(condition)}"
-        case nodes.Extend(_, variable, expression):
+        case nodes.Extend(_, variable, expression, _):
             return f"{kind} ?{variable} := {text(expression)}"
-        case nodes.Group(_, keys, having, projection):
+        case nodes.Group(_, keys, having, projection, _):
             parts = [kind, "by", *(text(key.expression) for key in keys)] if keys else [kind]
             parts += [f"having {text(condition)}" for condition in having]
             shown = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from hybridkg.rdf.batch import SolutionStream
@@ -19,6 +19,16 @@ class GraphStore(Protocol):
             sparql: a SELECT query in canonical form, IRIs written out.
             bound: variables (without `?`) that have a value beforehand and in every row; each must stand in the
                 SELECT clause (`*` takes those of the patterns only). The only way in for blank nodes.
+        """
+
+    def select_lines(self, queries: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+        """The rows of several SELECTs, read side by side, as lines of SPARQL TSV (rdf.tsv reads them).
+
+        Args:
+            queries: as for `select`.
+
+        Yields:
+            (index of a query, some of its lines): every row of every query once, in no order to rely on.
         """
 
     def ask(self, sparql: str, bound: Mapping[str, Term] | None = None) -> bool:

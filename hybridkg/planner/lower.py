@@ -55,26 +55,26 @@ class _Lowering:
                 return Snippet(each, match, score) if early else each
             case nodes.Join(left, right):
                 return HashJoin(self.operator(left), self.operator(right))
-            case nodes.LeftJoin(left, right, conditions):
+            case nodes.LeftJoin(left, right, conditions, dataset):
                 if not conditions:
                     return LeftJoin(self.operator(left), self.operator(right))
                 together = conditions[0]
                 for condition in conditions[1:]:
                     together = ast.Binary("&&", together, condition)
-                condition, tests = self.prepared(together, plan)
+                condition, tests = self.prepared(together, plan, dataset)
                 return LeftJoin(self.operator(left), self.operator(right), _truth(condition), tests)
             case nodes.Union(branches):
                 return Union(tuple(self.operator(branch) for branch in branches))
             case nodes.Minus(left, right):
                 return Minus(self.operator(left), self.operator(right))
-            case nodes.Filter(child, condition):
-                condition, tests = self.prepared(condition, plan)
+            case nodes.Filter(child, condition, dataset):
+                condition, tests = self.prepared(condition, plan, dataset)
                 return Filter(self.operator(child), _truth(condition), tests)
-            case nodes.Extend(child, variable, expression):
-                expression, tests = self.prepared(expression, plan)
+            case nodes.Extend(child, variable, expression, dataset):
+                expression, tests = self.prepared(expression, plan, dataset)
                 return Extend(self.operator(child), variable, expression, tests)
-            case nodes.Group(child, keys, having, projection):
-                return GroupRows(self.operator(child), keys, having, projection)
+            case nodes.Group(child, keys, having, projection, internal):
+                return GroupRows(self.operator(child), keys, having, projection, internal)
             case nodes.Rank(child, expression, score, scores, ties):
                 return RankRows(self.operator(child), expression, score, scores, ties)
             case nodes.OrderBy(child, order, ties):
@@ -86,7 +86,9 @@ class _Lowering:
             case nodes.Snippet(child, nodes.Match(match, score, _)):
                 return Snippet(self.operator(child), match, score)
 
-    def prepared(self, expression: ast.Expression, plan: nodes.Plan) -> tuple[ast.Expression, tuple[ExistsTest, ...]]:
+    def prepared(
+        self, expression: ast.Expression, plan: nodes.Plan, dataset: nodes.Dataset
+    ) -> tuple[ast.Expression, tuple[ExistsTest, ...]]:
         """The expression with a variable in place of each EXISTS, and the tests that bind those variables."""
         outer = nodes.Union(nodes.children(plan)).variables
         taken = variables(expression) | outer
@@ -100,7 +102,7 @@ class _Lowering:
             name = f"_exists{self.tests}"
             while name in taken:
                 name += "_"
-            pattern = self.operator(rewrite(exists_plan(node.pattern)))
+            pattern = self.operator(rewrite(exists_plan(node.pattern, dataset)))
             tests.append(ExistsTest(name, pattern, node.negated))
             return ast.Var(name)
 

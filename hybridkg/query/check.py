@@ -93,9 +93,10 @@ class _Checker:
                 )
             bindings.join(self.element(element), element.span)
             if not isinstance(element, ast.Filter):
-                # Anything but a FILTER ends a basic graph pattern (section 5.1.1); the store says that a FILTER
-                # with a pattern inside ends it as well, so that counts too (`group` has counted it).
+                # Anything but a FILTER ends a basic graph pattern (section 5.1.1). The store says that a FILTER
+                # with a group inside ends it as well; the end of that group has counted.
                 self.blocks += 1
+        self.blocks += 1
         return bindings
 
     def element(self, element: ast.Element) -> Bindings:

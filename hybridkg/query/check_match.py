@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hybridkg.errors import QueryCheckError, Span, UnsupportedQueryError
-from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.query import ast
 
 
@@ -57,6 +56,9 @@ def check_match(match: ast.Match) -> Bindings:
     _check_variables(match)
     _check_fields(match.fields)
     if match.model is not None:
+        # Imported here because the registry comes with numpy, which no other rule needs.
+        from hybridkg.interfaces.ranking_model import RANKING_MODELS
+
         if match.model.name not in RANKING_MODELS.names():
             RANKING_MODELS.get(match.model.name, span=match.model.span)
         _check_arguments(match.model.arguments)

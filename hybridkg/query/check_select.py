@@ -88,9 +88,10 @@ def check_grouping(form: ast.QueryForm) -> None:
         )
     for key in form.modifiers.group_by:
         if key.variable is not None and isinstance(key.expression, ast.Var):
+            old, new = key.expression.name, key.variable.name
             raise UnsupportedQueryError(
-                f"the store cannot rename ?{key.expression.name} in GROUP BY",
-                hint=f"write GROUP BY ?{key.expression.name}, and (?{key.expression.name} AS ?{key.variable.name}) in SELECT",
+                f"the store cannot rename ?{old} in GROUP BY",
+                hint=f"write GROUP BY ?{old}, and (?{old} AS ?{new}) in SELECT",
                 span=key.span,
             )
     _check_columns(form)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from hybridkg.errors import HybridkgError, QuerySyntaxError, UnsupportedQueryError
 from hybridkg.query.expected import found, in_words, kind, symbols
-from hybridkg.query.help_table import HELP, Help
 from hybridkg.query.iris import is_absolute
 from hybridkg.query.lexer import END, UNKNOWN_WORD, Token
+from hybridkg.query.mistakes import HELP, Help
 from hybridkg.query.source import QueryText, shown
 
 if TYPE_CHECKING:

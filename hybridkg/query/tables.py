@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -83,6 +82,8 @@ def _read(path: Path) -> Tables | None:
 
 def _write(path: Path, data: dict[str, Any]) -> None:
     """Atomically, so that a reader never sees half a file; a cache that cannot be written is no error."""
+    import tempfile
+
     with contextlib.suppress(OSError):
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".parser-")
         try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from hybridkg.algebra import nodes
-from hybridkg.algebra.from_ast import is_hybrid, visible_matches
+from hybridkg.algebra.from_ast import visible_matches
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.query import ast
+from hybridkg.query.scope import is_hybrid
 from hybridkg.rdf.batch import Row as Cells
 from hybridkg.rdf.batch import Solutions
 from hybridkg.rdf.terms import Literal

@@ -6,15 +6,16 @@ ours and surfaces as one; what fails on the disk is a StorageError.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import IO, TypeVar, cast
 
-from pyoxigraph import QueryBoolean, QuerySolutions, Store
+from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, Store
 
 from hybridkg.errors import StorageError
 from hybridkg.rdf.batch import Row, SolutionStream
 from hybridkg.rdf.terms import Quad, Term, Triple, Variable
+from hybridkg.store.result_lines import Output, Writer, read_lines
 
 T = TypeVar("T")
 
@@ -72,6 +73,29 @@ class OxigraphStore:
         if not isinstance(answer, QuerySolutions):
             raise TypeError(f"not a SELECT query: {sparql!r}")
         return SolutionStream(tuple(v.value for v in answer.variables), _rows(answer))
+
+    def select_lines(self, queries: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+        """The rows of several SELECTs as lines of SPARQL TSV, read by a few threads side by side.
+
+        Yields:
+            (index of a query, some of its lines): every row of every query once, in no order to rely on.
+
+        Raises:
+            StorageError: the disk failed.
+        """
+        return read_lines([self._writer(sparql) for sparql in queries])
+
+    def _writer(self, sparql: str) -> Writer:
+        def write(output: Output) -> None:
+            answer = self._ask_store(sparql, None)
+            if not isinstance(answer, QuerySolutions):
+                raise TypeError(f"not a SELECT query: {sparql!r}")
+            try:
+                answer.serialize(cast(IO[bytes], output), QueryResultsFormat.TSV)
+            except OSError as e:
+                raise _storage_error(e) from e
+
+        return write
 
     def ask(self, sparql: str, bound: Mapping[str, Term] | None = None) -> bool:
         """Whether an ASK query has a solution; `bound` takes any variable of the query.

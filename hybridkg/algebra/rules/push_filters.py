@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hybridkg.algebra.certain import certain
+from dataclasses import replace
+
+from hybridkg.algebra.certain import certain_of
 from hybridkg.algebra.nodes import Filter, Fragment, Join, LeftJoin, MatchEach, Minus, Plan
 from hybridkg.algebra.rules.rebuild import with_children
 from hybridkg.query import ast
@@ -22,9 +24,8 @@ def push_filters(plan: Plan) -> Plan:
     """
     if isinstance(plan, Filter):
         child = push_filters(plan.child)
-        if not _movable(plan.condition):
-            return Filter(child, plan.condition)
-        return _push(child, plan.condition) or Filter(child, plan.condition)
+        pushed = _push(child, plan.condition) if _movable(plan.condition) else None
+        return pushed or replace(plan, child=child)
     return with_children(plan, push_filters)
 
 
@@ -42,17 +43,17 @@ def _push(plan: Plan, condition: ast.Expression) -> Plan | None:
             # The filter closes its own group: what stands in `group` keeps its meaning.
             elements = group.elements
             return Fragment(ast.Group((*elements, ast.Filter(condition, span=condition.span))), dataset)
-        case Filter(child, other):
+        case Filter(child, _):
             pushed = _push(child, condition)
-            return pushed and Filter(pushed, other)
+            return pushed and replace(plan, child=pushed)
         case Join(left, right):
             if _same_bindings(condition, left, right) and (pushed := _push(left, condition)):
                 return Join(pushed, right)
             if _same_bindings(condition, right, left) and (pushed := _push(right, condition)):
                 return Join(left, pushed)
-        case LeftJoin(left, right, conditions):
+        case LeftJoin(left, right, _):
             if _same_bindings(condition, left, right) and (pushed := _push(left, condition)):
-                return LeftJoin(pushed, right, conditions)
+                return replace(plan, left=pushed)
         case Minus(left, right):
             if pushed := _push(left, condition):
                 return Minus(pushed, right)
@@ -63,19 +64,5 @@ def _push(plan: Plan, condition: ast.Expression) -> Plan | None:
 
 
 def _same_bindings(condition: ast.Expression, inside: Plan, outside: Plan) -> bool:
-    sure = _certain(inside)
+    sure = certain_of(inside)
     return all(name in sure or name not in outside.variables for name in variables(condition))
-
-
-def _certain(plan: Plan) -> frozenset[str]:
-    match plan:
-        case Fragment(group, _):
-            return certain(group)
-        case Join(left, right):
-            return _certain(left) | _certain(right)
-        case LeftJoin(left, _) | Minus(left, _):
-            return _certain(left)
-        case Filter(child, _) | MatchEach(child, _):
-            return _certain(child)
-        case _:
-            return frozenset()

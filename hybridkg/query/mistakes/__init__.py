@@ -1,0 +1,18 @@
+"""Common mistakes and what to say about them: documentation, look-up table and test data in one.
+
+Each example is a query with one mistake. What the parser knows when it meets
+the mistake (its state and the kind of the token) leads to the message, so a
+PREFIX line or a longer query around the same mistake changes nothing.
+"""
+
+from __future__ import annotations
+
+from hybridkg.query.mistakes.columns import COLUMNS
+from hybridkg.query.mistakes.entry import Help
+from hybridkg.query.mistakes.expressions import EXPRESSIONS
+from hybridkg.query.mistakes.patterns import PATTERNS
+from hybridkg.query.mistakes.ranking import RANKING
+
+__all__ = ["HELP", "Help"]
+
+HELP: tuple[Help, ...] = (*PATTERNS, *RANKING, *COLUMNS, *EXPRESSIONS)
