@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import count
-from typing import TypeVar
+from typing import Any
 
 from hybridkg.algebra import nodes
 from hybridkg.algebra.certain import certain_of
+from hybridkg.algebra.names import FreshNames, without_blank_nodes
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.query import ast
 from hybridkg.query.scope import in_scope, is_hybrid
@@ -36,7 +36,7 @@ def from_ast(query: ast.Query) -> nodes.Plan:
     if not is_hybrid(form):
         return nodes.Whole(form)
     names = FreshNames(variables(form))
-    form = _without_blank_nodes(form, names)
+    form = without_blank_nodes(form, names)
     builder = _Builder(names, form.dataset)
     if isinstance(form, ast.AskQuery):
         plan = builder.group(form.where)
@@ -44,42 +44,6 @@ def from_ast(query: ast.Query) -> nodes.Plan:
             plan = builder.joined(plan, builder.fragment(form.values))
         return nodes.Slice(nodes.Project(plan, ()), 0, 1)
     return builder.select(form, outermost=True)
-
-
-@dataclass
-class FreshNames:
-    """Variable names that the query does not use; deterministic."""
-
-    taken: frozenset[str]
-    given: set[str] = field(default_factory=set)
-    numbers: Iterator[int] = field(default_factory=lambda: count(1))
-
-    def name(self, purpose: str) -> str:
-        """A new name that says what it is for."""
-        name = next(n for i in self.numbers if (n := f"_{purpose}{i}") not in self.taken)
-        self.given.add(name)
-        return name
-
-
-FormT = TypeVar("FormT", bound=ast.Syntax)
-
-
-def _without_blank_nodes(form: FormT, names: FreshNames) -> FormT:
-    """The same query with a variable for each blank node label.
-
-    In a pattern both mean the same, but a label holds only within one basic graph pattern, and a plan cuts those
-    apart (SPARQL 1.1 section 4.1.4).
-    """
-    variable_of: dict[str, ast.Var] = {}
-
-    def change(node: ast.Syntax) -> ast.Syntax:
-        if isinstance(node, ast.Blank):
-            if node.label not in variable_of:
-                variable_of[node.label] = ast.Var(names.name("blank"))
-            return replace(variable_of[node.label], span=node.span)
-        return rebuild(node, change)
-
-    return rebuild(form, change)
 
 
 @dataclass
@@ -141,7 +105,7 @@ class _Builder:
                 waiting.remove(match)
         return plan
 
-    def _in_graph(self, expression: ast.Expression) -> ast.Expression:
+    def _in_graph(self, expression: Any) -> Any:
         """Inside GRAPH an EXISTS looks at that graph too."""
         graph = self.graph
 
@@ -150,7 +114,7 @@ class _Builder:
                 return replace(node, pattern=ast.Group((ast.GraphPattern(graph, node.pattern),)))
             return rebuild(node, change)
 
-        return expression if graph is None else change(expression)  # type: ignore[return-value]
+        return expression if graph is None else change(expression)
 
     def _element(self, plan: nodes.Plan | None, element: ast.Element, waiting: list[ast.Match]) -> nodes.Plan:
         before = plan if plan is not None else self.fragment()
@@ -208,21 +172,16 @@ class _Builder:
     # --- SELECT --------------------------------------------------------------
 
     def select(self, query: ast.SelectQuery, *, outermost: bool) -> nodes.Plan:
-        query = replace(
-            query,
-            projection=None
-            if query.projection is None
-            else tuple(rebuild(p, self._in_graph) for p in query.projection),  # type: ignore[arg-type]
-            modifiers=rebuild(query.modifiers, self._in_graph),  # type: ignore[arg-type]
-        )
+        if self.graph is not None:
+            query = _with_expressions(query, self._in_graph)
         inner = _Builder(self.names, self.dataset, self.graph, self._early(query, outermost))
         plan = inner.group(query.where)
-        if query.values:
-            plan = self.joined(plan, self.fragment(query.values))
         columns = self._columns(query)
         tie_breakers = (*_subjects(plan), *columns)
         modifiers = query.modifiers
         grouped = bool(modifiers.group_by) or any(map(_has_aggregate, _expressions(query)))
+        if query.values and not grouped:
+            plan = self.joined(plan, self.fragment(query.values))
         plan = self._grouped(plan, query, tie_breakers) if grouped else self._ungrouped(plan, query, tie_breakers)
         hidden: tuple[str, ...] = ()
         if outermost:
@@ -316,7 +275,9 @@ class _Builder:
             expression = _spelled_out(rank.expression, query.projection or ())
             projection.append(ast.Projection(ast.Var(rank_name), expression))
         internal = frozenset(self.names.given)
-        grouped = nodes.Group(plan, modifiers.group_by, modifiers.having, tuple(projection), internal)
+        grouped: nodes.Plan = nodes.Group(plan, modifiers.group_by, modifiers.having, tuple(projection), internal)
+        if query.values:  # a trailing VALUES joins with the groups (SPARQL 1.1 section 18.2.4.3)
+            grouped = nodes.Join(grouped, self.fragment(query.values))
         ties = tuple(name for name in tie_breakers if name in grouped.variables)
         if rank_name:
             return nodes.Rank(grouped, ast.Var(rank_name), rank_name, (), ties)
@@ -341,8 +302,8 @@ class _Builder:
                 return replace(node, **{key: inside})  # type: ignore[arg-type]
             return rebuild(node, change)
 
-        projection = query.projection and tuple(rebuild(item, change) for item in query.projection)
-        return plan, replace(query, projection=projection, modifiers=rebuild(query.modifiers, change))
+        changed = _with_expressions(query, change)
+        return plan, changed
 
     def _hidden(self, projection: list[ast.Projection], expression: ast.Expression, purpose: str) -> str:
         names = {item.variable.name for item in projection}
@@ -374,6 +335,12 @@ def _expressions(query: ast.SelectQuery) -> Iterator[ast.Expression]:
         yield key.expression
     if query.modifiers.rank_by:
         yield query.modifiers.rank_by.expression
+
+
+def _with_expressions(query: ast.SelectQuery, change: Callable[[Any], Any]) -> ast.SelectQuery:
+    """The query with the expressions of its projection and modifiers changed, its pattern left alone."""
+    projection = query.projection and tuple(rebuild(item, change) for item in query.projection)
+    return replace(query, projection=projection, modifiers=rebuild(query.modifiers, change))
 
 
 def _has_aggregate(expression: ast.Expression) -> bool:
@@ -413,13 +380,13 @@ def exists_plan(group: ast.Group, dataset: nodes.Dataset) -> nodes.Plan:
     """The plan of the pattern of an EXISTS, evaluated on its own; it binds the pattern's own variables only."""
     own = tuple(sorted(in_scope(group)))
     names = FreshNames(variables(group))
-    return nodes.Project(_Builder(names, dataset).group(_without_blank_nodes(group, names)), own)
+    return nodes.Project(_Builder(names, dataset).group(without_blank_nodes(group, names)), own)
 
 
 def _text_is_not_bound(match: ast.Match) -> UnsupportedQueryError:
     assert isinstance(match.text, ast.Var)
     return UnsupportedQueryError(
         f"nothing before this place in the group surely binds ?{match.text.name}, the text of the MATCH",
-        hint="bind it by a triple or VALUES in the same group, before OPTIONAL, MINUS and BIND; or give it as a parameter",
+        hint="bind it by a triple or VALUES of the same group, before OPTIONAL, MINUS and BIND, or by a parameter",
         span=match.text.span,
     )

@@ -16,7 +16,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.join import Compatible
 from hybridkg.query import ast
-from hybridkg.query.walk import variables
+from hybridkg.query.walk import variables, walk
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import XSD_BOOLEAN, BlankNode, Literal, NamedNode, Term, Triple
@@ -72,7 +72,6 @@ def evaluate(expression: ast.Expression, solutions: Solutions, context: Executio
 
 def _differs_per_row(expression: ast.Expression) -> bool:
     from hybridkg.algebra.rules.push_filters import PER_ROW
-    from hybridkg.query.walk import walk
 
     return any(isinstance(node, ast.Call) and node.function in PER_ROW for node in walk(expression))
 
@@ -81,11 +80,14 @@ def _values(
     expression: ast.Expression, names: tuple[str, ...], rows: Iterable[Row], context: ExecutionContext
 ) -> Iterator[Term | None]:
     taken = variables(expression)
+    bases = [node.base for node in walk(expression) if isinstance(node, ast.Call) and node.base]
+    base = f"BASE {write(ast.Iri(bases[0]))}\n" if bases else ""
     row_name, value_name = _fresh("row", taken), _fresh("value", taken)
     rest = iter(rows)
     while batch := list(islice(rest, ROWS_PER_QUESTION)):
         pattern, triples = inline(names, batch, row_name)
-        sparql = f"SELECT ?{row_name} ?{value_name} WHERE {{\n{pattern}\nBIND({write(expression)} AS ?{value_name})\n}}"
+        bind = f"BIND({write(expression)} AS ?{value_name})"
+        sparql = f"{base}SELECT ?{row_name} ?{value_name} WHERE {{\n{pattern}\n{bind}\n}}"
         found: list[Term | None] = [None] * len(batch)
         for row, value in context.scratch(triples).select(sparql).rows:
             assert isinstance(row, NamedNode)

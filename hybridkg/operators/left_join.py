@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.operators.base import PhysicalOperator
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import ExistsTest, evaluate, true_rows, with_tests
+from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.join import Compatible
+from hybridkg.operators.probing import rows_meeting
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.terms import Term
 
 
 @dataclass(frozen=True)
@@ -30,25 +34,76 @@ class LeftJoin(PhysicalOperator):
     def run(self, context: ExecutionContext) -> Solutions:
         """Joins, tests the condition on the pairs, and adds the left rows that are left alone."""
         left, right = context.run(self.left), context.run(self.right)
-        pairs = Compatible(left, right)
-        found = context.collect(
-            (number, pairs.merged(row, other)) for number, row in enumerate(left.rows) for other in pairs.rows_for(row)
-        )
-        if self.condition is not None:
-            merged = Solutions(pairs.variables, [row for _, row in found])
-            values = evaluate(self.condition, with_tests(merged, self.tests, context), context)
-            found = [pair for pair, keep in zip(found, true_rows(values), strict=True) if keep]
-        rows: list[Row] = []
-        next_found = iter(found)
-        pair = next(next_found, None)
-        for number, row in enumerate(left.rows):
-            if pair is None or pair[0] != number:
-                rows.append(pairs.alone(row))
-            while pair is not None and pair[0] == number:
-                rows.append(pair[1])
-                pair = next(next_found, None)
-        return Solutions(pairs.variables, rows)
+        return left_joined(left, right, self.condition, self.tests, context)
 
     def describe(self) -> str:
         """The condition, where there is one."""
         return "LeftJoin" + (f" if {' '.join(write(self.condition).split())}" if self.condition else "")
+
+
+@dataclass(frozen=True)
+class BindLeftJoin(OneChild):
+    """The rows of LeftJoin(child, fragment), the fragment read or probed as operators.probing decides.
+
+    `variable` is bound in every row of both sides.
+    """
+
+    fragment: SparqlFragment
+    variable: str
+    condition: ast.Expression | None = None
+    tests: tuple[ExistsTest, ...] = ()
+
+    @property
+    def children(self) -> tuple[PhysicalOperator, ...]:
+        """The child, and the patterns of EXISTS; the fragment is part of this operator."""
+        return (self.child, *(test.pattern for test in self.tests))
+
+    def estimate(self, text: TextIndex | None) -> float | None:
+        """At least the child; more is unknown."""
+        return None
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Reads the child, then what the fragment has for it."""
+        left = context.run(self.child)
+        at = left.variables.index(self.variable)
+        values: list[Term | None] = list(dict.fromkeys(row[at] for row in left.rows))
+        rows = rows_meeting(self.fragment, self.variable, len(values), lambda: values, context)
+        return left_joined(left, Solutions(self.fragment.columns, rows), self.condition, self.tests, context)
+
+    @property
+    def sparql(self) -> str:
+        """The fragment, without the values."""
+        return self.fragment.sparql
+
+    def describe(self) -> str:
+        """The probed variable, and the condition where there is one."""
+        condition = f" if {' '.join(write(self.condition).split())}" if self.condition else ""
+        return f"BindLeftJoin on ?{self.variable}{condition}"
+
+
+def left_joined(
+    left: Solutions,
+    right: Solutions,
+    condition: ast.Expression | None,
+    tests: tuple[ExistsTest, ...],
+    context: ExecutionContext,
+) -> Solutions:
+    """Left rows with their compatible right rows that satisfy the condition; alone where there is none."""
+    pairs = Compatible(left, right)
+    found = context.collect(
+        (number, pairs.merged(row, other)) for number, row in enumerate(left.rows) for other in pairs.rows_for(row)
+    )
+    if condition is not None:
+        merged = Solutions(pairs.variables, [row for _, row in found])
+        values = evaluate(condition, with_tests(merged, tests, context), context)
+        found = [pair for pair, keep in zip(found, true_rows(values), strict=True) if keep]
+    rows: list[Row] = []
+    next_found = iter(found)
+    pair = next(next_found, None)
+    for number, row in enumerate(left.rows):
+        if pair is None or pair[0] != number:
+            rows.append(pairs.alone(row))
+        while pair is not None and pair[0] == number:
+            rows.append(pair[1])
+            pair = next(next_found, None)
+    return Solutions(pairs.variables, rows)

@@ -39,10 +39,10 @@ class MatchEach(OneChild):
         if self.match.text.name not in solutions.variables:
             return Solutions(names, [])
         at = solutions.variables.index(self.match.text.name)
-        by_text: dict[str, list[Row]] = {}
+        by_text: dict[Literal, list[Row]] = {}
         for row in solutions.rows:
             if isinstance(cell := row[at], Literal):
-                by_text.setdefault(cell.value, []).append(row)
+                by_text.setdefault(cell, []).append(row)
 
         def joined() -> Iterator[Row]:
             for text, own in by_text.items():

@@ -26,7 +26,7 @@ class Snippet(OneChild):
         assert self.match.snippet is not None
         name = self.match.snippet.name
         fields = [field.name for field in self.match.fields]
-        passages: dict[tuple[Term, str | None], Literal | None] = {}
+        passages: dict[tuple[Term, Term | None], Literal | None] = {}
 
         def passage(row: Row) -> Literal | None:
             cells = dict(zip(solutions.variables, row, strict=True))
@@ -34,11 +34,11 @@ class Snippet(OneChild):
             if cells.get(self.score) is None or not isinstance(entity, NamedNode | BlankNode):
                 return None
             asked = cells.get(self.match.text.name) if isinstance(self.match.text, ast.Var) else None
-            text = asked.value if isinstance(asked, Literal) else None
-            if (entity, text) not in passages:
-                found = index.passage(text_query(self.match, text), context.texts(entity, fields))
-                passages[entity, text] = Literal(found) if found else None
-            return passages[entity, text]
+            text, language = (asked.value, asked.language or "") if isinstance(asked, Literal) else (None, "")
+            if (entity, asked) not in passages:
+                found = index.passage(text_query(self.match, text, language), context.texts(entity, fields))
+                passages[entity, asked] = Literal(found) if found else None
+            return passages[entity, asked]
 
         found = [passage(row) for row in solutions.rows]
         if name not in solutions.variables:

@@ -10,12 +10,12 @@ from hybridkg.registry import did_you_mean
 XSD_NUMBERS = tuple(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("integer", "decimal", "double"))
 
 
-def text_query(match: ast.Match, text: str | None = None) -> TextQuery:
-    """The question of a MATCH; `text` replaces the text where a variable gives it, and is plain words then."""
+def text_query(match: ast.Match, text: str | None = None, language: str = "") -> TextQuery:
+    """The question of a MATCH; `text` and its language stand where a variable gives them, as plain words."""
     written = match.text if isinstance(match.text, ast.Lit) else None
     return TextQuery(
         text=written.lexical if written else text or "",
-        language=(written.language or "") if written else "",
+        language=(written.language or "") if written else language,
         syntax=match.query_syntax or (written is not None and not match.plain_words),
         fields=tuple(FieldChoice(f.name, f.weight, _arguments(f.arguments)) for f in match.fields),
         all_terms=match.all_terms,

@@ -10,7 +10,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.text_query import checked_index, describe, text_query
 from hybridkg.query import ast
 from hybridkg.rdf.batch import Solutions
-from hybridkg.rdf.terms import double
+from hybridkg.rdf.terms import Literal, double
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ def relation(
     score: str,
     context: ExecutionContext,
     *,
-    text: str | None = None,
+    text: Literal | None = None,
     top: int | None = None,
 ) -> Solutions:
     """The rows (entity, score) of a MATCH; `text` where a variable gives it."""
     index = checked_index(context.text, match)
-    query = text_query(match, text)
+    query = text_query(match) if text is None else text_query(match, text.value, text.language or "")
     limit = top if top is not None else match.top
     ids, scores = index.matching(query) if limit is None else index.topk(query, limit)
     assert context.nodes is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hybridkg.algebra.nodes import Plan, Slice, Snippet, Whole
+from hybridkg.algebra.nodes import Plan, Project, Slice, Snippet, Whole
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
@@ -62,6 +62,8 @@ def with_limit(plan: Plan, limit: int | None) -> Plan:
         case Whole(ast.SelectQuery(modifiers=modifiers) as form):
             least = limit if modifiers.limit is None else min(modifiers.limit, limit)
             return Whole(replace(form, modifiers=replace(modifiers, limit=least)))
+        case Whole() | Slice(Project(columns=())):
+            return plan  # the answer of an ASK has no rows to limit
         case Slice(child, offset, own):
             return Slice(child, offset, limit if own is None else min(own, limit))
     return Slice(plan, 0, limit)

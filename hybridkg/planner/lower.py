@@ -34,6 +34,11 @@ def lower(plan: nodes.Plan, ready: Mapping[nodes.Plan, PhysicalOperator] | None 
     return _Lowering(ready or {}).operator(plan)
 
 
+def left_condition(plan: nodes.LeftJoin) -> tuple[ast.Expression | None, tuple[ExistsTest, ...]]:
+    """The conditions of an OPTIONAL as one, and the tests of EXISTS that it reads."""
+    return _Lowering({}).left_condition(plan)
+
+
 @dataclass
 class _Lowering:
     ready: Mapping[nodes.Plan, PhysicalOperator]
@@ -55,14 +60,9 @@ class _Lowering:
                 return Snippet(each, match, score) if early else each
             case nodes.Join(left, right):
                 return HashJoin(self.operator(left), self.operator(right))
-            case nodes.LeftJoin(left, right, conditions, dataset):
-                if not conditions:
-                    return LeftJoin(self.operator(left), self.operator(right))
-                together = conditions[0]
-                for condition in conditions[1:]:
-                    together = ast.Binary("&&", together, condition)
-                condition, tests = self.prepared(together, plan, dataset)
-                return LeftJoin(self.operator(left), self.operator(right), _truth(condition), tests)
+            case nodes.LeftJoin(left, right, _, _):
+                condition, tests = self.left_condition(plan)
+                return LeftJoin(self.operator(left), self.operator(right), condition, tests)
             case nodes.Union(branches):
                 return Union(tuple(self.operator(branch) for branch in branches))
             case nodes.Minus(left, right):
@@ -85,6 +85,16 @@ class _Lowering:
                 return Slice(self.operator(child), offset, limit)
             case nodes.Snippet(child, nodes.Match(match, score, _)):
                 return Snippet(self.operator(child), match, score)
+
+    def left_condition(self, plan: nodes.LeftJoin) -> tuple[ast.Expression | None, tuple[ExistsTest, ...]]:
+        """The conditions of an OPTIONAL as one, and the tests that it reads."""
+        if not plan.conditions:
+            return None, ()
+        together = plan.conditions[0]
+        for condition in plan.conditions[1:]:
+            together = ast.Binary("&&", together, condition)
+        condition, tests = self.prepared(together, plan, plan.dataset)
+        return _truth(condition), tests
 
     def prepared(
         self, expression: ast.Expression, plan: nodes.Plan, dataset: nodes.Dataset
