@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
-from hybridkg.errors import HybridkgError, Source
+from hybridkg.errors import HybridkgError, LoadError, Source, UnknownNameError, UnsupportedQueryError, UserError
 from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.explain import Explanation
 from hybridkg.query import ast
 from hybridkg.query.check import check
 from hybridkg.query.parameters import ParameterValue, bind
 from hybridkg.query.parser import parse
+from hybridkg.query.walk import walk
 from hybridkg.results.build import build_result, explained
 from hybridkg.results.result_set import ResultSet
 from hybridkg.snapshot import Snapshot
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from hybridkg.entities.fields import Profile
 
 Parameters = Mapping[str, ParameterValue]
+
+MOST_ROWS = 2**63 - 1
+"""A greater limit means no more than this one: no store has as many rows."""
 
 
 class KnowledgeBase:
@@ -119,6 +124,7 @@ class KnowledgeBase:
         """
         try:
             snapshot = self._snapshot
+            limit = _checked(limit, strategy)
             query, plan = planned(text, params, limit, strategy, name)
             if query.explain:
                 return explained(self._explanation(snapshot, query, plan, analyze=query.explain == "analyze"))
@@ -149,7 +155,7 @@ class KnowledgeBase:
     ) -> Explanation:
         """How a query would be run; with `analyze`, runs it and adds actual rows and times. Print it to read it."""
         try:
-            query, plan = planned(text, params, limit, strategy, name)
+            query, plan = planned(text, params, _checked(limit, strategy), strategy, name)
             return self._explanation(self._snapshot, query, plan, analyze=analyze or query.explain == "analyze")
         except HybridkgError as e:
             raise e.at(Source(name, text)) from e.__cause__
@@ -209,12 +215,14 @@ class KnowledgeBase:
             Counts: statements read, triples new, documents, and those of the index.
 
         Raises:
-            LoadError: an input is malformed; names the file and the line.
+            LoadError: nothing is given, or an input is malformed; names the file and the line.
             LockedError: somebody else is writing.
         """
         from hybridkg.writing import load
 
         texts = [text] if isinstance(text, str | Path) else text
+        if not inputs and not texts:
+            raise LoadError("nothing to load", hint="give RDF files, rdflib graphs, or text=; index() builds the index")
         chosen = self._chosen_profile(profile) if index else None
         counts = load(self._folder, inputs, [Path(path) for path in texts], chosen, progress)
         self._keep_profile(profile)
@@ -257,9 +265,34 @@ def planned(
     """From query text to the plan that will run."""
     query = parse(text, name=name)
     check(query)
-    query = bind(query, params or {})
+    _refuse_services(query)
+    query = bind(query, {} if params is None else params)
     logical = with_limit(rewrite(from_ast(query)), limit)
     return query, choose(logical, strategy)
+
+
+def _checked(limit: object, strategy: object) -> int | None:
+    """The limit that a query can have; the strategy only has to be a name, which its registry looks up."""
+    if strategy is not None and not isinstance(strategy, str):
+        raise UnknownNameError(f"no strategy {strategy!r}; known: {', '.join(STRATEGIES.names())}")
+    if limit is None:
+        return None
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+        raise UserError(
+            f"the limit is a whole number of rows, 0 or more, not {limit!r}", hint="None, the default, gives all rows"
+        )
+    return min(limit, MOST_ROWS)
+
+
+def _refuse_services(query: ast.Query) -> None:
+    """A query never makes this process ask another machine, SILENT or not."""
+    for node in walk(query):
+        if isinstance(node, ast.ServicePattern):
+            raise UnsupportedQueryError(
+                "SERVICE is not answered in this version: a query does not reach the network",
+                hint="load the data of the other server, or pass its answer as a list parameter",
+                span=node.span,
+            )
 
 
 class Temporary:

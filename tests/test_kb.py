@@ -15,7 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridkg import HybridkgError, KnowledgeBase
-from hybridkg.errors import IndexMissingError, LockedError, NotAKnowledgeBaseError, ParameterError, UnknownNameError
+from hybridkg.errors import (
+    CorruptError,
+    IndexMissingError,
+    LoadError,
+    LockedError,
+    NotAKnowledgeBaseError,
+    ParameterError,
+    UnknownNameError,
+    UnsupportedQueryError,
+    UserError,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 FILMS = ROOT / "examples" / "films.ttl"
@@ -248,3 +258,113 @@ def _python(term: object) -> object:
     from hybridkg.rdf.terms import to_python
 
     return to_python(term)
+
+
+PLAIN = "SELECT ?film ?y { ?film <http://example.org/films/year> ?y }"
+
+
+@pytest.mark.parametrize("what", ["?name", "?known", "?t", "?year"])
+def test_ranking_by_anything_gives_rows_whose_scores_are_numbers(films, what):
+    query = f"""SELECT ?film {{ ?film <http://www.w3.org/2000/01/rdf-schema#label> ?name .
+        ?film <http://example.org/films/year> ?year BIND(BOUND(?name) AS ?known)
+        ?film MATCH "space" AS ?s SNIPPET ?t }} RANK BY {what}"""
+    try:
+        rows = list(films.query(query))
+    except UserError:
+        assert what == "?t"  # a snippet is made last, so a version may refuse to rank by it
+        return
+    assert rows
+    for row in rows:
+        assert set(row.scores) == {"s", "rank"} if what == "?year" else set(row.scores) <= {"s"}
+        assert (row.rank_score is not None) == (what == "?year")
+
+
+@pytest.mark.parametrize("query", [PLAIN, SPACE])
+@pytest.mark.parametrize("limit", [-1, True, 2.0, "3", 1.5, [1]])
+def test_a_limit_that_is_no_number_of_rows_is_an_error(films, query, limit):
+    for ask in (films.query, films.explain):
+        with pytest.raises(UserError, match="the limit is a whole number of rows, 0 or more"):
+            ask(query, limit=limit)
+
+
+@pytest.mark.parametrize("query", [PLAIN, SPACE])
+def test_a_limit_beyond_all_numbers_of_rows_limits_nothing(films, query):
+    everything = films.query(query).to_python()
+    for limit in (2**63 - 1, 2**63, 2**64, 10**40):
+        assert films.query(query, limit=limit).to_python() == everything
+        films.explain(query, limit=limit)
+    assert len(films.query(query, limit=0)) == 0
+
+
+@pytest.mark.parametrize("strategy", [5, ["reference"], True])
+def test_a_strategy_that_is_no_name_is_an_error(films, strategy):
+    with pytest.raises(UnknownNameError, match=r"no strategy .*; known: bind_join"):
+        films.query(SPACE, strategy=strategy)
+
+
+@pytest.mark.parametrize("params", [5, [], "x", {5: 1}])
+def test_parameters_that_are_no_mapping_of_names_are_an_error(films, params):
+    with pytest.raises(ParameterError):
+        films.query(SPACE, params)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }",
+        "SELECT * { ?s ?p ?o SERVICE SILENT <http://127.0.0.1:9/> { ?s ?p ?o } }",
+        "SELECT * { ?s ?p ?x OPTIONAL { SERVICE SILENT ?x { ?s ?p ?o } } }",
+        "ASK { FILTER EXISTS { SERVICE SILENT <http://127.0.0.1:9/> { ?s ?p ?o } } }",
+        "SELECT * { { SELECT ?s { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } } } }",
+        "SELECT ?s (EXISTS { SERVICE <http://127.0.0.1:9/> {} } AS ?e) { ?s ?p ?o }",
+        'SELECT * { ?f MATCH "space" AS ?x SERVICE SILENT <http://127.0.0.1:9/> { ?f ?p ?o } } RANK BY ?x',
+    ],
+)
+def test_no_query_reaches_the_network(films, query):
+    for ask in (films.query, films.explain):
+        with pytest.raises(UnsupportedQueryError, match="a query does not reach the network") as found:
+            ask(query)
+        span = found.value.span
+        assert query[span.start : span.end].startswith("SERVICE")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT (<http://e/f>(?y) AS ?z) { ?x <http://example.org/films/year> ?y }",
+        "SELECT ?x { ?x <http://example.org/films/year> ?y FILTER(<http://e/f>(?y) > 1) }",
+        'SELECT ?x { ?x MATCH "space" AS ?s FILTER(<http://e/f>(?s) > 1) } RANK BY ?s',
+        'SELECT ?x { ?x MATCH "space" AS ?s } RANK BY <http://e/f>(?s)',
+    ],
+)
+def test_a_function_that_nobody_knows_is_named(films, query):
+    with pytest.raises(UnsupportedQueryError, match="the function <http://e/f> is not known here"):
+        films.query(query)
+
+
+def test_a_file_that_rotted_in_place_is_told_and_verify_names_it(tmp_path):
+    path = tmp_path / "f.kb"
+    KnowledgeBase.create(path).load(FILMS, index=True)
+    graph = path / "000002" / "graph"
+    told = 0
+    for file in sorted(graph.iterdir()):
+        data = file.read_bytes()
+        for at in {0, len(data) // 2, max(0, len(data) - 40)}:
+            file.unlink()  # it may be linked from the generation before
+            file.write_bytes(data[:at] + bytes(b ^ 255 for b in data[at : at + 1]) + data[at + 1 :])
+            try:
+                KnowledgeBase.open(path).query("SELECT * { ?s ?p ?o }")
+            except CorruptError as e:
+                told += 1
+                assert "hybridkg stats KB --verify" in e.hint  # noqa: PT017
+        file.unlink()
+        file.write_bytes(data)
+    assert told > 5
+    assert len(KnowledgeBase.open(path).query("SELECT * { ?s ?p ?o }")) == 128
+
+
+def test_loading_nothing_is_an_error(tmp_path):
+    kb = KnowledgeBase.create(tmp_path / "f.kb")
+    for arguments in ({}, {"index": True}, {"text": []}):
+        with pytest.raises(LoadError, match="nothing to load"):
+            kb.load(**arguments)

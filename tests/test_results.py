@@ -7,11 +7,14 @@ import io
 import json
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode, QueryResultsFormat, parse_query_results
 
-from hybridkg.errors import HybridkgError, UnknownNameError
+from hybridkg.errors import HybridkgError, UnknownNameError, UnsupportedQueryError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
-from hybridkg.rdf.terms import double
+from hybridkg.order import NUMERIC
+from hybridkg.rdf.terms import XSD, double
 from hybridkg.results.result_set import ResultSet
 
 ROWS = ResultSet(
@@ -131,3 +134,151 @@ def test_a_table_keeps_the_snippet_marks_without_colour_and_drops_escape_sequenc
     )
     assert "a **red** fish [31mnot red" in shown
     assert "\x1b" not in shown
+
+
+DATATYPES = sorted(NUMERIC) + [
+    XSD + name for name in ("boolean", "string", "date", "dateTime", "duration", "hexBinary", "anyURI", "gYear")
+]
+LEXICAL = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
+    st.sampled_from(
+        ["\u00b2", "--5", "+5", "-0", "1_0", " 7 ", "\u0663", "NaN", "-INF", "+INF", "1e999", "1e-400", ".", "5.", ".5"]
+    ),
+    st.sampled_from(
+        ["9" * 5000, "0.1", "0." + "1" * 40, "1" + "0" * 30, "true", "1", "\x00", "\x1b[2J", "a\r\nb\tc\\", "**a**"]
+    ),
+    st.integers().map(str),
+    st.floats().map(repr),
+)
+LITERALS = st.one_of(
+    st.builds(lambda text, name: Literal(text, datatype=NamedNode(name)), LEXICAL, st.sampled_from(DATATYPES)),
+    st.builds(lambda text, tag: Literal(text, language=tag), LEXICAL, st.sampled_from(["en", "de-AT", "zh-Hant-TW"])),
+)
+TERMS = st.one_of(st.none(), LITERALS, st.just(NamedNode("http://e/x")), st.just(BlankNode("b")))
+
+
+def rows_of(*pairs) -> ResultSet:
+    cells = [(NamedNode(f"http://e/{i}"), value, rank) for i, (value, rank) in enumerate(pairs)]
+    return ResultSet(("e", "v"), ("e", "v", "_rank"), cells, scores=(("_rank", "rank"),), ranked_by="_rank")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(TERMS, TERMS), max_size=4))
+@example([(Literal("\u00b2", datatype=NamedNode(XSD + "integer")), Literal("a title"))])
+@example([(Literal("--5", datatype=NamedNode(XSD + "int")), Literal("true", datatype=NamedNode(XSD + "boolean")))])
+@example([(None, Literal("1e300", datatype=NamedNode(XSD + "double")))] * 2)
+def test_every_output_format_survives_every_literal_and_every_value_that_ranks(pairs):
+    result = rows_of(*pairs)
+    values = [value for value, _ in pairs]
+    for fmt in OUTPUT_FORMATS.names():
+        if fmt != "trec":
+            written(result, fmt)
+    for fmt in (QueryResultsFormat.JSON, QueryResultsFormat.TSV):
+        read = parse_query_results(written(result, fmt.file_extension.replace("srj", "json")), fmt)
+        assert [row[1] for row in read] == values
+    assert [row[1] for row in csv.reader(io.StringIO(written(result, "csv"), newline=""))][1:] == [
+        "" if value is None else f"_:{value.value}" if isinstance(value, BlankNode) else value.value for value in values
+    ]
+    lines = [json.loads(line) for line in written(result, "ndjson").split("\n")[:-1]]
+    for line, value in zip(lines, values, strict=True):
+        if isinstance(value, Literal) and isinstance(line["v"], str):
+            assert line["v"] == value.value
+    if all(row.rank_score is not None for row in result):
+        assert len(written(result, "trec").splitlines()) == len(pairs)
+    else:
+        with pytest.raises(UnsupportedQueryError, match="a TREC run needs an entity and a score in every row"):
+            written(result, "trec")
+
+
+@settings(max_examples=150, deadline=None)
+@given(TERMS)
+@example(Literal("9" * 5000, datatype=NamedNode(XSD + "integer")))
+@example(Literal("\x00", datatype=NamedNode(XSD + "hexBinary")))
+def test_every_literal_has_an_rdflib_term_and_a_python_value(value):
+    row = rows_of((value, value))[0]
+    assert (row["v"] is None) == (value is None)
+    if isinstance(value, Literal):
+        assert str(row["v"]) == value.value
+    row.to_python()
+
+
+@pytest.mark.parametrize(
+    "value", [Literal("Alien"), Literal(True), Literal("x", language="en"), NamedNode("http://e/1")]
+)
+def test_what_ranks_and_is_no_number_is_no_score(value):
+    row = rows_of((None, value))[0]
+    assert row.scores == {}
+    assert row.rank_score is None
+
+
+@pytest.mark.parametrize(
+    ("text", "datatype", "value"),
+    [
+        ("7", "unsignedByte", 7),
+        ("\u00b2", "integer", "\u00b2"),
+        ("--5", "integer", "--5"),
+        ("1_0", "integer", "1_0"),
+        ("1" * 19, "integer", "1" * 19),
+        ("0.10", "decimal", 0.1),
+        ("0.1000000000000000000001", "decimal", "0.1000000000000000000001"),
+        ("0.1000000000000000000001", "double", 0.1),
+        ("INF", "double", "INF"),
+    ],
+)
+def test_ndjson_has_a_number_only_where_it_says_the_same(text, datatype, value):
+    line = json.loads(written(rows_of((Literal(text, datatype=NamedNode(XSD + datatype)), None)), "ndjson"))
+    assert line["v"] == value
+    assert type(line["v"]) is type(value)
+
+
+def test_a_column_named_like_the_scores_keeps_its_values():
+    result = ResultSet(("_scores", "s"), ("_scores", "s"), [(Literal("mine"), double(1.5))], scores=(("s", "s"),))
+    assert json.loads(written(result, "ndjson")) == {"_scores": "mine", "s": 1.5, "__scores": {"s": 1.5}}
+
+
+def test_an_ask_is_no_trec_run():
+    with pytest.raises(UnsupportedQueryError, match="a TREC run needs"):
+        written(YES, "trec")
+
+
+def test_a_trec_run_is_written_whole_or_not_at_all():
+    out = io.StringIO()
+    with pytest.raises(UnsupportedQueryError):
+        OUTPUT_FORMATS.get("trec")(rows_of((None, double(2.0)), (None, None)), out)
+    assert out.getvalue() == ""
+
+
+@pytest.mark.parametrize(("columns", "width"), [(41, "80"), (3, "1")])
+def test_a_table_that_does_not_fit_has_a_line_for_each_value(columns, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", width)
+    names = tuple(f"c{i}" for i in range(columns))
+    cells = [tuple(Literal(f"row {r} value {i}") for i in range(columns)) for r in range(2)]
+    lines = written(ResultSet(names, names, cells), "table").split("\n")
+    assert [" ".join(line.split()) for line in lines[:columns]] == [f"?c{i} row 0 value {i}" for i in range(columns)]
+    assert lines[columns] == ""
+    assert " ".join(lines[columns + 1].split()) == "?c0 row 1 value 0"
+
+
+def test_a_value_of_several_lines_never_looks_like_another_variable(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1")
+    names = ("a", "b")
+    shown = written(ResultSet(names, names, [(Literal("x\n?b  forged"), Literal("y"))]), "table")
+    assert shown == "?a  x\n    ?b  forged\n?b  y\n"
+
+
+def test_only_scores_are_rounded_in_a_table():
+    result = ResultSet(("mass", "s"), ("mass", "s"), [(double(6.62607e-34), double(1.23456))], scores=(("s", "s"),))
+    assert written(result, "table").splitlines()[-1].split() == ["6.62607e-34", "1.2346"]
+
+
+def test_a_column_that_ranks_is_a_score_under_any_name():
+    cells = [(double(2.280325408433614), double(0.123456789), double(2.280325408433614))]
+    result = ResultSet(("mass", "other"), ("mass", "other", "_r"), cells, scores=(("_r", "rank"),), ranked_by="_r")
+    assert written(result, "table").splitlines()[-1].split() == ["2.2803", "0.123456789"]
+
+
+def test_a_table_drops_the_marks_that_turn_the_reading_direction():
+    marks = "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
+    shown = written(ResultSet(("t",), ("t",), [(Literal(f"a{marks}b"),)]), "table")
+    assert "ab" in shown
+    assert not set(marks) & set(shown)

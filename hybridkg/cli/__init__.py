@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -21,8 +25,28 @@ INTERRUPTED = 130
 """The shell's exit code for Ctrl-C (128 + SIGINT)."""
 
 
+WRITERS = ("load", "index")
+"""The commands that change a knowledge base."""
+
+
 class Cli(click.Group):
     """Shows every error of the family as text on stderr, never as a traceback."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the program, help and version included; exit 1 where its output cannot be written."""
+        try:
+            try:
+                return super().main(*args, **kwargs)
+            finally:
+                sys.stdout.flush()
+        except OSError as e:
+            # What reads or writes files names them and tells its errors itself; the output has no name.
+            if e.filename is not None:
+                raise
+            _drop_output()
+            if e.errno != errno.EPIPE:  # the reader of our output has gone (`| head`): nobody is left to tell
+                click.echo(f"cannot write the output: {e.strerror or e}", err=True)
+            sys.exit(1)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; exit 1 where the work failed, 2 where the user can mend it."""
@@ -32,12 +56,9 @@ class Cli(click.Group):
             click.echo(e.render(), err=True)
             ctx.exit(e.exit_code)
         except KeyboardInterrupt:
-            click.echo("interrupted; the knowledge base is as it was before", err=True)
+            state = "; the knowledge base is as it was before" if ctx.invoked_subcommand in WRITERS else ""
+            click.echo(f"interrupted{state}", err=True)
             ctx.exit(INTERRUPTED)
-        except BrokenPipeError:
-            # The reader of our output has gone (`| head`): nobody is left to tell.
-            sys.stderr.close()
-            ctx.exit(1)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which they are first needed."""
@@ -63,4 +84,28 @@ for command in (demo, load, index, query, explain, stats):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The program `hybridkg`."""
+    _open_streams()
     cli.main(arguments, prog_name="hybridkg")
+
+
+def _open_streams() -> None:
+    """Makes the standard streams safe to use, whatever the shell did to them.
+
+    Python has None for a closed one. Its number must not go to a file that is opened later, and nothing must
+    seem printed that is not, so a closed stdout becomes a stream that refuses what is written to it.
+    """
+    closed = (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w"))
+    for name, flags, mode in closed:
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # The values are Unicode, wherever they go; what is not (a file name, say) must not end the program.
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+
+
+def _drop_output() -> None:
+    """Sends what stdout still holds nowhere, so that the end of the program does not fail on it again."""
+    with suppress(OSError):  # io.UnsupportedOperation: a stream without a descriptor holds nothing back
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import click
 
-from hybridkg.cli.options import kb_argument
+from hybridkg.cli.options import accessible, kb_argument
 
 
 @click.command()
 @kb_argument
-@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path), callback=accessible)
 @click.option(
     "--text",
     "texts",
     multiple=True,
     type=click.Path(path_type=Path),
+    callback=accessible,
     help='Text that is not in the graph: lines of {"id": IRI, "field": "text" or ["text", ...], ...}.',
 )
 @click.option("--index", "with_index", is_flag=True, help="Build the text index as well, in the same step.")
@@ -32,7 +34,7 @@ def load(kb: Path, files: tuple[Path, ...], texts: tuple[Path, ...], with_index:
       hybridkg load films.kb films.ttl --index
     """
     from hybridkg.cli.output import TerminalProgress, print_counts
-    from hybridkg.errors import LoadError
+    from hybridkg.errors import LoadError, LockedError, NotAKnowledgeBaseError
     from hybridkg.kb import KnowledgeBase
 
     if not files and not texts:
@@ -40,13 +42,23 @@ def load(kb: Path, files: tuple[Path, ...], texts: tuple[Path, ...], with_index:
     if profile is not None and not with_index:
         raise LoadError("--profile is for the index, and nothing is indexed", hint="add --index")
     existed = (kb / "CURRENT").exists()
-    base = KnowledgeBase.open(kb) if existed else KnowledgeBase.create(kb)
     try:
+        base = KnowledgeBase.open(kb) if existed else KnowledgeBase.create(kb)
         counts = base.load(*files, text=texts, index=with_index, profile=profile, progress=TerminalProgress())
+    except (NotAKnowledgeBaseError, LockedError):
+        raise  # the folder is somebody else's
     except BaseException:
         if not existed:
-            KnowledgeBase.remove(kb)
+            _remove_unfinished(kb)
         raise
     print_counts(counts)
     if not with_index:
         click.echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)
+
+
+def _remove_unfinished(kb: Path) -> None:
+    """Deletes a knowledge base that this very command began, whole or half made; nothing else."""
+    from hybridkg.store.generations import OURS
+
+    if kb.is_dir() and all(OURS.fullmatch(entry.name) for entry in kb.iterdir()):
+        shutil.rmtree(kb)

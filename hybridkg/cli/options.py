@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hybridkg.errors import LoadError, ParameterError, QuerySyntaxError
+from hybridkg.errors import LoadError, NotAKnowledgeBaseError, ParameterError, QuerySyntaxError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.interfaces.strategy import STRATEGIES
 
@@ -19,7 +19,34 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 
-kb_argument: Decorator = click.argument("kb", metavar="KB", type=click.Path(path_type=Path))
+
+def accessible(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """A path, or several, whose folders let us look; whether something is there, the command finds out.
+
+    Raises:
+        NotAKnowledgeBaseError, LoadError: the system refuses the path itself.
+    """
+    is_kb = parameter.name == "kb"
+    for path in (value,) if is_kb else value:
+        try:
+            (path / "CURRENT" if is_kb else path).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as e:
+            shown = str(path) if len(str(path)) <= LONGEST_SHOWN else f"{str(path)[:LONGEST_SHOWN]}..."
+            message = f"cannot look at {shown!r}: {e.strerror}"
+            if not is_kb:
+                raise LoadError(message) from None
+            raise NotAKnowledgeBaseError(
+                message, hint="the first argument is the knowledge base; if this is something else, it was forgotten"
+            ) from None
+    return value
+
+
+LONGEST_SHOWN = 60
+"""Characters of a refused path in a message."""
+
+kb_argument: Decorator = click.argument("kb", metavar="KB", type=click.Path(path_type=Path), callback=accessible)
 query_argument: Decorator = click.argument("text", metavar="[QUERY | -]", required=False)
 file_option: Decorator = click.option(
     "-f",
@@ -55,7 +82,7 @@ def read_query(text: str | None, file: Path | None) -> tuple[str, str]:
 
     Raises:
         QuerySyntaxError: both or neither are given.
-        LoadError: the file cannot be read.
+        LoadError: the file, or standard input, cannot be read.
     """
     if (text is None) == (file is None):
         raise QuerySyntaxError(
@@ -69,7 +96,11 @@ def read_query(text: str | None, file: Path | None) -> tuple[str, str]:
             reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
             raise LoadError(f"cannot read the query file {str(file)!r}: {reason}") from None
     if text == "-":
-        return sys.stdin.read(), "stdin"
+        try:
+            return sys.stdin.buffer.read().decode("utf-8"), "stdin"
+        except (OSError, UnicodeDecodeError) as e:
+            reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
+            raise LoadError(f"cannot read the query from standard input: {reason}") from None
     assert text is not None
     return text, "query"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def print_result(result: ResultSet, fmt: str) -> None:
     """The rows in a format; what is known about the answer goes to stderr."""
-    if result.explanation is not None:
+    if result.explanation is not None and fmt in ("table", "json"):
         print_explanation(result.explanation, "json" if fmt == "json" else "text")
         return
     out = sys.stdout

@@ -48,13 +48,14 @@ def query(
     Example:
       hybridkg query films.ttl 'SELECT ?film ?s { ?film MATCH "space" AS ?s } RANK BY ?s' --limit 3
     """
-    from hybridkg.cli.output import print_explanation, print_result
+    from hybridkg.cli.output import print_result
+    from hybridkg.results.build import explained
 
     query_text, name = read_query(text, file)
     values = read_parameters(parameters)
     with opened(kb) as base:
         if explain or analyze:
             explanation = base.explain(query_text, values, limit=limit, strategy=strategy, analyze=analyze, name=name)
-            print_explanation(explanation, "json" if fmt == "json" else "text")
+            print_result(explained(explanation), fmt)
             return
         print_result(base.query(query_text, values, limit=limit, strategy=strategy, name=name), fmt)

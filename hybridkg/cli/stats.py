@@ -23,11 +23,14 @@ def stats(kb: Path, fmt: str, verify: bool) -> None:
     """
     from hybridkg.cli.output import print_stats
     from hybridkg.kb import KnowledgeBase
+    from hybridkg.store.generations import Folder
 
+    # First, because what is damaged may not open, and this names it.
+    verified = Folder.open(kb).current().verify() if verify else None
     base = KnowledgeBase.open(kb)
     found = base.stats()
-    if verify:
-        found["verified_files"] = base.verify()
+    if verified is not None:
+        found["verified_files"] = verified
     if fmt == "json":
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:

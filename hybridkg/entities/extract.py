@@ -4,29 +4,27 @@
 entity, for a snippet. Both feed the same Gathering, and
 tests/entities/test_extract.py holds them to the same texts.
 
-A profile with a rest field, or with local names for every node, needs all
-triples: one scan serves all of its fields (0.5 million rows per second come
-out of pyoxigraph, whatever the query). Any other profile asks for its own
-predicates only.
+Each predicate is a query of its own, so that the store can read several of
+them at once; a profile with a rest field, or with local names for every node,
+reads all predicates of the graph, any other only those that it names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
 
 from hybridkg.entities.fields import Profile
-from hybridkg.entities.gathering import Gathering, Value, is_node
+from hybridkg.entities.gathering import Gathering, Route, Value
 from hybridkg.entities.paths import can_be_empty, longer_part, to_sparql
 from hybridkg.errors import UnknownNameError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import NamedNode, Node, Term
+from hybridkg.rdf.tsv import node_of
 from hybridkg.registry import did_you_mean
-
-ROWS_PER_REPORT = 20_000
-"""Rows between two calls of a progress function: about 25 calls per second."""
 
 RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
@@ -53,10 +51,13 @@ class Extraction:
     Args:
         profile: the profile, with the fields that only the documents have.
         nodes: the entities in term order (blank nodes by label, then IRIs), each with at least one value.
+        provisional: index into `nodes` of each provisional number that `extract` gave out early.
     """
 
     profile: Profile
     nodes: list[Node]
+    provisional: list[int]
+    _tokens: list[str]
     _gathering: Gathering
 
     @property
@@ -69,10 +70,11 @@ class Extraction:
 
         A value is (text, language tag or ""); values are distinct and sorted.
         """
-        for i, node in enumerate(self.nodes):
-            values = self._gathering.values(position, node, self._gathering.names_of)
-            if values:
-                yield i, values
+        return self._gathering.stream(position, self._tokens)
+
+
+Taker = Callable[[int, Iterator[tuple[int, list[Value]]]], None]
+"""Takes a field early: its position, and (provisional number of an entity, values) in any order."""
 
 
 def extract(
@@ -80,6 +82,7 @@ def extract(
     store: GraphStore,
     documents: TextDocuments | None = None,
     progress: Callable[[int], None] | None = None,
+    early: Taker | None = None,
 ) -> Extraction:
     """Reads all text that the profile asks for.
 
@@ -88,32 +91,74 @@ def extract(
         store: the graph; its default graph as it is configured.
         documents: text that is not in the graph.
         progress: called with the number of rows read since its last call.
+        early: called with each field of literals as soon as its rows have been read, while the store goes on
+            reading the others; `Extraction.provisional` tells whom its numbers mean.
 
     Returns:
         The entities and a stream of values for each field. Memory: the text, and one list for each pair of
         entity and field.
     """
+    report = progress or _no_report
     if documents is not None:
         profile = profile.with_documents(documents.fields())
     local_names = any(field.local_name for field in profile.fields)
-    keep_nodes = local_names and not profile.entities
-    gathering = Gathering(profile, keep_nodes=keep_nodes)
-    report = progress or _no_report
-    if gathering.routing.has_rest or keep_nodes:
-        gathering.add(_counted(store.select("SELECT ?s ?p ?o WHERE { ?s ?p ?o }").rows, report))
-    else:
-        for iri in gathering.routing.predicates():
-            predicate = NamedNode(iri)
-            rows = _counted(store.select(f"SELECT ?s ?o WHERE {{ ?s {predicate} ?o }}").rows, report)
-            gathering.add((subject, predicate, target) for subject, target in rows)
-    for position, path, _ in _longer_paths(profile):
-        gathering.add_path(position, _counted(store.select(f"SELECT ?s ?o WHERE {{ ?s {path} ?o }}").rows, report))
+    gathering = Gathering(profile, keep_nodes=local_names and not profile.entities)
+    queries = _queries(profile, store, gathering)
+    members: set[str] | None = set() if profile.entities else None
+    numbers: dict[str, int] = {}
+    waiting = _early_fields(profile, documents, queries)
+    with closing(store.select_lines([text for text, _ in queries])) as answers:
+        for i, lines in answers:
+            route = queries[i][1]
+            if not lines and early is not None:
+                for position, needed in waiting.items():
+                    if i in needed:
+                        needed.remove(i)
+                        if not needed:
+                            early(position, gathering.early_stream(position, members, numbers))
+            elif route is not None:
+                gathering.add_lines(route, lines)
+                report(len(lines))
+            elif members is not None:
+                members.update(lines)
     if documents is not None:
         for name in documents.fields():
             position = next(i for i, field in enumerate(profile.fields) if field.name == name)
             for node, texts in documents.stream(name):
                 gathering.add_text(position, node, texts)
-    return Extraction(profile, _entities(profile, store, gathering), gathering)
+    tokens = _in_term_order(gathering.with_text(members))
+    ids = {token: i for i, token in enumerate(tokens)} if numbers else {}
+    provisional = [ids[token] for token in numbers]
+    return Extraction(profile, list(map(node_of, tokens)), provisional, tokens, gathering)
+
+
+def _queries(profile: Profile, store: GraphStore, gathering: Gathering) -> list[tuple[str, Route | None]]:
+    """What to read, with where it goes: first the members of the classes (no route), then literals, then links."""
+    routing = gathering.routing
+    everything = routing.has_rest or gathering.keep_nodes
+    predicates = _all_predicates(store) if everything else [str(NamedNode(iri)) for iri in routing.predicates()]
+    routes = [(predicate, routing.route(predicate[1:-1])) for predicate in predicates]
+    routes = [(path, route) for path, route in routes if gathering.keep_nodes or not route.is_empty()]
+    routes += [(path, routing.path_route(position)) for position, path, _ in _longer_paths(profile)]
+    routes.sort(key=lambda one: (bool(one[1].links) or not one[1].strings, one[0]))
+    classes = [f"SELECT ?s WHERE {{ ?s {RDF_TYPE} {NamedNode(iri)} }}" for iri in profile.entities]
+    return [(text, None) for text in classes] + [
+        (f"SELECT ?s ?o WHERE {{ ?s {path} ?o }}", route) for path, route in routes
+    ]
+
+
+def _early_fields(
+    profile: Profile, documents: TextDocuments | None, queries: Sequence[tuple[str, Route | None]]
+) -> dict[int, set[int]]:
+    """Position -> indexes of the queries that it waits for: the fields of literals that no document adds to."""
+    held = set(documents.fields()) if documents is not None else set()
+    return {
+        position: {
+            i for i, (_, route) in enumerate(queries) if route is None or position in route.strings + route.others
+        }
+        for position, field in enumerate(profile.fields)
+        if field.text != "labels" and not field.local_name and field.name not in held
+    }
 
 
 def entity_texts(
@@ -146,11 +191,13 @@ def entity_texts(
     gathering = Gathering(profile)
     bound = {"s": node}
     own = "" if gathering.routing.has_rest else _filter(gathering.routing.predicates())
-    gathering.add(store.select(f"SELECT ?s ?p ?o WHERE {{ ?s ?p ?o {own}}}", bound).rows)
+    _add(gathering, store.select(f"SELECT ?s ?p ?o WHERE {{ ?s ?p ?o {own}}}", bound).rows)
     for position, path, empty in _longer_paths(profile):
         # SPARQL starts an empty path at a bound node even when no triple has it, at an unbound one never
         if position in wanted and (not empty or _in_graph(store, node)):
-            gathering.add_path(position, store.select(f"SELECT ?s ?o WHERE {{ ?s {path} ?o }}", bound).rows)
+            route = gathering.routing.path_route(position)
+            for start, end in store.select(f"SELECT ?s ?o WHERE {{ ?s {path} ?o }}", bound).rows:
+                gathering.add_row(route, start, end)
     if documents is not None:
         held = set(documents.fields())
         for position in wanted:
@@ -160,21 +207,32 @@ def entity_texts(
     return [
         (names[position], text, language)
         for position in wanted
-        for text, language in gathering.values(position, node, names_of)
+        for text, language in gathering.values(position, str(node), names_of)
     ]
 
 
-def _names_asker(profile: Profile, store: GraphStore) -> Callable[[Node], list[Value]]:
+def _add(gathering: Gathering, rows: Rows) -> None:
+    """Takes rows (node, predicate, term)."""
+    routes: dict[NamedNode, Route] = {}
+    for start, predicate, target in rows:
+        if isinstance(predicate, NamedNode):
+            route = routes.get(predicate)
+            if route is None:
+                route = routes[predicate] = gathering.routing.route(predicate.value)
+            gathering.add_row(route, start, target)
+
+
+def _names_asker(profile: Profile, store: GraphStore) -> Callable[[str], list[Value]]:
     """The labels of a node, asked of the store when they are wanted."""
     query = f"SELECT ?s ?p ?o WHERE {{ ?s ?p ?o {_filter(profile.labels)}}}"
-    known: dict[Node, list[Value]] = {}
+    known: dict[str, list[Value]] = {}
 
-    def names_of(node: Node) -> list[Value]:
-        if node not in known:
+    def names_of(token: str) -> list[Value]:
+        if token not in known:
             gathering = Gathering(profile)
-            gathering.add(store.select(query, {"s": node}).rows)
-            known[node] = gathering.names_of(node)
-        return known[node]
+            _add(gathering, store.select(query, {"s": node_of(token)}).rows)
+            known[token] = gathering.names_of(token)
+        return known[token]
 
     return names_of
 
@@ -198,37 +256,19 @@ def _in_graph(store: GraphStore, node: Node) -> bool:
     return next(iter(store.select(query, {"s": node}).rows), None) is not None
 
 
-def _entities(profile: Profile, store: GraphStore, gathering: Gathering) -> list[Node]:
-    """The nodes with at least one value, in term order."""
-    candidates: Iterable[Node] = dict.fromkeys(gathering.candidates())
-    if profile.entities:
-        classes = ", ".join(str(NamedNode(iri)) for iri in profile.entities)
-        query = f"SELECT DISTINCT ?s WHERE {{ ?s {RDF_TYPE} ?c FILTER(?c IN ({classes})) }}"
-        members = {row[0] for row in store.select(query).rows}
-        local_names = any(field.local_name for field in profile.fields)
-        candidates = (
-            [node for node in members if is_node(node)]
-            if local_names
-            else [node for node in candidates if node in members]
-        )
-    return sorted(filter(gathering.has_text, candidates), key=_term_order)
+def _all_predicates(store: GraphStore) -> list[str]:
+    """The predicates of the graph as SPARQL writes them, sorted."""
+    return sorted(str(row[0]) for row in store.select("SELECT DISTINCT ?p WHERE { ?s ?p ?o }").rows)
 
 
-def _term_order(node: Node) -> tuple[bool, str]:
-    return isinstance(node, NamedNode), node.value
+def _in_term_order(found: set[str]) -> list[str]:
+    """Tokens of blank nodes by label, then those of IRIs."""
+    blank = [token for token in found if not token.startswith("<")]
+    # without the closing bracket, which would come after a `!` in the order
+    iris = sorted(token[:-1] for token in found if token.startswith("<"))
+    return sorted(blank) + [f"{iri}>" for iri in iris]
 
 
 def _no_report(rows: int) -> None:
     """For callers that show no progress."""
     del rows
-
-
-def _counted(rows: Rows, report: Callable[[int], None]) -> Rows:
-    count = 0
-    for row in rows:
-        count += 1
-        if count == ROWS_PER_REPORT:
-            report(count)
-            count = 0
-        yield row
-    report(count)

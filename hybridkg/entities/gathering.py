@@ -7,29 +7,31 @@ snippets show what was indexed. A value is (text, language tag or "").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias
 
 from hybridkg.entities.fields import Field, Profile, TextKind
-from hybridkg.entities.labels import local_name, same_words
+from hybridkg.entities.labels import local_name, says_same
 from hybridkg.entities.paths import single_steps
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Node, Term
+from hybridkg.rdf.tsv import literal_parts, unescaped
 
 Value: TypeAlias = tuple[str, str]
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
+STRING = XSD + "string"
+
 STRING_TYPES = frozenset(
-    NamedNode(iri)
-    for iri in (
+    (
         *(XSD + name for name in ("string", "normalizedString", "token", "language")),
         *(RDF + name for name in ("langString", "dirLangString", "HTML", "XMLLiteral")),
     )
 )
-"""Datatypes whose literals are words."""
+"""Datatypes whose literals are words; those with a language tag are words anyway."""
 
-BINARY_TYPES = frozenset(NamedNode(XSD + name) for name in ("base64Binary", "hexBinary"))
+BINARY_TYPES = frozenset(XSD + name for name in ("base64Binary", "hexBinary"))
 """Datatypes whose literals are never text."""
 
 
@@ -71,6 +73,11 @@ class Routing:
             label_rank=self._ranks.get(iri),
         )
 
+    def path_route(self, position: int) -> Route:
+        """Where the ends of a longer path of the field at `position` go."""
+        own, text = (position,), self._fields[position].text
+        return Route(own, own if text == "literals" else (), own if text == "labels" else (), None)
+
     def _taking(self, iri: str, kinds: tuple[TextKind, ...], rest_kinds: tuple[TextKind, ...]) -> tuple[int, ...]:
         """The fields that name the predicate and take these kinds; the rest fields where there are none."""
         named = {i for i, field in enumerate(self._fields) if field.text in kinds and iri in self._steps[i]}
@@ -81,7 +88,7 @@ class Routing:
 
 
 class Gathering:
-    """The values and links of entities, by field.
+    """The values and links of entities, by field; nodes are held as their tokens, which hash fast.
 
     Args:
         profile: the fields.
@@ -91,128 +98,176 @@ class Gathering:
     def __init__(self, profile: Profile, *, keep_nodes: bool = False):
         self.profile = profile
         self.routing = Routing(profile)
-        self.literals: list[dict[Node, list[Value]]] = [{} for _ in profile.fields]
-        self.links: list[dict[Node, list[Node]]] = [{} for _ in profile.fields]
-        self.names: dict[Node, tuple[int, list[Value]]] = {}
-        self.nodes: dict[Node, Node] = {}
-        self._keep_nodes = keep_nodes
-        self._routes: dict[NamedNode, Route] = {}
+        self.literals: list[dict[str, list[Value]]] = [{} for _ in profile.fields]
+        self.links: list[dict[str, list[str]]] = [{} for _ in profile.fields]
+        self.names: dict[str, tuple[int, list[Value]]] = {}
+        self.nodes: dict[str, str] = {}
+        self.keep_nodes = keep_nodes
+        self._local_names: dict[str, str] = {}
 
-    def add(self, rows: Iterable[tuple[Term | None, ...]]) -> None:
-        """Takes rows (subject, predicate, object)."""
-        routes, nodes = self._routes, self.nodes
-        for start, predicate, target in rows:
-            if not is_node(start) or not isinstance(predicate, NamedNode):
+    def add_lines(self, route: Route, lines: Sequence[str]) -> None:
+        """Takes rows (node, end of the route) as lines of SPARQL TSV."""
+        intern = self.nodes.setdefault
+        links = [self.links[i] for i in route.links]
+        targets = bool(links) or self.keep_nodes
+        add_literal = self._literal_taker(route)
+        for line in lines:
+            start, target = line.split("\t")
+            mark = start[0]
+            if mark not in "<_" or start[1] == "<":  # a path may start anywhere
                 continue
-            route = routes.get(predicate)
-            if route is None:
-                route = routes[predicate] = self.routing.route(predicate.value)
-            subject = nodes.setdefault(start, start)
-            if isinstance(target, Literal):
-                self._add_literal(subject, target, route)
-            elif is_node(target) and (route.links or self._keep_nodes):
-                linked = nodes.setdefault(target, target)
-                for i in route.links:
-                    self.links[i].setdefault(subject, []).append(linked)
+            subject = intern(start, start)
+            mark = target[0]
+            if mark == '"' and target[-1] == '"':
+                text = target[1:-1]
+                add_literal(subject, unescaped(text) if "\\" in text else text, "", STRING)
+            elif mark not in "<_":
+                add_literal(subject, *literal_parts(target))
+            elif targets and target[1] != "<":  # or else it is a triple
+                linked = intern(target, target)
+                for held in links:
+                    if subject in held:
+                        held[subject].append(linked)
+                    else:
+                        held[subject] = [linked]
 
-    def add_path(self, position: int, rows: Iterable[tuple[Term | None, ...]]) -> None:
-        """Takes rows (subject, end of the path) for the field at `position`."""
-        nodes = self.nodes
-        text = self.profile.fields[position].text
-        for start, target in rows:
-            if not is_node(start):
-                continue
-            subject = nodes.setdefault(start, start)
-            if isinstance(target, Literal):
-                if text == "literals" or is_string(target):
-                    self._keep(position, subject, target)
-            elif text == "labels" and is_node(target):
-                self.links[position].setdefault(subject, []).append(nodes.setdefault(target, target))
+    def add_row(self, route: Route, start: Term | None, target: Term | None) -> None:
+        """Takes one such row as terms."""
+        if not isinstance(start, NamedNode | BlankNode):
+            return
+        subject = self._interned(start)
+        if isinstance(target, Literal):
+            language = target.language or ""
+            take = self._literal_taker(route)
+            take(subject, target.value, language, "" if language else target.datatype.value)
+        elif isinstance(target, NamedNode | BlankNode):
+            for i in route.links:
+                self.links[i].setdefault(subject, []).append(self._interned(target))
 
     def add_text(self, position: int, node: Node, texts: Iterable[str]) -> None:
         """Takes texts that are not in the graph."""
         kept = [(text, "") for text in texts if text and not text.isspace()]
         if kept:
-            self.literals[position].setdefault(self.nodes.setdefault(node, node), []).extend(kept)
+            self.literals[position].setdefault(self._interned(node), []).extend(kept)
 
-    def _add_literal(self, subject: Node, literal: Literal, route: Route) -> None:
-        text = literal.value
-        if not text or text.isspace():
-            return
-        if is_string(literal):
-            for i in route.strings:
-                self._keep(i, subject, literal)
-            if route.label_rank is not None:
-                rank, values = self.names.get(subject, (route.label_rank + 1, []))
-                if route.label_rank < rank:
-                    self.names[subject] = (route.label_rank, [(text, literal.language or "")])
-                elif route.label_rank == rank:
-                    values.append((text, literal.language or ""))
-        else:
-            for i in route.others:
-                self._keep(i, subject, literal)
+    def _interned(self, node: Node) -> str:
+        token = str(node)
+        return self.nodes.setdefault(token, token)
 
-    def _keep(self, position: int, subject: Node, literal: Literal) -> None:
-        text, language = literal.value, literal.language or ""
-        if text and not text.isspace() and self.profile.fields[position].accepts(language):
-            if not language and literal.datatype in BINARY_TYPES:
+    def _literal_taker(self, route: Route) -> Callable[[str, str, str, str], None]:
+        """A function that takes (node, text, language, datatype) of the literals of a route."""
+        strings, others = (
+            [(self.profile.fields[i], self.literals[i]) for i in ids] for ids in (route.strings, route.others)
+        )
+        names, rank = self.names, route.label_rank
+
+        def take(subject: str, text: str, language: str, datatype: str) -> None:
+            if not text or text.isspace():
                 return
-            self.literals[position].setdefault(subject, []).append((text, language))
+            value = text, language
+            is_string = language or datatype in STRING_TYPES
+            for field, held in strings if is_string else () if datatype in BINARY_TYPES else others:
+                if not language or field.accepts(language):
+                    if subject in held:
+                        held[subject].append(value)
+                    else:
+                        held[subject] = [value]
+            if is_string and rank is not None:
+                known = names.get(subject)
+                if known is None or rank < known[0]:
+                    names[subject] = rank, [value]
+                elif rank == known[0]:
+                    known[1].append(value)
 
-    def names_of(self, node: Node) -> list[Value]:
+        return take
+
+    def names_of(self, token: str) -> list[Value]:
         """The labels of a node, as far as its rows have been taken."""
-        return self.names.get(node, (0, []))[1]
+        names = self.names.get(token)
+        return names[1] if names else []
 
-    def candidates(self) -> Iterator[Node]:
-        """Nodes that may have text; some repeat, some may have none."""
-        yield from (node for literals in self.literals for node in literals)
-        yield from (node for links in self.links for node in links)
+    def with_text(self, members: Iterable[str] | None) -> set[str]:
+        """The tokens of the nodes of which a field has a value, once all rows have been taken.
+
+        Args:
+            members: the tokens that count; None for all.
+        """
+        found: set[str] = set().union(*self.literals)
+        for position, links in enumerate(self.links):
+            found.update(node for node in links if node not in found and self.values(position, node, self.names_of))
         if any(field.local_name for field in self.profile.fields):
-            yield from (node for node in self.nodes if isinstance(node, NamedNode))
+            candidates = self.nodes if members is None else members
+            found.update(node for node in candidates if node.startswith("<") and self._local_name(node))
+        return found if members is None else found.intersection(members)
 
-    def has_text(self, node: Node) -> bool:
-        """Whether any field has a value of `node`, once all rows have been taken."""
-        if any(node in literals for literals in self.literals):
-            return True
-        return any(self.values(i, node, self.names_of) for i in range(len(self.profile.fields)))
+    def stream(self, position: int, tokens: Iterable[str]) -> Iterator[tuple[int, list[Value]]]:
+        """What the field at `position` holds of each of some nodes that have any: (index of the node, values)."""
+        literals, links = self.literals[position], self.links[position]
+        if self.profile.fields[position].local_name:
+            for i, token in enumerate(tokens):
+                values = self.values(position, token, self.names_of)
+                if values:
+                    yield i, values
+            return
+        for i, token in enumerate(tokens):
+            if token in links:
+                values = self.values(position, token, self.names_of)
+                if values:
+                    yield i, values
+            elif token in literals:
+                values = literals[token]
+                yield i, values if len(values) == 1 else sorted(set(values))
 
-    def values(self, position: int, node: Node, names_of: Callable[[Node], list[Value]]) -> list[Value]:
-        """What the field at `position` holds of `node`: distinct values, sorted by text, then language.
+    def early_stream(
+        self, position: int, members: Collection[str] | None, numbers: dict[str, int]
+    ) -> Iterator[tuple[int, list[Value]]]:
+        """What `stream` gives of a field of literals, by the numbers that entities get as they come.
+
+        Args:
+            position: of a field without links and local names, of which all rows have been taken.
+            members: the tokens that count; None for all.
+            numbers: token -> number, those of new entities are added.
+        """
+        for token, values in self.literals[position].items():
+            if members is None or token in members:
+                yield numbers.setdefault(token, len(numbers)), values if len(values) == 1 else sorted(set(values))
+
+    def values(self, position: int, token: str, names_of: Callable[[str], list[Value]]) -> list[Value]:
+        """What the field at `position` holds of a node: distinct values, sorted by text, then language.
 
         Args:
             position: of the field in the profile.
-            node: the entity.
+            token: of the entity.
             names_of: the labels of a linked node.
         """
         field = self.profile.fields[position]
-        found = set(self.literals[position].get(node, ()))
-        for target in self.links[position].get(node, ()):
-            found.update(linked_names(field, target, names_of(target)))
-        if field.local_name and isinstance(node, NamedNode):
-            name = local_name(node.value)
-            if name and not any(same_words(name, text) for text, _ in found):
+        values = self.literals[position].get(token, [])
+        targets = self.links[position].get(token)
+        if targets:
+            values = values.copy()
+            for target in targets:
+                names = names_of(target)
+                values += names if names and not field.languages else self._linked_names(field, target, names)
+        if len(values) < 2 and not field.local_name:
+            return values
+        found = set(values)
+        if field.local_name and token.startswith("<"):
+            name = self._local_name(token)
+            if name and not (found and says_same(name, (text for text, _ in found))):
                 found.add((name, ""))
-        return sorted(found)
+        return sorted(found) if len(found) > 1 else list(found)
 
+    def _linked_names(self, field: Field, token: str, names: list[Value]) -> list[Value]:
+        """What a field of labels takes of a linked node: its labels, or else the local name of its IRI."""
+        kept = [value for value in names if field.accepts(value[1])] if field.languages else names
+        if kept or not token.startswith("<"):
+            return kept
+        name = self._local_name(token)
+        return [(name, "")] if name else []
 
-def linked_names(field: Field, node: Node, names: list[Value]) -> list[Value]:
-    """What a field of labels takes of a linked node: its labels, or else the local name of its IRI.
-
-    >>> linked_names(Field("related", text="labels"), NamedNode("http://example.org/Ridley_Scott"), [])
-    [('Ridley Scott', '')]
-    """
-    kept = [value for value in names if field.accepts(value[1])]
-    if kept or not isinstance(node, NamedNode):
-        return kept
-    name = local_name(node.value)
-    return [(name, "")] if name else []
-
-
-def is_node(term: Term | None) -> TypeGuard[Node]:
-    """Whether a term can be an entity: an IRI or a blank node."""
-    return isinstance(term, NamedNode | BlankNode)
-
-
-def is_string(literal: Literal) -> bool:
-    """Whether a literal is words, not a number, a date or some other value."""
-    return literal.language is not None or literal.datatype in STRING_TYPES
+    def _local_name(self, token: str) -> str:
+        """The local name of an IRI, worked out once, since a class has as many links as instances."""
+        name = self._local_names.get(token)
+        if name is None:
+            name = self._local_names[token] = local_name(token[1:-1])
+        return name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from urllib.parse import unquote
 
 LABEL_PREDICATES = (
@@ -54,6 +55,12 @@ def same_words(one: str, other: str) -> bool:
     True
     """
     return _bare(one) == _bare(other)
+
+
+def says_same(name: str, texts: Iterable[str]) -> bool:
+    """Whether a text has the same words as a name (`same_words`)."""
+    bare = _bare(name)
+    return any(_bare(text) == bare for text in texts)
 
 
 def _bare(text: str) -> str:

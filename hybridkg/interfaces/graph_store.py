@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Protocol
 
 from hybridkg.rdf.batch import SolutionStream
@@ -21,14 +21,15 @@ class GraphStore(Protocol):
                 SELECT clause (`*` takes those of the patterns only). The only way in for blank nodes.
         """
 
-    def select_lines(self, queries: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    def select_lines(self, queries: Sequence[str]) -> Generator[tuple[int, list[str]], None, None]:
         """The rows of several SELECTs, read side by side, as lines of SPARQL TSV (rdf.tsv reads them).
 
         Args:
             queries: as for `select`.
 
         Yields:
-            (index of a query, some of its lines): every row of every query once, in no order to rely on.
+            (index of a query, some of its lines), then (index, []) once: every row of every query, in no order to
+            rely on. Close the generator unless it is read to its end.
         """
 
     def ask(self, sparql: str, bound: Mapping[str, Term] | None = None) -> bool:

@@ -29,6 +29,11 @@ def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Quer
         ParameterError: a name that the query does not use, a variable that the query itself
             assigns, or a value that cannot stand in a query.
     """
+    if not isinstance(parameters, Mapping):
+        raise ParameterError(
+            f"parameters are a mapping of names to values, not {type(parameters).__name__!r}",
+            hint='for example {"year": 2018}',
+        )
     if not parameters:
         return query
     used = variables(query)
@@ -36,6 +41,8 @@ def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Quer
     single: dict[str, ast.Iri | ast.Lit] = {}
     form = query.form
     for given, value in parameters.items():
+        if not isinstance(given, str):
+            raise ParameterError(f"the name of a parameter is a str, not {given!r}")
         name = given.lstrip("?$")
         if name not in used:
             known = sorted(used)
@@ -55,11 +62,19 @@ def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Quer
 def _constant(name: str, value: object) -> ast.Iri | ast.Lit:
     try:
         return constant(from_rdflib(value))
-    except TypeError as e:
+    except (TypeError, ValueError, OverflowError) as e:
         raise ParameterError(
-            f"the parameter {name!r} has a value that cannot stand in a query: {e}",
+            f"the parameter {name!r} has a value that cannot stand in a query: {_reason(e)}",
             hint="give an IRI, a string, a number, a boolean or a date; a blank node has no name outside its graph",
         ) from None
+
+
+def _reason(error: Exception) -> str:
+    """Why a term could not be made, with the words of whoever refused it."""
+    if isinstance(error, UnicodeError):
+        return "it holds half of a surrogate pair, which is no character"
+    text = str(error)
+    return text[:1].lower() + text[1:]
 
 
 def constant(term: Term) -> ast.Iri | ast.Lit:
@@ -77,7 +92,9 @@ def constant(term: Term) -> ast.Iri | ast.Lit:
     raise TypeError(f"{term} is neither an IRI nor a literal")
 
 
-NUMBER = re.compile(r"[+-]?(?:(?P<integer>\d+)|(?P<decimal>\d*\.\d+)|(?P<double>\d+(?:\.\d*)?[eE][+-]?\d+))")
+NUMBER = re.compile(
+    r"[+-]?(?:(?P<integer>[0-9]+)|(?P<decimal>[0-9]*\.[0-9]+)|(?P<double>[0-9]+(?:\.[0-9]*)?[eE][+-]?[0-9]+))"
+)
 QUOTED = re.compile(
     r"""(?P<quote>["'])(?P<text>.*)(?P=quote)(?:@(?P<language>[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)|\^\^<(?P<datatype>[^<>\s]+)>)?""",
     re.DOTALL,
@@ -91,16 +108,24 @@ def read_term(text: str) -> Term:
     Quotes inside quotes stand for themselves: nothing is unescaped.
 
     Raises:
-        ParameterError: `<...>` does not hold an absolute IRI.
+        ParameterError: `<...>` does not hold an absolute IRI, a language tag is none, or the text is not Unicode.
 
     >>> read_term("2018").datatype.value.rsplit("#")[-1], read_term("machine translation").value
     ('integer', 'machine translation')
     """
+    try:
+        text.encode()
+        return _read_term(text)
+    except ValueError as e:
+        raise ParameterError(f"{text!r} is no value: {_reason(e)}") from None
+
+
+def _read_term(text: str) -> Term:
     if text.startswith("<") and text.endswith(">"):
         try:
             return NamedNode(text[1:-1])
         except ValueError as e:
-            raise ParameterError(f"{text} is not an absolute IRI: {e}") from None
+            raise ParameterError(f"{text} is not an absolute IRI: {_reason(e)}") from None
     if text in ("true", "false"):
         return Literal(text, datatype=NamedNode(XSD + "boolean"))
     if number := NUMBER.fullmatch(text):
@@ -145,6 +170,13 @@ def _substituted(form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit]) -
                 return replace(node, expression=values[name], variable=None)
             case ast.TriplePattern():
                 return _triple(rebuild(node, change))
+            case ast.GraphPattern() | ast.ServicePattern():
+                return _named(rebuild(node, change))
+            case ast.Call(function="BOUND", arguments=(ast.Var(name=name),)) if name in values:
+                # BOUND takes nothing but a variable; this one has a value.
+                return ast.Lit("true", XSD + "boolean", span=node.span)
+            case ast.RankBy(expression=expression, score=ast.Var() as score):
+                return replace(node, expression=change(expression), score=_target(score))
             case ast.SubSelect(query=query):
                 return replace(node, query=_in_sub_select(query))
             case ast.InlineData(variables=columns):
@@ -178,6 +210,16 @@ def _substituted(form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit]) -
                 span=triple.span,
             )
         return triple
+
+    def _named(pattern: ast.GraphPattern | ast.ServicePattern) -> ast.GraphPattern | ast.ServicePattern:
+        name = pattern.name if isinstance(pattern, ast.GraphPattern) else pattern.endpoint
+        if isinstance(name, ast.Lit):
+            raise ParameterError(
+                "a literal parameter stands where a graph or a service has its name",
+                hint="give an IRI: <...> on the command line, rdflib.URIRef in Python",
+                span=name.span,
+            )
+        return pattern
 
     def _target(variable: ast.Var) -> ast.Var:
         if variable.name in values:

@@ -1,15 +1,23 @@
-"""One JSON object on each line: plain values by variable, and the scores under `_scores`."""
+"""One JSON object on each line: plain values by variable, and the scores under `_scores`.
+
+A number is a JSON number only where that says exactly the same: an integer of
+at most 18 digits, a decimal that a double prints digit for digit, a finite
+double or float. Every other literal is its text. Where a column is named
+`_scores`, the scores stand under `__scores`.
+"""
 
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import TextIO
 
-from hybridkg.rdf.terms import BlankNode, Literal, Term
+from hybridkg.rdf.terms import XSD_BOOLEAN, BlankNode, Literal, Term
+from hybridkg.results.numbers import DECIMAL, INTEGERS, is_number
 from hybridkg.results.result_set import ResultSet
 
-XSD = "http://www.w3.org/2001/XMLSchema#"
-INTEGERS = frozenset(XSD + name for name in ("integer", "int", "long", "short", "nonNegativeInteger"))
+MOST_DIGITS = 18
+"""Characters of an integer that is written as a number; all such fit in 64 bits."""
 
 
 def write_ndjson(result: ResultSet, out: TextIO) -> None:
@@ -17,10 +25,13 @@ def write_ndjson(result: ResultSet, out: TextIO) -> None:
     if result.boolean is not None:
         out.write(json.dumps({"boolean": result.boolean}) + "\n")
         return
+    scores_name = "_scores"
+    while scores_name in result.columns:
+        scores_name = "_" + scores_name
     for row in result:
         line = {name: _plain(row.term(name)) for name in result.columns}
         if scores := {name: score for name, score in row.scores.items() if score - score == 0}:
-            line["_scores"] = scores
+            line[scores_name] = scores
         out.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
@@ -32,20 +43,16 @@ def _plain(term: Term | None) -> object:
         case BlankNode():
             return f"_:{term.value}"
         case Literal(value=text, datatype=datatype):
-            name = datatype.value
-            if name in INTEGERS and text.lstrip("+-").isdigit():
-                return int(text) if len(text) <= 18 else text
-            if name in (XSD + "double", XSD + "float", XSD + "decimal"):
-                return _number(text)
-            if name == XSD + "boolean" and text in ("true", "false"):
+            if datatype == XSD_BOOLEAN and text in ("true", "false"):
                 return text == "true"
-            return text
+            return _number(text, datatype.value) if is_number(term) else text
     return getattr(term, "value", str(term))
 
 
-def _number(text: str) -> float | str:
-    try:
-        value = float(text)
-    except ValueError:
-        return text
-    return value if value - value == 0 else text
+def _number(text: str, datatype: str) -> int | float | str:
+    if datatype in INTEGERS:
+        return int(text) if len(text) <= MOST_DIGITS else text
+    value = float(text)
+    if value - value != 0:
+        return text  # JSON has no infinity and no NaN
+    return text if datatype == DECIMAL and Decimal(repr(value)) != Decimal(text) else value

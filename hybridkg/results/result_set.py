@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hybridkg.errors import MissingExtraError, UnknownNameError
 from hybridkg.rdf.batch import Row as Cells
-from hybridkg.rdf.terms import Literal, Term, Triple, to_python, to_rdflib
+from hybridkg.rdf.terms import Term, Triple, to_python, to_rdflib
 from hybridkg.registry import did_you_mean
 from hybridkg.results.evidence import Evidence
+from hybridkg.results.numbers import as_float
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,17 +67,17 @@ class Row(Mapping[str, Any]):
     def scores(self) -> dict[str, float]:
         """Every score behind the row, projected or not: those of MATCH by their AS name, that of RANK BY as
         `rank` unless it is named or is one of them, that of a MATCH without AS by the name of its entity.
+        What orders the rows but is no number, such as a title, is no score.
         """
         cells = dict(zip(self._result.variables, self._cells, strict=True))
-        found = {label: cells.get(variable) for variable, label in self._result.scores}
-        return {label: float(cell.value) for label, cell in found.items() if isinstance(cell, Literal)}
+        found = {label: as_float(cells.get(variable)) for variable, label in self._result.scores}
+        return {label: score for label, score in found.items() if score is not None}
 
     @property
     def rank_score(self) -> float | None:
         """The score that ordered the row; None where nothing is ranked, or the row has none."""
         cells = dict(zip(self._result.variables, self._cells, strict=True))
-        cell = cells.get(self._result.ranked_by or "")
-        return float(cell.value) if isinstance(cell, Literal) else None
+        return as_float(cells.get(self._result.ranked_by or ""))
 
     def facts(self) -> list[tuple[Identifier, Identifier, Identifier]]:
         """The triples of the graph that the query's plain triple patterns matched in this row, as rdflib terms."""

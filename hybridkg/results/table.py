@@ -1,51 +1,110 @@
-"""A table for people: fits the terminal, shortens IRIs, rounds scores."""
+"""A table for people: fits the terminal, marks the words of snippets, rounds scores."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
+from hybridkg.order import NUMERIC
 from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term
+from hybridkg.results.numbers import as_float
 from hybridkg.results.result_set import ResultSet
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
-CONTROL = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160))) | {9: " "}
-"""Characters that could move a terminal's cursor or change its colours; data must not."""
+CONTROL = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+CONTROL |= {9: " "}
+"""Characters that could move a terminal's cursor, change its colours or turn the reading direction of what
+follows; data must not."""
+
+LEAST_COLUMN = 6
+"""Characters below which a column is not readable; a narrower value needs no more than its own width."""
+
+BETWEEN_COLUMNS = 3
 
 
 def write_table(result: ResultSet, out: TextIO) -> None:
-    """The rows as a table, as wide as the terminal (or $COLUMNS) allows; an ASK is `yes` or `no`."""
-    from rich.box import SIMPLE_HEAD
+    """The rows as a table, as wide as the terminal (or $COLUMNS) allows; an ASK is `yes` or `no`.
+
+    Where the columns do not fit beside each other, each row is a block of `?name  value` lines. The scores of
+    MATCH and RANK BY, where they are doubles, are rounded to 4 places; every other value is as it is stored.
+    """
     from rich.console import Console
-    from rich.table import Table
 
     console = Console(file=out, highlight=False, soft_wrap=False)
     if result.boolean is not None:
         console.print("yes" if result.boolean else "no")
         return
+    if not result.columns:
+        return
+    scores = _score_columns(result)
+    colour = console.color_system is not None
+    rows = [
+        [_cell(row.term(name), is_score=name in scores, colour=colour) for name in result.columns] for row in result
+    ]
+    write = _write_grid if _fits(result.columns, rows, console.width) else _write_records
+    write(result, rows, console)
+
+
+def _score_columns(result: ResultSet) -> set[str]:
+    """The columns that are scores of the result, or hold in every row the value that ranks it: RANK BY ?mass."""
+    scores = {variable for variable, _ in result.scores}
+    if result.ranked_by in result.variables:
+        at = result.variables.index(result.ranked_by)
+        scores |= {
+            name for i, name in enumerate(result.columns) if all(cells[i] == cells[at] for cells in result.cells)
+        }
+    return scores
+
+
+def _fits(columns: Sequence[str], rows: Sequence[Sequence[Text]], width: int) -> bool:
+    """Whether every column can have LEAST_COLUMN characters, or all that it needs."""
+    from rich.cells import cell_len
+
+    needed = [min(LEAST_COLUMN, cell_len(name) + 1) for name in columns]
+    for row in rows:
+        needed = [
+            have if have == LEAST_COLUMN else max(have, min(LEAST_COLUMN, cell_len(cell.plain)))
+            for have, cell in zip(needed, row, strict=True)
+        ]
+    return sum(needed) + BETWEEN_COLUMNS * (len(columns) - 1) <= width
+
+
+def _write_grid(result: ResultSet, rows: Sequence[Sequence[Text]], console: Console) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for name in result.columns:
         table.add_column(f"?{name}", overflow="fold", justify="right" if _numeric(result, name) else "left")
-    for row in result:
-        table.add_row(*(_cell(row.term(name), colour=console.color_system is not None) for name in result.columns))
-    if result.columns:
-        console.print(table)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _write_records(result: ResultSet, rows: Sequence[Sequence[Text]], console: Console) -> None:
+    from rich.text import Text
+
+    width = max(len(name) for name in result.columns) + 1
+    for number, row in enumerate(rows):
+        if number:
+            console.print()
+        for name, cell in zip(result.columns, row, strict=True):
+            # Further lines of a value are indented, so that none looks like a variable of its own.
+            for i, line in enumerate(cell.split("\n", allow_blank=True)):
+                head = (f"{f'?{name}' if i == 0 else '':<{width}}  ", "bold")
+                console.print(Text.assemble(head, line), soft_wrap=True)
 
 
 def _numeric(result: ResultSet, name: str) -> bool:
     at = result.columns.index(name)
     cells = [cells[at] for cells in result.cells[:20] if cells[at] is not None]
-    return bool(cells) and all(isinstance(c, Literal) and _is_number(c) for c in cells)
+    return bool(cells) and all(isinstance(c, Literal) and c.datatype.value in NUMERIC for c in cells)
 
 
-def _is_number(literal: Literal) -> bool:
-    from hybridkg.order import NUMERIC
-
-    return literal.datatype.value in NUMERIC
-
-
-def _cell(term: Term | None, *, colour: bool) -> Text:
+def _cell(term: Term | None, *, is_score: bool, colour: bool) -> Text:
     from rich.text import Text
 
     match term:
@@ -56,18 +115,11 @@ def _cell(term: Term | None, *, colour: bool) -> Text:
         case BlankNode():
             return Text(f"_:{term.value}", style="dim")
         case Literal():
-            if term.datatype == XSD_DOUBLE:
-                return Text(_rounded(term.value))
+            if is_score and term.datatype == XSD_DOUBLE and (score := as_float(term)) is not None:
+                return Text(f"{score:.4f}")
             text = _marked(term.value.translate(CONTROL), colour=colour)
             return text.append(f" @{term.language}", style="dim") if term.language else text
-    return Text(str(term))
-
-
-def _rounded(text: str) -> str:
-    try:
-        return f"{float(text):.4f}"
-    except ValueError:
-        return text
+    return Text(str(term).translate(CONTROL))
 
 
 def _marked(text: str, *, colour: bool) -> Text:

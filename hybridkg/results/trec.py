@@ -24,26 +24,35 @@ def write_trec(result: ResultSet, out: TextIO) -> None:
     several rows counts at its best.
 
     Raises:
-        UnsupportedQueryError: a result without such a column, or without a score.
+        UnsupportedQueryError: an ASK, or a row without such a value or without a score; nothing is written.
     """
     import numpy as np
 
     seen: set[str] = set()
+    lines: list[str] = []
     last = np.float32(np.inf)
+    if result.boolean is not None or result.ranked_by is None:
+        raise _no_run()
     for row in result:
         term = next((t for name in result.columns if isinstance(t := row.term(name), NamedNode | BlankNode)), None)
         true_score = row.rank_score
         if term is None or true_score is None:
-            raise UnsupportedQueryError(
-                "a TREC run needs an entity and a score in every row",
-                hint="project the ranked variable, and rank: ... MATCH ... AS ?score } RANK BY ?score",
-            )
+            raise _no_run()
         document = term.value if isinstance(term, NamedNode) else f"_:{term.value}"
         if document in seen:
             continue
         seen.add(document)
-        score = np.float32(true_score)
+        with np.errstate(over="ignore"):  # beyond float32 is infinite, and then steps down as any tie does
+            score = np.float32(true_score)
         if not score < last:
             score = np.nextafter(last, np.float32(-np.inf), dtype=np.float32)
         last = score
-        out.write(f"{QUERY_ID} Q0 {document.replace(' ', '%20')} {len(seen)} {score!s} {TAG}\n")
+        lines.append(f"{QUERY_ID} Q0 {document.replace(' ', '%20')} {len(seen)} {score!s} {TAG}\n")
+    out.writelines(lines)
+
+
+def _no_run() -> UnsupportedQueryError:
+    return UnsupportedQueryError(
+        "a TREC run needs an entity and a score in every row",
+        hint="project the ranked variable, and rank by a number: ... MATCH ... AS ?score } RANK BY ?score",
+    )

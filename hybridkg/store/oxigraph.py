@@ -1,23 +1,33 @@
 """The graph in Oxigraph: the source of truth and the SPARQL engine.
 
 Only text that hybridkg wrote itself comes here, so a syntax error is a bug of
-ours and surfaces as one; what fails on the disk is a StorageError.
+ours and surfaces as one; what fails on the disk is a StorageError, and what
+has rotted there a CorruptError.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar, cast
 
 from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, Store
 
-from hybridkg.errors import StorageError
+from hybridkg.errors import CorruptError, StorageError, UnsupportedQueryError
 from hybridkg.rdf.batch import Row, SolutionStream
-from hybridkg.rdf.terms import Quad, Term, Triple, Variable
+from hybridkg.rdf.terms import Literal, Quad, Term, Triple, Variable
 from hybridkg.store.result_lines import Output, Writer, read_lines
 
 T = TypeVar("T")
+
+MOST_ROWS_AT_ONCE = 400_000
+"""Rows of a result that is written in one piece, which needs the interpreter's lock once and not every 8 KB;
+about 40 MB of links."""
+
+
+_UNKNOWN_FUNCTION = re.compile(r"The custom (?:aggregate )?function (<[^>]*>) is not supported")
 
 
 class OxigraphStore:
@@ -36,12 +46,11 @@ class OxigraphStore:
         """Opens the `graph` folder of a generation read-only; nobody may write to it meanwhile.
 
         Raises:
-            StorageError: the folder is missing or damaged.
+            StorageError: the folder is missing or cannot be read.
+            CorruptError: it is damaged.
         """
-        try:
+        with _reading_errors(f"cannot open the graph {str(path)!r}"):
             store = Store.read_only(str(path))
-        except OSError as e:
-            raise StorageError(f"cannot open the graph {str(path)!r}: {e}") from e
         return cls(store, union_default_graph=union_default_graph)
 
     @classmethod
@@ -67,6 +76,8 @@ class OxigraphStore:
 
         Raises:
             StorageError: the disk failed, at once or while the rows are read.
+            CorruptError: what is read is damaged.
+            UnsupportedQueryError: the query calls a function that Oxigraph does not know.
             RuntimeError: a bound variable is not selected.
         """
         answer = self._ask_store(sparql, bound)
@@ -74,11 +85,12 @@ class OxigraphStore:
             raise TypeError(f"not a SELECT query: {sparql!r}")
         return SolutionStream(tuple(v.value for v in answer.variables), _rows(answer))
 
-    def select_lines(self, queries: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    def select_lines(self, queries: Sequence[str]) -> Generator[tuple[int, list[str]], None, None]:
         """The rows of several SELECTs as lines of SPARQL TSV, read by a few threads side by side.
 
         Yields:
-            (index of a query, some of its lines): every row of every query once, in no order to rely on.
+            (index of a query, some of its lines), then (index, []) once: every row of every query, in no order to
+            rely on. Close the generator unless it is read to its end.
 
         Raises:
             StorageError: the disk failed.
@@ -90,10 +102,12 @@ class OxigraphStore:
             answer = self._ask_store(sparql, None)
             if not isinstance(answer, QuerySolutions):
                 raise TypeError(f"not a SELECT query: {sparql!r}")
-            try:
-                answer.serialize(cast(IO[bytes], output), QueryResultsFormat.TSV)
-            except OSError as e:
-                raise _storage_error(e) from e
+            counted = f"SELECT (COUNT(*) AS ?n) WHERE {{ {{ {sparql} LIMIT {MOST_ROWS_AT_ONCE} }} }}"
+            with _reading_errors("reading the graph failed"):
+                if int(cast(Literal, next(self.select(counted).rows)[0]).value) < MOST_ROWS_AT_ONCE:
+                    output.write(cast(bytes, answer.serialize(format=QueryResultsFormat.TSV)))
+                else:
+                    answer.serialize(cast(IO[bytes], output), QueryResultsFormat.TSV)
 
         return write
 
@@ -114,30 +128,40 @@ class OxigraphStore:
         Raises:
             StorageError: the disk failed.
         """
-        return _with_storage_errors(iter(self._store))
+        return _with_reading_errors(iter(self._store))
 
     def _ask_store(self, sparql: str, bound: Mapping[str, Term] | None) -> object:
         substitutions = {Variable(name): term for name, term in bound.items()} if bound else None
-        try:
+        with _reading_errors("reading the graph failed"):
             return self._store.query(sparql, use_default_graph_as_union=self._union, substitutions=substitutions)
-        except OSError as e:
-            raise _storage_error(e) from e
 
     def __len__(self) -> int:
         """Quads in the store, all graphs together; reads all of them."""
-        return len(self._store)
+        with _reading_errors("reading the graph failed"):
+            return len(self._store)
 
 
 def _rows(answer: QuerySolutions) -> Iterator[Row]:
-    return cast(Iterator[Row], _with_storage_errors(map(tuple, answer)))
+    return cast(Iterator[Row], _with_reading_errors(map(tuple, answer)))
 
 
-def _with_storage_errors(items: Iterable[T]) -> Iterator[T]:
-    try:
+def _with_reading_errors(items: Iterable[T]) -> Iterator[T]:
+    with _reading_errors("reading the graph failed"):
         yield from items
+
+
+@contextmanager
+def _reading_errors(what_failed: str) -> Iterator[None]:
+    """Tells apart what Oxigraph raises: the disk, damage, what it cannot do, and bugs of ours, which surface."""
+    try:
+        yield
     except OSError as e:
-        raise _storage_error(e) from e
-
-
-def _storage_error(error: OSError) -> StorageError:
-    return StorageError(f"reading the graph failed: {error}")
+        raise StorageError(f"{what_failed}: {e}") from e
+    except RuntimeError as e:
+        if function := _UNKNOWN_FUNCTION.search(str(e)):
+            raise UnsupportedQueryError(
+                f"the function {function[1]} is not known here", hint="use SPARQL's functions and the casts of xsd:"
+            ) from e
+        if "Corruption: " in str(e):
+            raise CorruptError(f"{what_failed}: {e}", hint="name the damaged files: hybridkg stats KB --verify") from e
+        raise

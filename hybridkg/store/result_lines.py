@@ -9,18 +9,18 @@ cores, of which 1 us is Python's.
 from __future__ import annotations
 
 import os
-import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from typing import Protocol
 
 CHUNK_BYTES = 1 << 18
-"""Least size of what goes from a reader to the consumer at once."""
+"""Least size of what goes from a reader to the consumer, and of what the consumer gets at once."""
 
 MOST_READERS = 4
-_WAITING_CHUNKS = 16
-_SECONDS_BETWEEN_LOOKS = 0.02
+MOST_WAITING_BYTES = 64_000_000
+"""Beyond this, readers wait for the consumer; each may hold one more result in one piece."""
 
 
 class Output(Protocol):
@@ -37,72 +37,129 @@ Writer = Callable[[Output], None]
 """Writes one result, a line for each row after a line with the names of the columns."""
 
 
-class _CancelledError(Exception):
+class _ClosedError(Exception):
     """The consumer wants no more."""
 
 
-def read_lines(writers: Sequence[Writer]) -> Iterator[tuple[int, list[str]]]:
+Chunk = tuple[int, bytes] | BaseException | None
+"""Lines of a writer, none after its last; an error; or the end of a reader."""
+
+
+class _Channel:
+    """A queue of bounded size in bytes, which the consumer can close so that no reader waits for ever."""
+
+    def __init__(self) -> None:
+        self._chunks: deque[Chunk] = deque()
+        self._waiting = 0
+        self._changed = threading.Condition()
+        self.closed = False
+
+    def put(self, chunk: Chunk) -> None:
+        with self._changed:
+            while self._waiting > MOST_WAITING_BYTES and not self.closed:
+                self._changed.wait()
+            if self.closed:
+                raise _ClosedError
+            self._chunks.append(chunk)
+            self._waiting += _size(chunk)
+            self._changed.notify_all()
+
+    def get(self) -> Chunk:
+        with self._changed:
+            while not self._chunks:
+                self._changed.wait()
+            chunk = self._chunks.popleft()
+            self._waiting -= _size(chunk)
+            self._changed.notify_all()
+            return chunk
+
+    def close(self) -> None:
+        with self._changed:
+            self.closed = True
+            self._changed.notify_all()
+
+
+def _size(chunk: Chunk) -> int:
+    return len(chunk[1]) if isinstance(chunk, tuple) else 0
+
+
+def read_lines(writers: Sequence[Writer]) -> Generator[tuple[int, list[str]], None, None]:
     """Runs the writers in threads, at most MOST_READERS and no more than there are cores.
 
+    Close the iterator unless it is read to its end: the readers then stop at their next write.
+
     Yields:
-        (index of a writer, some of its lines without the first): each writer's lines in their order, the writers
-        in any. What a writer raises is raised here. Closing the iterator stops the writers at their next write.
+        (index of a writer, some of its lines without the first), then (index, []) once: each writer's lines in
+        their order, the writers begun in theirs. What a writer raises is raised here.
     """
-    if not writers:
-        return
-    chunks: queue.Queue[tuple[int, bytes] | BaseException | None] = queue.Queue(_WAITING_CHUNKS)
-    numbers: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for i in range(len(writers)):
-        numbers.put(i)
-    cancelled = threading.Event()
-
-    def work() -> None:
-        try:
-            with suppress(queue.Empty, _CancelledError):
-                while True:
-                    i = numbers.get_nowait()
-                    output = _LinesOutput(i, chunks, cancelled)
-                    writers[i](output)
-                    output.close()
-        except BaseException as error:
-            chunks.put(error)
-        else:
-            chunks.put(None)
-
+    channel = _Channel()
+    left = deque(range(len(writers)))
     readers = min(len(writers), MOST_READERS, os.cpu_count() or 1)
-    threads = [threading.Thread(target=work, name=f"hybridkg-reader-{i}") for i in range(readers)]
+    threads = [threading.Thread(target=_work, args=(writers, left, channel)) for _ in range(readers)]
     try:
         for thread in threads:
             thread.start()
         while readers:
-            chunk = chunks.get()
+            chunk = channel.get()
             if isinstance(chunk, BaseException):
                 raise chunk
             if chunk is None:
                 readers -= 1
+            elif chunk[1]:
+                for piece in _pieces(chunk[1]):
+                    yield chunk[0], piece.decode().split("\n")
             else:
-                yield chunk[0], chunk[1].decode().split("\n")
+                yield chunk[0], []
     finally:
-        cancelled.set()
+        channel.close()
         for thread in threads:
-            while thread.is_alive():
-                with suppress(queue.Empty):  # makes room for a thread that waits to put
-                    chunks.get(timeout=_SECONDS_BETWEEN_LOOKS)
+            if thread.ident is not None:
+                thread.join()
+
+
+def _work(writers: Sequence[Writer], left: deque[int], channel: _Channel) -> None:
+    """What a reader does: one writer after another, as long as there are any left."""
+    with suppress(_ClosedError):
+        try:
+            while True:
+                try:
+                    number = left.popleft()
+                except IndexError:
+                    break
+                output = _LinesOutput(number, channel)
+                writers[number](output)
+                output.close()
+            channel.put(None)
+        except _ClosedError:
+            raise
+        except BaseException as error:
+            channel.put(error)
+
+
+def _pieces(lines: bytes) -> Iterator[bytes]:
+    """Cuts lines, the last one without its end, after every CHUNK_BYTES or a little more.
+
+    >>> list(_pieces(b"a\\nb"))
+    [b'a\\nb']
+    """
+    start = 0
+    while len(lines) - start > CHUNK_BYTES and (end := lines.find(b"\n", start + CHUNK_BYTES)) >= 0:
+        yield lines[start:end]
+        start = end + 1
+    yield lines[start:]
 
 
 class _LinesOutput:
     """Cuts what a query writes into chunks of whole lines, the header left out."""
 
-    def __init__(
-        self, number: int, chunks: queue.Queue[tuple[int, bytes] | BaseException | None], cancelled: threading.Event
-    ):
-        self._number, self._chunks, self._cancelled = number, chunks, cancelled
+    def __init__(self, number: int, channel: _Channel):
+        self._number, self._channel = number, channel
         self._parts: list[bytes] = []
         self._size, self._limit, self._in_header = 0, CHUNK_BYTES, True
 
     def write(self, data: bytes) -> int:
-        if self._cancelled.is_set():
-            raise _CancelledError
+        if self._channel.closed:
+            raise _ClosedError
         self._parts.append(data)
         self._size += len(data)
         if self._size >= self._limit:
@@ -114,6 +171,7 @@ class _LinesOutput:
 
     def close(self) -> None:
         self._hand_on()
+        self._channel.put((self._number, b""))
 
     def _hand_on(self) -> None:
         data = b"".join(self._parts)
@@ -121,7 +179,7 @@ class _LinesOutput:
         end = data.rfind(b"\n")
         self._in_header = self._in_header and not start
         if end > start:
-            self._chunks.put((self._number, data[start:end]))
+            self._channel.put((self._number, data[start:end]))
         self._parts = [data[max(end + 1, start) :]]
         self._size = len(self._parts[0])
         self._limit = max(CHUNK_BYTES, 2 * self._size)  # a line longer than a chunk is not joined again and again

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -182,3 +185,112 @@ def test_help_has_an_example_for_every_command():
         assert "Example:" in text, name
         assert f"hybridkg {name}" in text, name
         assert command.help
+
+
+LONG = "SELECT ?x { " + "?x ?p ?o . " * 40 + "}"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["query", LONG, "x"],
+        ["query", LONG],
+        ["load", LONG, "x.ttl"],
+        ["index", LONG],
+        ["stats", LONG],
+        ["explain", LONG],
+    ],
+)
+def test_a_query_in_place_of_the_knowledge_base_is_told_so(arguments):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "cannot look at 'SELECT ?x" in result.stderr
+    assert "the first argument is the knowledge base; if this is something else, it was forgotten" in result.stderr
+    assert len(result.stderr) < 400
+
+
+def test_a_file_name_that_no_system_takes_is_an_error(films):
+    for arguments in (["load", films, LONG], ["load", films, "--text", LONG], ["query", films, "-f", LONG]):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert "File name too long" in result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look everywhere")
+def test_a_folder_that_lets_nobody_look_is_an_error(tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    try:
+        for name in (closed, closed / "a.kb"):
+            for arguments in (["query", name, SPACE], ["load", name, FILMS], ["stats", name]):
+                result = run(*arguments)
+                assert result.exit_code == 2
+                assert "Permission denied" in result.stderr
+    finally:
+        closed.chmod(0o700)
+
+
+def test_a_refusal_of_the_system_is_told_whatever_it_is(films, monkeypatch):
+    """As the test before, for those who run as root."""
+    real = Path.stat
+
+    def stat(self: Path, **options: bool) -> os.stat_result:
+        if "forbidden" in str(self):
+            raise PermissionError(errno.EACCES, "Permission denied", str(self))
+        return real(self, **options)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    for arguments in (["query", "forbidden", SPACE], ["load", "forbidden", FILMS], ["load", films, "forbidden.ttl"]):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert "cannot look at 'forbidden" in result.stderr
+
+
+@pytest.mark.parametrize("way", ["word", "option"])
+def test_a_plan_has_the_format_that_was_asked_for(films, way):
+    query = ("EXPLAIN " if way == "word" else "") + SPACE
+    option = [] if way == "word" else ["--explain"]
+    text = run("query", films, query, *option).stdout
+    for fmt, lines in (
+        (
+            "csv",
+            [
+                row["plan"]
+                for row in csv.DictReader(run("query", films, query, *option, "--format", "csv").stdout.splitlines())
+            ],
+        ),
+        (
+            "ndjson",
+            [
+                json.loads(line)["plan"]
+                for line in run("query", films, query, *option, "--format", "ndjson").stdout.splitlines()
+            ],
+        ),
+    ):
+        assert lines == text.splitlines(), fmt
+    assert run("query", films, query, *option, "--format", "tsv").stdout.startswith("?plan\n")
+    assert json.loads(run("query", films, query, *option, "--format", "json").stdout)["strategy"]
+    refused = run("query", films, query, *option, "--format", "trec")
+    assert refused.exit_code == 2
+    assert "a TREC run needs" in refused.stderr
+
+
+def test_an_ask_is_no_trec_run(films):
+    result = run("query", films, "ASK { ?s ?p ?o }", "--format", "trec")
+    assert result.exit_code == 2
+    assert "a TREC run needs an entity and a score in every row" in result.stderr
+
+
+def test_verify_names_a_damaged_file_even_where_the_graph_does_not_open(tmp_path):
+    kb = tmp_path / "f.kb"
+    run("load", kb, FILMS)
+    current = kb / "000002" / "graph" / "CURRENT"
+    damaged = bytes([current.read_bytes()[0] ^ 255]) + current.read_bytes()[1:]
+    current.unlink()
+    current.write_bytes(damaged)
+    refused = run("query", kb, "ASK {}")
+    assert refused.exit_code == 1
+    assert "hybridkg stats KB --verify" in refused.stderr
+    told = run("stats", kb, "--verify")
+    assert told.exit_code == 1
+    assert "graph/CURRENT" in told.stderr

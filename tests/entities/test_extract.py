@@ -14,7 +14,7 @@ from hybridkg.entities.labels import local_name, same_words
 from hybridkg.entities.paths import Alternative, Inverse, Path, Predicate, Repeat, Sequence
 from hybridkg.entities.profile_reader import load_profile
 from hybridkg.errors import UnknownNameError
-from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Node, Quad, Term
+from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Node, Quad, Term, Triple
 from hybridkg.store.oxigraph import OxigraphStore
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -36,6 +36,10 @@ literals = st.sampled_from(
         Literal("<b>bold</b>", datatype=NamedNode(RDF + "HTML")),
         Literal("cafe", datatype=NamedNode(XSD + "hexBinary")),
         Literal("  "),
+        Literal('a "tab"\tand a \\ on\ntwo lines'),
+        Literal('"rot"@de', language="de"),
+        Literal("1.5", datatype=NamedNode(XSD + "decimal")),
+        Literal("true", datatype=NamedNode(XSD + "boolean")),
     ]
 )
 graphs = st.lists(st.builds(Quad, nodes, predicates, st.one_of(nodes, literals)), max_size=12)
@@ -250,6 +254,16 @@ def test_a_number_under_a_label_predicate_is_an_attribute_and_not_lost():
         ("label", "x1984", ""),
         ("attributes", "1984", ""),
     ]
+
+
+def test_a_triple_as_an_object_is_no_text_and_no_link():
+    film = NamedNode(E + "x1984")
+    quads = [Quad(film, NamedNode(E + "p"), Triple(film, NamedNode(E + "q"), Literal("word")))]
+    store = OxigraphStore.memory(quads)
+    extraction = extract(load_profile(), store)
+    assert extraction.nodes == [film]
+    assert entity_texts(load_profile(), store, None, film) == [("label", "x1984", "")]
+    assert [list(extraction.stream(i)) for i in range(5)] == [[(0, [("x1984", "")])], [], [], [], []]
 
 
 def test_only_the_fields_asked_for_come_back_in_that_order():

@@ -2,14 +2,18 @@
 
 Each distinct raw word is folded and stemmed once, then looked up. Token
 streams go to temporary files and are sorted in chunks, so memory holds the
-vocabulary, a bounded chunk and the field lengths, but never all tokens.
-The same input gives the same bytes.
+vocabulary, two bounded chunks and the field lengths, but never all tokens. A
+field that is complete is sorted in a thread of its own while others still
+grow; numpy sorts without the interpreter's lock. The same input gives the same
+bytes.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +38,15 @@ MOST_FIELDS = 64
 
 MOST_REMEMBERED_WORDS = 1_000_000
 LONGEST_REMEMBERED_WORD = 255
+
+MOST_REMEMBERED_VALUES = 200_000
+"""The label of a node comes back with every link to it; at most about 300 bytes each."""
+LONGEST_REMEMBERED_VALUE = 150
+
+MOST_LANGUAGE_TAGS = 1_000
 _SPILL_TOKENS = 1_000_000
+_MOST_TOKENS_KEPT = 100_000
+"""Tokens of a sorted chunk that may wait in memory for the end; larger ones wait in a temporary file."""
 _NODES_AT_ONCE = 1_000_000
 
 
@@ -50,6 +62,20 @@ class _TermNumbers(dict[str, int]):
     def __init__(self, analyzer: Analyzer, stemmer: str, numbers: dict[str, int]):
         super().__init__()
         self._analyzer, self._stemmer, self._numbers = analyzer, stemmer, numbers
+        self._values: dict[str, array[int]] = {}
+
+    def tokens(self, text: str) -> Iterable[int]:
+        """The term numbers of a text's words."""
+        tokens = self._values.get(text)
+        if tokens is not None:
+            return tokens
+        found = map(self.__getitem__, self._analyzer.words(text))
+        if len(text) > LONGEST_REMEMBERED_VALUE:
+            return found
+        if len(self._values) >= MOST_REMEMBERED_VALUES:
+            self._values.clear()
+        tokens = self._values[text] = array("I", found)
+        return tokens
 
     def __missing__(self, word: str) -> int:
         term = self._analyzer.term(word, self._stemmer)
@@ -89,6 +115,15 @@ class _FieldTokens:
         return np.memmap(self.path, np.uint32, mode="r")
 
 
+@dataclass(frozen=True)
+class _SortedField:
+    """A field's runs, and uint32[r] each: its entities in ascending order with their numbers of tokens."""
+
+    runs: list[Run]
+    entities: NDArray[np.uint32]
+    tokens: NDArray[np.uint32]
+
+
 class EmbeddedTextBuilder:
     """Builds a text index in an empty folder; nothing is readable before `finish` returns.
 
@@ -117,7 +152,10 @@ class EmbeddedTextBuilder:
         self._streams = [_FieldTokens(folder / f"field{i}.tokens.tmp") for i in range(len(fields))]
         self._numbers: dict[str, int] = {}
         self._words: dict[tuple[str, str], _TermNumbers] = {}
+        self._of_language: dict[tuple[str, str], _TermNumbers] = {}
         self._text_bytes = 0
+        self._sorter = ThreadPoolExecutor(1, "hybridkg-sorter")
+        self._sorted: dict[int, Future[_SortedField]] = {}
 
     def add(self, entity: int, field: int, values: Sequence[tuple[str, str]]) -> None:
         """All values of one field of one entity, once: (text, language tag or ""), in a deterministic order.
@@ -129,21 +167,48 @@ class EmbeddedTextBuilder:
         """
         if not 0 <= entity < self._n_nodes:
             raise ValueError(f"entity {entity} is not below {self._n_nodes}")
-        name = self._fields[field].analyzer
-        analyzer, stream = self._analyzers[name], self._streams[field]
+        name, stream = self._fields[field].analyzer, self._streams[field]
         tokens = stream.tokens
         before = len(tokens)
         for text, language in values:
-            stemmer = analyzer.stemmer(language)
-            numbers = self._words.get((name, stemmer))
-            if numbers is None:
-                numbers = self._words[name, stemmer] = _TermNumbers(analyzer, stemmer, self._numbers)
+            numbers = self._of_language.get((name, language)) or self._numbers_for(name, language)
             if len(tokens) > before:
                 tokens.append(NEXT_VALUE)
-            tokens.extend(map(numbers.__getitem__, analyzer.words(text)))
+            tokens.extend(numbers.tokens(text))
             self._text_bytes += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         if len(tokens) > before:
             stream.end_record(entity, len(tokens) - before)
+
+    def _numbers_for(self, name: str, language: str) -> _TermNumbers:
+        """The term numbers for an analyzer and a language tag; tags with the same stemmer share them."""
+        analyzer = self._analyzers[name]
+        key = name, analyzer.stemmer(language)
+        if key not in self._words:
+            self._words[key] = _TermNumbers(analyzer, key[1], self._numbers)
+        if len(self._of_language) < MOST_LANGUAGE_TAGS:
+            self._of_language[name, language] = self._words[key]
+        return self._words[key]
+
+    def renumber(self, ids: Sequence[int], n_nodes: int) -> None:
+        """Gives final ids to the entities added so far, whose numbers were provisional.
+
+        Args:
+            ids: the id of each provisional number; distinct.
+            n_nodes: ids are below this, from now on.
+        """
+        final = np.asarray(ids, np.uint32)
+        for stream in self._streams:
+            stream.entities = array("I", final[np.frombuffer(stream.entities, np.uint32)].tobytes())
+        self._n_nodes = n_nodes
+
+    def complete(self, field: int) -> None:
+        """Tells that `add` will not be called for this field again; saves time, never changes the result."""
+        if field not in self._sorted:
+            self._sorted[field] = self._sorter.submit(self._sort, field)
+
+    def close(self) -> None:
+        """Stops the work in the background; needed when `finish` was not reached."""
+        self._sorter.shutdown(cancel_futures=True)
 
     def finish(self) -> dict[str, int]:
         """Writes the index and returns its counts: entities, terms, postings, tokens, text_bytes."""
@@ -153,14 +218,19 @@ class EmbeddedTextBuilder:
         place[[self._numbers[term] for term in terms]] = np.arange(len(terms))
         self._write_terms(out, terms)
         self._words.clear()
+        self._of_language.clear()
         lengths = out.create("lengths", "<u4", (len(self._fields), self._n_nodes))
         postings = 0
-        for i, stream in enumerate(self._streams):
-            runs = self._sorted_runs(i, stream, lengths[i])
-            postings += write_postings(out, f"field{i}", runs, place)
-            del runs
+        for i in range(len(self._fields)):
+            self.complete(i)
+        for i in range(len(self._fields)):
+            field = self._sorted.pop(i).result()
+            lengths[i][field.entities] = field.tokens
+            postings += write_postings(out, f"field{i}", field.runs, place)
+            del field
             for path in sorted(self._folder.glob(f"field{i}.*.tmp")):
                 path.unlink()
+        self.close()
         entities = self._write_presence(out, lengths)
         counts = {
             "entities": entities,
@@ -184,8 +254,9 @@ class EmbeddedTextBuilder:
         out.write("terms.offsets", ends)
         out.write("terms.text", np.frombuffer(b"".join(encoded), np.uint8))
 
-    def _sorted_runs(self, i: int, stream: _FieldTokens, lengths: Array) -> list[Run]:
-        """Sorts the field chunk by chunk in entity order and fills its row of lengths."""
+    def _sort(self, i: int) -> _SortedField:
+        """Sorts a field chunk by chunk in entity order."""
+        stream = self._streams[i]
         entities = np.frombuffer(stream.entities, np.uint32)
         slots = np.frombuffer(stream.slots, np.uint32)
         starts = np.cumsum(slots, dtype=np.int64) - slots
@@ -196,14 +267,15 @@ class EmbeddedTextBuilder:
         tokens = stream.stream()
         ranges = list(chunks(slots, self._chunk_tokens))
         runs: list[Run] = []
+        counts = np.zeros(len(entities), np.uint32)
         for first, last in ranges:
             own = slots[first:last]
             ends = np.cumsum(own, dtype=np.int64)
             picked = np.repeat(starts[first:last] - (ends - own), own) + np.arange(int(ends[-1]))
-            run, counts = sort_run(np.asarray(tokens[picked]), entities[first:last], own)
-            lengths[entities[first:last]] = counts
-            runs.append(run if len(ranges) == 1 else run.spill(self._folder / f"field{i}.run{len(runs)}.tmp"))
-        return runs
+            run, counts[first:last] = sort_run(np.asarray(tokens[picked]), entities[first:last], own)
+            few = len(run.positions) <= _MOST_TOKENS_KEPT
+            runs.append(run if few else run.spill(self._folder / f"field{i}.run{len(runs)}.tmp"))
+        return _SortedField(runs, entities, counts)
 
     def _write_presence(self, out: ArrayWriter, lengths: Array) -> int:
         """Counts the entities of each distinct set of fields, so that N of any ON clause is a small sum."""

@@ -1,0 +1,40 @@
+"""Numbers among literals, by the lexical rules of XML Schema 1.1 (part 2), which are narrower than Python's."""
+
+from __future__ import annotations
+
+import re
+
+from hybridkg.order import NUMERIC
+from hybridkg.rdf.terms import XSD, Literal, Term
+
+FLOATING = frozenset({XSD + "double", XSD + "float"})
+DECIMAL = XSD + "decimal"
+INTEGERS = NUMERIC - FLOATING - {DECIMAL}
+
+_INTEGER = r"[+-]?[0-9]+"
+_DECIMAL = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+_FLOATING = rf"{_DECIMAL}(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN"
+_FORMS = (
+    dict.fromkeys(INTEGERS, re.compile(_INTEGER))
+    | dict.fromkeys(FLOATING, re.compile(_FLOATING))
+    | {DECIMAL: re.compile(_DECIMAL)}
+)
+
+
+def is_number(literal: Literal) -> bool:
+    """Whether the datatype is one of XSD's numbers and the text is one of its forms.
+
+    >>> is_number(Literal(7)), is_number(Literal("7"))
+    (True, False)
+    """
+    form = _FORMS.get(literal.datatype.value)
+    return form is not None and form.fullmatch(literal.value) is not None
+
+
+def as_float(term: Term | None) -> float | None:
+    """The nearest double of a number; None for everything that is no number.
+
+    >>> as_float(Literal(7)), as_float(Literal("Alien"))
+    (7.0, None)
+    """
+    return float(term.value) if isinstance(term, Literal) and is_number(term) else None

@@ -1,0 +1,144 @@
+"""The program as a process: what becomes of its output, its input, and an interruption."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hybridkg.cli import cli
+from hybridkg.kb import KnowledgeBase
+
+ROOT = Path(__file__).resolve().parents[2]
+FILMS = ROOT / "examples" / "films.ttl"
+SPACE = 'SELECT ?film ?s { ?film MATCH "space" AS ?s } RANK BY ?s'
+NOT_LATIN = 'SELECT ("\u661f\u9645" AS ?t) {}'
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cli") / "films.kb"
+    KnowledgeBase.create(path).load(FILMS, index=True)
+    return path
+
+
+def shell(command: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs a line of sh in which `hk` is the program and $1 ... are the arguments."""
+    program = f'hk() {{ "{sys.executable}" -m hybridkg "$@"; }}\n{command}'
+    found = subprocess.run(
+        ["sh", "-c", program, "sh", *map(str, arguments)],
+        capture_output=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, **environment},
+    )
+    assert b"Traceback" not in found.stderr, found.stderr.decode()
+    assert b"Exception ignored" not in found.stderr, found.stderr.decode()
+    return found
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize(
+    "command",
+    [
+        'hk query "$1" "$2"',
+        'hk query "$1" "$2" --format json',
+        'hk explain "$1" "$2"',
+        'hk stats "$1"',
+        "hk --help",
+        "hk --version",
+    ],
+)
+def test_a_full_disk_behind_the_output_is_one_line_and_exit_code_1(films, command):
+    found = shell(f"{command} > /dev/full", films, SPACE)
+    assert found.returncode == 1
+    assert found.stderr.decode().splitlines()[-1] == "cannot write the output: No space left on device"
+
+
+@pytest.mark.parametrize("command", ['hk query "$1" "$2" --format csv', 'hk query "$1" "$2"', 'hk stats "$1"'])
+def test_a_closed_output_is_one_line_and_exit_code_1(films, command):
+    found = shell(f"{command} >&-", films, SPACE)
+    assert found.returncode == 1
+    assert found.stderr.decode().splitlines()[-1] == "cannot write the output: Bad file descriptor"
+
+
+def test_a_command_that_prints_nothing_needs_no_output(tmp_path):
+    assert shell('hk load "$1" "$2" >&- <&-', tmp_path / "new.kb", FILMS).returncode == 0
+    assert len(KnowledgeBase.open(tmp_path / "new.kb").query("SELECT * { ?s ?p ?o }")) == 128
+
+
+def test_closed_errors_do_not_end_the_work(films):
+    found = shell('hk query "$1" "$2" --format csv 2>&-', films, SPACE)
+    assert found.returncode == 0
+    assert found.stdout.count(b"\n") == 5
+
+
+def test_a_closed_input_is_an_empty_query(films):
+    found = shell('hk query "$1" - <&-', films)
+    assert found.returncode == 2
+    assert found.stderr.startswith(b"error[Q")
+
+
+def test_an_input_that_is_not_utf_8_is_an_error(films):
+    found = shell("printf '\\377' | hk query \"$1\" -", films)
+    assert found.returncode == 2
+    assert b"cannot read the query from standard input: it is not UTF-8" in found.stderr
+
+
+def test_a_reader_that_goes_away_is_told_nothing(films):
+    assert shell('hk query "$1" "$2" --format tsv | true', films, "SELECT * { ?a ?b ?c . ?d ?e ?f }").stderr == b""
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("fmt", ["table", "csv", "json"])
+def test_the_output_is_utf_8_whatever_the_environment_says(films, encoding, fmt):
+    found = shell('hk query "$1" "$2" --format "$3"', films, NOT_LATIN, fmt, PYTHONIOENCODING=encoding)
+    assert found.returncode == 0
+    assert "\u661f\u9645" in found.stdout.decode()
+
+
+@pytest.mark.parametrize(("command", "promise"), [("query", False), ("stats", False), ("load", True), ("index", True)])
+def test_an_interruption_promises_something_only_where_something_was_written(
+    films, command, promise, monkeypatch, tmp_path
+):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    for method in ("query", "stats", "load", "index"):
+        monkeypatch.setattr(KnowledgeBase, method, interrupted)
+    arguments = {"query": [films, SPACE], "load": [tmp_path / "new.kb", FILMS]}.get(command, [films])
+    result = CliRunner().invoke(cli, [command, *map(str, arguments)])
+    assert result.exit_code == 130
+    assert ("the knowledge base is as it was before" in result.stderr) == promise
+    assert "interrupted" in result.stderr
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_interruption_beside_the_creation_leaves_nothing_behind(tmp_path, monkeypatch, when):
+    create, path = KnowledgeBase.create, tmp_path / "new.kb"
+
+    def interrupted(*_: object) -> None:
+        if when == "after":
+            create(path)
+        else:
+            path.mkdir()
+            (path / "kb.toml").write_text("")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KnowledgeBase, "create", interrupted)
+    assert CliRunner().invoke(cli, ["load", str(path), str(FILMS)]).exit_code == 130
+    assert not path.exists()
+
+
+def test_a_load_into_a_foreign_folder_leaves_it_alone(tmp_path):
+    (tmp_path / "CURRENT.txt").write_text("mine")
+    (tmp_path / "empty").mkdir()
+    assert CliRunner().invoke(cli, ["load", str(tmp_path), str(FILMS)]).exit_code == 2
+    assert (tmp_path / "CURRENT.txt").read_text() == "mine"
+    (tmp_path / "file").write_text("mine")
+    assert CliRunner().invoke(cli, ["load", str(tmp_path / "file"), str(FILMS)]).exit_code == 2
+    assert (tmp_path / "file").read_text() == "mine"
