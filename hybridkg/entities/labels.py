@@ -21,7 +21,6 @@ LABEL_PREDICATES = (
 LONGEST_LOCAL_NAME = 200
 """Characters of an IRI's last part that still count as a name; longer ones are data, as in `data:`."""
 
-_LAST_PART = re.compile(r"[^/#:]*$")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[\s_\-+.,;=&?!~@'\"()*$%|<>\[\]{}^`\\]+")
@@ -39,13 +38,14 @@ def local_name(iri: str) -> str:
     >>> local_name("https://example.org/")
     ''
     """
-    found = _LAST_PART.search(iri)
-    name = found.group() if found else ""
+    name = iri[max(map(iri.rfind, "/#:")) + 1 :]
     if not name or len(name) > LONGEST_LOCAL_NAME:
         return ""
-    if _PERCENT.search(name):
+    if "%" in name and _PERCENT.search(name):
         name = unquote(name, errors="replace").replace("�", " ")
-    return _SEPARATORS.sub(" ", _CAMEL.sub(" ", name)).strip()
+    if not name.islower():
+        name = _CAMEL.sub(" ", name)
+    return _SEPARATORS.sub(" ", name).strip()
 
 
 def same_words(one: str, other: str) -> bool:

@@ -211,6 +211,31 @@ def test_extraction_is_the_union_of_the_texts_of_each_entity_and_both_are_the_re
     assert set(extraction.nodes) == want
 
 
+@settings(max_examples=150, deadline=None)
+@given(profiles, graphs, texts)
+def test_fields_given_early_are_those_that_stream_gives_and_the_rest_is_the_same(profile, triples, held):
+    store, documents = OxigraphStore.memory(triples), Texts(held)
+    taken: dict[int, list[tuple[int, list[tuple[str, str]]]]] = {}
+
+    def take(position, values):
+        assert position not in taken
+        taken[position] = list(values)
+
+    extraction = extract(profile, store, documents, early=take)
+    plain = extract(profile, store, documents)
+    assert extraction.nodes == plain.nodes
+    assert plain.provisional == []
+    assert len(set(extraction.provisional)) == len(extraction.provisional)
+    for position, field in enumerate(extraction.profile.fields):
+        streamed = list(extraction.stream(position))
+        assert streamed == list(plain.stream(position))
+        literals_only = field.text != "labels" and not field.local_name and field.name not in held
+        assert position not in taken or literals_only
+        if literals_only:  # a field that nothing feeds is not given
+            assert position in taken or not streamed
+            assert sorted((extraction.provisional[i], values) for i, values in taken.get(position, [])) == streamed
+
+
 def film_store() -> OxigraphStore:
     film, scott = NamedNode(E + "Blade_Runner_%281982%29"), NamedNode(E + "RidleyScott")
     triples = [
