@@ -84,7 +84,7 @@ def _size(chunk: Chunk) -> int:
 
 
 def read_lines(writers: Sequence[Writer]) -> Generator[tuple[int, list[str]], None, None]:
-    """Runs the writers in threads, at most MOST_READERS and no more than there are cores.
+    """Runs the writers in threads, at most MOST_READERS, and one core is left to the consumer.
 
     Close the iterator unless it is read to its end: the readers then stop at their next write.
 
@@ -94,7 +94,7 @@ def read_lines(writers: Sequence[Writer]) -> Generator[tuple[int, list[str]], No
     """
     channel = _Channel()
     left = deque(range(len(writers)))
-    readers = min(len(writers), MOST_READERS, os.cpu_count() or 1)
+    readers = min(len(writers), MOST_READERS, max(1, (os.cpu_count() or 1) - 1))
     threads = [threading.Thread(target=_work, args=(writers, left, channel)) for _ in range(readers)]
     try:
         for thread in threads:
