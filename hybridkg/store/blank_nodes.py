@@ -9,8 +9,21 @@ so the same input gives the same labels.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from hybridkg.rdf.terms import BlankNode, Quad, Triple
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some statements of a document, in no order: those without blank nodes, and those that may have some."""
+
+    plain: Sequence[Quad]
+    renamed: Sequence[Quad] = ()
+
+    def __len__(self) -> int:
+        """How many statements."""
+        return len(self.plain) + len(self.renamed)
 
 
 class BlankNodeNames:
@@ -18,7 +31,8 @@ class BlankNodeNames:
 
     >>> from hybridkg.rdf.terms import NamedNode
     >>> names = BlankNodeNames(3)
-    >>> [str(q.subject) for q in names.renamed([Quad(BlankNode("a"), NamedNode("a:p"), BlankNode("b"))])]
+    >>> batch = names.renamed([Quad(BlankNode("a"), NamedNode("a:p"), BlankNode("b"))])
+    >>> [str(quad.subject) for quad in batch.renamed]
     ['_:d3x1']
     """
 
@@ -38,22 +52,22 @@ class BlankNodeNames:
             renamed = self._known[label] = BlankNode(f"{self._prefix}{len(self._known) + 1}")
         return renamed
 
-    def renamed(self, quads: Sequence[Quad]) -> list[Quad]:
-        """The quads with their blank nodes renamed; quads without any are passed on as they are.
+    def renamed(self, quads: Sequence[Quad]) -> Batch:
+        """The quads with their blank nodes renamed.
 
         Taking a quad apart costs about 0.5 us and building a new one 3 us.
         """
-        done = []
+        plain, renamed = [], []
         for quad in quads:
             s, p, o, g = quad
             s_blank, o_blank, g_blank = type(s) is BlankNode, type(o) is BlankNode, type(g) is BlankNode
             if s_blank or o_blank or g_blank or type(o) is Triple:
                 s = self(s) if s_blank else s
                 o = self(o) if o_blank else self._triple(o) if type(o) is Triple else o
-                done.append(Quad(s, p, o, self(g) if g_blank else g))
+                renamed.append(Quad(s, p, o, self(g) if g_blank else g))
             else:
-                done.append(quad)
-        return done
+                plain.append(quad)
+        return Batch(plain, renamed)
 
     def _triple(self, triple: Triple) -> Triple:
         s, p, o = triple

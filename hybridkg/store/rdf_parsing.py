@@ -12,7 +12,7 @@ from pyoxigraph import RdfFormat, parse
 from hybridkg.entities.input_file import InputFile, extensions, looks_compressed
 from hybridkg.errors import LoadError
 from hybridkg.rdf.terms import Literal, Quad
-from hybridkg.store.blank_nodes import BlankNodeNames
+from hybridkg.store.blank_nodes import Batch, BlankNodeNames
 from hybridkg.store.byte_feed import ByteFeed, LineFeed, SeenMark, Watcher
 from hybridkg.store.formats import Format, format_of
 from hybridkg.store.nesting_guard import NestingGuard
@@ -28,7 +28,7 @@ NO_BASE = "x-relative:///"
 """What relative IRIs of JSON-LD are resolved against where no base is given: the parser would drop them silently."""
 
 
-def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None) -> Iterator[list[Quad]]:
+def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None) -> Iterator[Batch]:
     """The quads of a file in batches, blank nodes renamed.
 
     Args:
@@ -50,7 +50,7 @@ def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None
         while batch := list(islice(quads, BATCH)):
             if find_relative:
                 _refuse_relative(batch, file)
-            yield names.renamed(batch) if mark.seen else batch
+            yield names.renamed(batch) if mark.seen else Batch(batch)
         feed.drain()
     except SyntaxError as e:
         if feed.is_blank:

@@ -6,11 +6,11 @@ import pytest
 import rdflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyoxigraph import RdfFormat, parse, serialize
+from pyoxigraph import RdfFormat, Store, parse, serialize
 
 from hybridkg.errors import LoadError
-from hybridkg.rdf.terms import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
-from hybridkg.store import byte_feed, loading, nesting_guard
+from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
+from hybridkg.store import byte_feed, loading, nesting_guard, part_writer
 from hybridkg.store.blank_nodes import BlankNodeNames
 from hybridkg.store.byte_feed import SeenMark
 from hybridkg.store.generations import Folder
@@ -30,9 +30,13 @@ def test_counts_say_what_was_read_and_what_is_new(folder, tmp_path, load_into):
 
 
 @pytest.mark.parametrize("statements", [0, 1, 499, 500, 501, 1000, 1001, 2499, 2500, 2501, 3000])
-def test_every_statement_arrives_whatever_the_size_of_the_parts(statements, folder, tmp_path, load_into, monkeypatch):
+@pytest.mark.parametrize("target", ["<a:o>", "_:b"])
+def test_every_statement_arrives_whatever_the_size_of_the_parts(
+    target, statements, folder, tmp_path, load_into, monkeypatch
+):
     monkeypatch.setattr(loading, "PART", 1000)
-    path = write(tmp_path / "n.nt", "".join(f"<a:{i}> <a:p> <a:o> .\n" for i in range(statements)))
+    monkeypatch.setattr(part_writer, "PART", 1000)
+    path = write(tmp_path / "n.nt", "".join(f"<a:{i}> <a:p> {target} .\n" for i in range(statements)))
     count = load_into(folder, path)[0]
     assert (count.statements, count.new) == (statements, statements)
 
@@ -105,7 +109,49 @@ def renamed_slowly(quads, document):
 @given(st.lists(quad), st.integers(1, 9))
 def test_renaming_follows_the_order_of_first_appearance(quads, document):
     # a quad's own order of naming is subject, object, graph
-    assert BlankNodeNames(document).renamed(quads) == renamed_slowly(quads, document)
+    batch = BlankNodeNames(document).renamed(quads)
+    want = renamed_slowly(quads, document)
+    assert batch.renamed == [quad for quad in want if "_:" in str(quad)]
+    assert batch.plain == [quad for quad in want if "_:" not in str(quad)]
+
+
+literals = st.one_of(
+    st.builds(Literal, st.text()),
+    st.builds(Literal, st.text(), datatype=st.sampled_from([NamedNode("a:é"), NamedNode(f"{XSD}integer")])),
+    st.builds(Literal, st.text(), language=st.sampled_from(["en", "de-AT"])),
+)
+plain = st.builds(Quad, node, st.just(NamedNode("a:p")), literals, st.sampled_from([DefaultGraph(), NamedNode("a:g")]))
+
+
+@given(st.lists(plain.filter(lambda quad: isinstance(quad.subject, NamedNode)), max_size=30))
+@settings(deadline=None)
+def test_what_is_written_beside_the_parser_is_what_was_given(quads):
+    store = Store()
+    with part_writer.PartWriter(store) as writer:
+        for quad in quads:
+            writer.add([quad])
+    assert set(store) == set(quads)
+
+
+def test_a_failure_to_write_beside_the_parser_is_raised_and_the_rest_dropped():
+    class Full:
+        calls = 0
+
+        def bulk_load(self, *_, **__):
+            self.calls += 1
+            raise OSError("no space")
+
+    full = Full()
+    quads = [Quad(NamedNode("a:a"), NamedNode("a:p"), Literal("x" * part_writer.PART_BYTES))]
+
+    def write():
+        with part_writer.PartWriter(full) as writer:
+            for _ in range(100):
+                writer.add(quads)
+
+    with pytest.raises(OSError, match="no space"):
+        write()
+    assert full.calls < 20
 
 
 @given(st.lists(quad, max_size=20))
