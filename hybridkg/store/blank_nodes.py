@@ -4,32 +4,48 @@ Two files that both say `_:a` mean two nodes, and the same file loaded again
 means new ones (RDF 1.1 Semantics, section 5). Documents are numbered over the
 life of the knowledge base and nodes in the order of their first appearance,
 so the same input gives the same labels.
+
+Renaming works on N-Quads as Oxigraph writes them: 2 us a quad, where taking
+quads apart and making new ones costs 6.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hybridkg.rdf.terms import BlankNode, Quad, Triple
+from pyoxigraph import RdfFormat, parse, serialize
+
+from hybridkg.rdf.terms import Quad
+
+MARK = b"_:"
+
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|<[^<>\s]*>|(_:\S+)')
+"""What may hold a label, as strings and IRIs may without meaning it; group 1 is a blank node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some statements of a document, in no order: those without blank nodes, and those that may have some."""
+    """Some statements of a document, in no order.
 
-    plain: Sequence[Quad]
-    renamed: Sequence[Quad] = ()
+    Args:
+        statements: how many.
+        plain: N-Quads of those without blank nodes.
+        plain_statements: how many these are.
+        renamed: the others; can be read once.
+    """
 
-    def __len__(self) -> int:
-        """How many statements."""
-        return len(self.plain) + len(self.renamed)
+    statements: int
+    plain: bytes
+    plain_statements: int
+    renamed: Iterable[Quad] = ()
 
 
 class BlankNodeNames:
     """Renames the blank nodes of one document.
 
-    >>> from hybridkg.rdf.terms import NamedNode
+    >>> from hybridkg.rdf.terms import BlankNode, NamedNode
     >>> names = BlankNodeNames(3)
     >>> batch = names.renamed([Quad(BlankNode("a"), NamedNode("a:p"), BlankNode("b"))])
     >>> [str(quad.subject) for quad in batch.renamed]
@@ -37,40 +53,32 @@ class BlankNodeNames:
     """
 
     def __init__(self, document: int):
-        self._prefix = f"d{document}x"
-        self._known: dict[str, BlankNode] = {}
+        self._prefix = f"_:d{document}x"
+        self._known: dict[bytes, bytes] = {}
 
     def __len__(self) -> int:
         """Blank nodes seen so far."""
         return len(self._known)
 
-    def __call__(self, node: BlankNode) -> BlankNode:
-        """The stored node for a node of the document."""
-        label = node.value
-        renamed = self._known.get(label)
-        if renamed is None:
-            renamed = self._known[label] = BlankNode(f"{self._prefix}{len(self._known) + 1}")
-        return renamed
-
     def renamed(self, quads: Sequence[Quad]) -> Batch:
-        """The quads with their blank nodes renamed.
+        """The quads with their blank nodes renamed."""
+        text = serialize(quads, format=RdfFormat.N_QUADS)
+        assert text is not None  # no output is given
+        if MARK not in text:
+            return Batch(len(quads), text, len(quads))
+        plain: list[bytes] = []
+        marked: list[bytes] = []
+        for line in text.split(b"\n"):
+            (marked if MARK in line else plain).append(line)
+        renamed = _TOKEN.sub(self._rename, b"\n".join(marked))
+        of_renamed = parse(renamed, format=RdfFormat.N_QUADS, lenient=True)
+        return Batch(len(quads), b"\n".join(plain), len(quads) - len(marked), of_renamed)
 
-        Taking a quad apart costs about 0.5 us and building a new one 3 us.
-        """
-        plain, renamed = [], []
-        for quad in quads:
-            s, p, o, g = quad
-            s_blank, o_blank, g_blank = type(s) is BlankNode, type(o) is BlankNode, type(g) is BlankNode
-            if s_blank or o_blank or g_blank or type(o) is Triple:
-                s = self(s) if s_blank else s
-                o = self(o) if o_blank else self._triple(o) if type(o) is Triple else o
-                renamed.append(Quad(s, p, o, self(g) if g_blank else g))
-            else:
-                plain.append(quad)
-        return Batch(plain, renamed)
-
-    def _triple(self, triple: Triple) -> Triple:
-        s, p, o = triple
-        if type(o) is Triple:
-            o = self._triple(o)
-        return Triple(self(s) if type(s) is BlankNode else s, p, self(o) if type(o) is BlankNode else o)
+    def _rename(self, found: re.Match[bytes]) -> bytes:
+        label = found[1]
+        if label is None:
+            return found[0]
+        name = self._known.get(label)
+        if name is None:
+            name = self._known[label] = f"{self._prefix}{len(self._known) + 1}".encode()
+        return name

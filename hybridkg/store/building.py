@@ -66,8 +66,9 @@ class Building:
     def compact_graph(self) -> None:
         """Merges the tables of the graph without changing what it holds.
 
-        Right after loading, a lookup searches many overlapping tables. Measured on 1.8 million triples: 3 s of
-        work, after which rows with two IRIs are read 3.4 times as fast (165,000/s instead of 49,000/s).
+        After loading, a lookup searches many overlapping tables. Measured on 1.8 million triples: 2.6 s of
+        work, after which rows with two IRIs are read 3.0 times as fast (109,000/s instead of 36,000/s). Loading
+        does it when it at least doubles a graph; where nothing came since, it takes 0.02 s.
         """
         self._own_graph().optimize()
 

@@ -1,8 +1,7 @@
 """The bytes of a document on their way to the parser, seen first by watchers.
 
-A watcher can note that blank nodes may follow, or refuse what the parser
-would swallow: it is given each block before the parser, and an empty block
-at the end.
+A watcher can refuse what the parser would swallow: it is given each block
+before the parser, and an empty block at the end.
 """
 
 from __future__ import annotations
@@ -61,17 +60,3 @@ class LineFeed:
         size = len(self._rest) if size < 0 else size
         piece, self._rest = self._rest[:size], self._rest[size:]
         return piece
-
-
-class SeenMark:
-    """Watches for a few bytes, also across the border of two blocks; `seen` stays true from then on."""
-
-    def __init__(self, mark: bytes):
-        self._mark, self._tail = mark, b""
-        self.seen = not mark
-
-    def __call__(self, block: bytes) -> None:
-        """Looks at one more block."""
-        if not self.seen:
-            self.seen = self._mark in block or self._mark in self._tail + block[: len(self._mark)]
-            self._tail = block[-len(self._mark) + 1 :] if len(self._mark) > 1 else b""

@@ -19,19 +19,17 @@ class Format:
     Args:
         name: as its users write it.
         syntax: what the parser calls it.
-        blank_node_mark: bytes without which a file has no blank node; empty where any file may have some.
     """
 
     name: str
     syntax: RdfFormat
-    blank_node_mark: bytes = b""
 
 
 RDF_XML = Format("RDF/XML", RdfFormat.RDF_XML)
 
 FORMATS = {
-    ".nt": Format("N-Triples", RdfFormat.N_TRIPLES, b"_:"),
-    ".nq": Format("N-Quads", RdfFormat.N_QUADS, b"_:"),
+    ".nt": Format("N-Triples", RdfFormat.N_TRIPLES),
+    ".nq": Format("N-Quads", RdfFormat.N_QUADS),
     ".ttl": Format("Turtle", RdfFormat.TURTLE),
     ".trig": Format("TriG", RdfFormat.TRIG),
     ".rdf": RDF_XML,

@@ -79,9 +79,11 @@ def load(
         OSError: the disk is full or fails (`Folder.building` makes it a StorageError).
     """
     check_sources(sources)
-    store = building.writable_graph()
+    store, quads_before = building.writable_graph(), building.counts["quads"]
     try:
         counts = [_load(store, source, building, progress, base_iri) for source in sources]
+        if building.counts["quads"] >= 2 * quads_before:  # so a graph that grows is compacted once per doubling
+            store.optimize()
         store.flush()
         return counts
     finally:
@@ -106,8 +108,7 @@ def _load(store: Store, source: Source, building: Building, progress: Progress, 
 def _with_blank_nodes(reading: _Reading, writer: PartWriter) -> Iterator[Quad]:
     """The quads that have blank nodes; the others go to the writer as they come."""
     for batch in reading:
-        if batch.plain:
-            writer.add(batch.plain)
+        writer.add(batch.plain, batch.plain_statements)
         yield from batch.renamed
 
 
@@ -121,7 +122,7 @@ class _Reading:
     def __iter__(self) -> Iterator[Batch]:
         reported = 0
         for batch in self._batches:
-            self.statements += len(batch)
+            self.statements += batch.statements
             yield batch
             if self.statements >= reported + STATEMENTS_PER_REPORT:
                 self._report(self.statements - reported)

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
-from pyoxigraph import RdfFormat, Store, serialize
-
-from hybridkg.rdf.terms import Quad
+from pyoxigraph import RdfFormat, Store
 
 PART = 100_000
 """Quads that Oxigraph sorts at once, in 0.1 GB. More are no faster; fewer make more files to compact."""
@@ -42,16 +39,18 @@ class PartWriter:
         self._waiting: deque[Future[None]] = deque()
         self._start_part()
 
-    def add(self, quads: Sequence[Quad]) -> None:
+    def add(self, text: bytes, quads: int) -> None:
         """Takes quads without blank nodes.
+
+        Args:
+            text: N-Quads.
+            quads: how many.
 
         Raises:
             OSError: the disk is full or fails; perhaps because of quads that came earlier.
         """
-        text = serialize(quads, format=RdfFormat.N_QUADS)
-        assert text is not None  # no output is given
         self._texts.append(text)
-        self._quads += len(quads)
+        self._quads += quads
         self._bytes += len(text)
         if self._quads >= PART or self._bytes >= PART_BYTES:
             self._hand_on()
@@ -63,7 +62,7 @@ class PartWriter:
     def _hand_on(self) -> None:
         if len(self._waiting) > self._writers:
             self._waiting.popleft().result()
-        if self._texts:
+        if self._quads:
             text = b"".join(self._texts)
             self._waiting.append(self._pool.submit(self._store.bulk_load, text, RdfFormat.N_QUADS, lenient=True))
         self._start_part()

@@ -13,14 +13,13 @@ from hybridkg.entities.input_file import InputFile, extensions, looks_compressed
 from hybridkg.errors import LoadError
 from hybridkg.rdf.terms import Literal, Quad
 from hybridkg.store.blank_nodes import Batch, BlankNodeNames
-from hybridkg.store.byte_feed import ByteFeed, LineFeed, SeenMark, Watcher
+from hybridkg.store.byte_feed import ByteFeed, LineFeed, Watcher
 from hybridkg.store.formats import Format, format_of
 from hybridkg.store.nesting_guard import NestingGuard
 from hybridkg.store.xml_guard import XmlGuard
 
 BATCH = 500
-"""Quads between two looks at the blank-node mark; below 700, so that a batch dies before the garbage collector
-looks at it (it tracks quads)."""
+"""Below 700, so that a batch dies before the garbage collector looks at it (it tracks quads)."""
 
 POSITION = re.compile(r"^Parser error at line \d+ (column \d+|between columns \d+ and \d+): ")
 
@@ -42,15 +41,14 @@ def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None
     form = format_of(file.path)
     if file.size == 0:
         return
-    mark = SeenMark(form.blank_node_mark)
-    feed = ByteFeed(file, [*_guards(form, file), mark])
+    feed = ByteFeed(file, _guards(form, file))
     find_relative = form.syntax == RdfFormat.JSON_LD and base_iri is None
     try:
         quads = parse(feed, format=form.syntax, base_iri=NO_BASE if find_relative else base_iri)  # type: ignore[arg-type]
         while batch := list(islice(quads, BATCH)):
             if find_relative:
                 _refuse_relative(batch, file)
-            yield names.renamed(batch) if mark.seen else Batch(batch)
+            yield names.renamed(batch)
         feed.drain()
     except SyntaxError as e:
         if feed.is_blank:

@@ -12,7 +12,6 @@ from hybridkg.errors import LoadError
 from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 from hybridkg.store import byte_feed, loading, nesting_guard, part_writer
 from hybridkg.store.blank_nodes import BlankNodeNames
-from hybridkg.store.byte_feed import SeenMark
 from hybridkg.store.generations import Folder
 
 
@@ -72,20 +71,12 @@ def test_a_first_blank_node_deep_in_a_file_is_still_renamed(folder, tmp_path, lo
     assert [quad for quad in dump(folder) if "_:" in quad] == ["<http://e/a> <http://e/p> _:d1x1"]
 
 
-@given(st.binary(max_size=40), st.integers(1, 7))
-def test_a_mark_is_seen_across_blocks(data, size):
-    mark = SeenMark(b"_:")
-    for i in range(0, len(data), size):
-        mark(data[i : i + size])
-    assert mark.seen == (b"_:" in data)
-
-
 node = st.sampled_from([BlankNode("a"), BlankNode("b"), NamedNode("a:a"), NamedNode("a:b")])
 quad = st.builds(
     Quad,
     node,
     st.sampled_from([NamedNode("a:p"), NamedNode("a:q")]),
-    st.one_of(node, st.builds(Literal, st.text(max_size=3))),
+    st.one_of(node, st.builds(Literal, st.text(max_size=3)), st.builds(Literal, st.text('_:a<>"\\\n\r '))),
     st.sampled_from([DefaultGraph(), NamedNode("a:g"), BlankNode("a")]),
 )
 
@@ -111,8 +102,10 @@ def test_renaming_follows_the_order_of_first_appearance(quads, document):
     # a quad's own order of naming is subject, object, graph
     batch = BlankNodeNames(document).renamed(quads)
     want = renamed_slowly(quads, document)
-    assert batch.renamed == [quad for quad in want if "_:" in str(quad)]
-    assert batch.plain == [quad for quad in want if "_:" not in str(quad)]
+    assert list(batch.renamed) == [quad for quad in want if "_:" in str(quad)]
+    assert list(parse(batch.plain, format=RdfFormat.N_QUADS)) == [quad for quad in want if "_:" not in str(quad)]
+    assert batch.statements == len(quads)
+    assert batch.plain_statements == batch.plain.count(b"\n")
 
 
 literals = st.one_of(
@@ -129,7 +122,7 @@ def test_what_is_written_beside_the_parser_is_what_was_given(quads):
     store = Store()
     with part_writer.PartWriter(store) as writer:
         for quad in quads:
-            writer.add([quad])
+            writer.add(serialize([quad], format=RdfFormat.N_QUADS), 1)
     assert set(store) == set(quads)
 
 
@@ -142,12 +135,11 @@ def test_a_failure_to_write_beside_the_parser_is_raised_and_the_rest_dropped():
             raise OSError("no space")
 
     full = Full()
-    quads = [Quad(NamedNode("a:a"), NamedNode("a:p"), Literal("x" * part_writer.PART_BYTES))]
 
     def write():
         with part_writer.PartWriter(full) as writer:
             for _ in range(100):
-                writer.add(quads)
+                writer.add(b"", part_writer.PART)
 
     with pytest.raises(OSError, match="no space"):
         write()
