@@ -30,20 +30,48 @@ def from_ast(query: ast.Query) -> nodes.Plan:
         UnsupportedQueryError: a combination that this version cannot answer; says which.
     """
     form = query.form
-    if not isinstance(form, ast.SelectQuery | ast.AskQuery):
-        kind = type(form).__name__.removesuffix("Query").upper()
-        raise UnsupportedQueryError(f"{kind} is not answered in this version", hint="use SELECT or ASK", span=form.span)
     if not is_hybrid(form):
         return nodes.Whole(form)
+    match form:
+        case ast.ConstructQuery(template):
+            return nodes.Construct(_ranked(_rows_of(form, _variables_of(template))), template)
+        case ast.DescribeQuery(subjects, ast.Group() as where, dataset):
+            if not subjects:
+                subjects = tuple(ast.Var(name) for name in sorted(in_scope(where)))
+            wanted = tuple(subject for subject in subjects if isinstance(subject, ast.Var))
+            return nodes.Describe(_ranked(_rows_of(form, wanted)), subjects, dataset)
+        case ast.AskQuery():
+            names = FreshNames(variables(form))
+            form = without_blank_nodes(form, names)
+            builder = _Builder(names, form.dataset)
+            plan = builder.group(form.where)
+            if form.values:
+                plan = builder.joined(plan, builder.fragment(form.values))
+            return nodes.Slice(nodes.Project(plan, ()), 0, 1)
+    assert isinstance(form, ast.SelectQuery)
+    return _ranked(form)
+
+
+def _ranked(form: ast.SelectQuery) -> nodes.Plan:
     names = FreshNames(variables(form))
     form = without_blank_nodes(form, names)
-    builder = _Builder(names, form.dataset)
-    if isinstance(form, ast.AskQuery):
-        plan = builder.group(form.where)
-        if form.values:
-            plan = builder.joined(plan, builder.fragment(form.values))
-        return nodes.Slice(nodes.Project(plan, ()), 0, 1)
-    return builder.select(form, outermost=True)
+    return _Builder(names, form.dataset).select(form, outermost=True)
+
+
+def _rows_of(form: ast.ConstructQuery | ast.DescribeQuery, wanted: tuple[ast.Var, ...]) -> ast.SelectQuery:
+    """The solutions that a CONSTRUCT or DESCRIBE makes its graph of."""
+    return ast.SelectQuery(
+        tuple(ast.Projection(variable) for variable in wanted),
+        form.where or EMPTY,
+        dataset=form.dataset,
+        modifiers=form.modifiers,
+        values=form.values,
+    )
+
+
+def _variables_of(template: tuple[ast.TriplePattern, ...]) -> tuple[ast.Var, ...]:
+    terms = (term for triple in template for term in (triple.subject, triple.predicate, triple.object))
+    return tuple(dict.fromkeys(term for term in terms if isinstance(term, ast.Var)))
 
 
 @dataclass
@@ -357,7 +385,7 @@ def visible_matches(plan: nodes.Plan) -> Iterator[nodes.Match]:
         case nodes.MatchEach(child, match):
             yield from visible_matches(child)
             yield match
-        case nodes.Group():
+        case nodes.Group() | nodes.Construct() | nodes.Describe():
             return
         case nodes.Project(child, columns, _, hidden):
             yield from (m for m in visible_matches(child) if m.score in columns or m.score in hidden)

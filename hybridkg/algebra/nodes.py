@@ -18,6 +18,15 @@ Dataset: TypeAlias = tuple[ast.DatasetClause, ...]
 """FROM and FROM NAMED of the query."""
 
 
+GRAPH_COLUMNS = ("subject", "predicate", "object")
+"""Columns of the graph that a CONSTRUCT or DESCRIBE makes."""
+
+
+def makes_graph(form: ast.QueryForm) -> bool:
+    """Whether the answer is a graph: that of CONSTRUCT and DESCRIBE."""
+    return isinstance(form, ast.ConstructQuery | ast.DescribeQuery)
+
+
 @dataclass(frozen=True)
 class Fragment:
     """A group without ranked predicates; one question to the graph store."""
@@ -35,12 +44,12 @@ class Fragment:
 class Whole:
     """A query without ranked predicates: Oxigraph answers all of it."""
 
-    form: ast.SelectQuery | ast.AskQuery
+    form: ast.QueryForm
 
     @property
     def variables(self) -> frozenset[str]:
-        """Known to the store."""
-        return frozenset()
+        """Known to the store; of a graph, its three columns."""
+        return frozenset(GRAPH_COLUMNS) if makes_graph(self.form) else frozenset()
 
 
 @dataclass(frozen=True)
@@ -259,6 +268,33 @@ class Snippet:
         return self.child.variables | ({self.match.match.snippet.name} if self.match.match.snippet else set())
 
 
+@dataclass(frozen=True)
+class Construct:
+    """CONSTRUCT: the template filled in for each solution, each triple once, in the order of the solutions."""
+
+    child: Plan
+    template: tuple[ast.TriplePattern, ...]
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The three columns of a graph."""
+        return frozenset(GRAPH_COLUMNS)
+
+
+@dataclass(frozen=True)
+class Describe:
+    """DESCRIBE: what the graph says of each node of these variables, then of these IRIs, in the order of the rows."""
+
+    child: Plan
+    subjects: tuple[ast.Var | ast.Iri, ...]
+    dataset: Dataset = ()
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The three columns of a graph."""
+        return frozenset(GRAPH_COLUMNS)
+
+
 Plan: TypeAlias = (
     Fragment
     | Whole
@@ -276,6 +312,8 @@ Plan: TypeAlias = (
     | Project
     | Slice
     | Snippet
+    | Construct
+    | Describe
 )
 
 

@@ -21,7 +21,7 @@ def print_result(result: ResultSet, fmt: str) -> None:
         print_explanation(result.explanation, "json" if fmt == "json" else "text")
         return
     out = sys.stdout
-    if fmt in ("csv", "tsv", "json", "ndjson", "trec") and hasattr(out, "reconfigure"):
+    if fmt != "table" and hasattr(out, "reconfigure"):
         # These formats fix their own line ends and are UTF-8 by definition.
         out.reconfigure(encoding="utf-8", newline="")
     OUTPUT_FORMATS.get(fmt)(result, out)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from hybridkg.rdf.batch import SolutionStream
-from hybridkg.rdf.terms import Term
+from hybridkg.rdf.terms import Term, Triple
 
 
 class GraphStore(Protocol):
@@ -34,6 +34,9 @@ class GraphStore(Protocol):
 
     def ask(self, sparql: str, bound: Mapping[str, Term] | None = None) -> bool:
         """Whether an ASK query has a solution."""
+
+    def triples(self, sparql: str, bound: Mapping[str, Term] | None = None) -> Iterator[Triple]:
+        """The graph that a CONSTRUCT or DESCRIBE makes, each triple once; `bound` takes any variable of the query."""
 
     def __len__(self) -> int:
         """Quads in the store, all graphs together."""

@@ -10,10 +10,12 @@ OUTPUT_FORMATS = Registry(
     {
         "csv": "hybridkg.results.separated:write_csv",
         "json": "hybridkg.results.sparql_json:write_json",
+        "nt": "hybridkg.results.graph_text:write_ntriples",
         "ndjson": "hybridkg.results.ndjson:write_ndjson",
         "table": "hybridkg.results.table:write_table",
         "trec": "hybridkg.results.trec:write_trec",
         "tsv": "hybridkg.results.separated:write_tsv",
+        "turtle": "hybridkg.results.graph_text:write_turtle",
     },
 )
 """Each is a function (ResultSet, TextIO) -> None."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.construct import COLUMNS
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.query import ast
 from hybridkg.query.write import write
@@ -16,7 +17,7 @@ from hybridkg.rdf.batch import Solutions
 class WholeQuery(PhysicalOperator):
     """The canonical text of the query, sent to the store."""
 
-    query: ast.SelectQuery | ast.AskQuery
+    query: ast.QueryForm
 
     @cached_property
     def sparql(self) -> str:
@@ -24,9 +25,12 @@ class WholeQuery(PhysicalOperator):
         return write(self.query)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Asks the store; ASK gives one row or none."""
+        """Asks the store; ASK gives one row or none, CONSTRUCT and DESCRIBE one for each triple."""
         if isinstance(self.query, ast.AskQuery):
             return Solutions((), [()] if context.store.ask(self.sparql) else [])
+        if isinstance(self.query, ast.ConstructQuery | ast.DescribeQuery):
+            triples = context.collect(context.store.triples(self.sparql))
+            return Solutions(COLUMNS, [(t.subject, t.predicate, t.object) for t in triples])
         stream = context.store.select(self.sparql)
         return Solutions(stream.variables, context.collect(stream.rows))
 

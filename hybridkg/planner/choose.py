@@ -62,7 +62,7 @@ def with_limit(plan: Plan, limit: int | None) -> Plan:
         case Whole(ast.SelectQuery(modifiers=modifiers) as form):
             least = limit if modifiers.limit is None else min(modifiers.limit, limit)
             return Whole(replace(form, modifiers=replace(modifiers, limit=least)))
-        case Whole() | Slice(Project(columns=())):
+        case Whole(ast.AskQuery()) | Slice(Project(columns=())):
             return plan  # the answer of an ASK has no rows to limit
         case Slice(child, offset, own):
             return Slice(child, offset, limit if own is None else min(own, limit))

@@ -12,6 +12,8 @@ from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.expressions import ExistsTest
+from hybridkg.operators.construct import Construct
+from hybridkg.operators.describe import Describe
 from hybridkg.operators.extend import Extend
 from hybridkg.operators.filter import Filter
 from hybridkg.operators.fragment import SparqlFragment
@@ -81,6 +83,10 @@ class _Lowering:
                 return OrderRows(self.operator(child), order, ties)
             case nodes.Project(child, columns, distinct, hidden):
                 return Project(self.operator(child), columns, distinct, hidden)
+            case nodes.Construct(child, template):
+                return Construct(self.operator(child), template)
+            case nodes.Describe(child, subjects, dataset):
+                return Describe(self.operator(child), subjects, dataset)
             case nodes.Slice(child, offset, limit):
                 return Slice(self.operator(child), offset, limit)
             case nodes.Snippet(child, nodes.Match(match, score, _)):

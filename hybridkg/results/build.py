@@ -38,7 +38,8 @@ def build_result(
         behind: indexes that are older than the graph; counted only where the query used one.
     """
     form = query.form
-    limits = [n for n in (form.modifiers.limit, limit) if n is not None]
+    own_limit = None if nodes.makes_graph(form) else form.modifiers.limit  # that of a graph counts solutions
+    limits = [n for n in (own_limit, limit) if n is not None]
     is_ask = isinstance(form, ast.AskQuery)
     ranked_by, scores = _scores(logical)
     return ResultSet(
@@ -52,7 +53,8 @@ def build_result(
         behind=behind if is_hybrid(form) else (),
         strategy=strategy,
         boolean=bool(solutions.rows) if is_ask else None,
-        evidence=Evidence.of(form.where, store) if form.where is not None else None,
+        is_graph=nodes.makes_graph(form),
+        evidence=Evidence.of(form.where, store) if isinstance(form, ast.SelectQuery) else None,
     )
 
 
@@ -64,8 +66,10 @@ def explained(explanation: Explanation) -> ResultSet:
 
 def projected(plan: nodes.Plan) -> tuple[str, ...]:
     """The projected variables, snippets found late included; nothing where the store projects."""
-    while not isinstance(plan, nodes.Project | nodes.Whole):
+    while not isinstance(plan, nodes.Project | nodes.Whole | nodes.Construct | nodes.Describe):
         plan = nodes.children(plan)[0]
+    if isinstance(plan, nodes.Construct | nodes.Describe):
+        return nodes.GRAPH_COLUMNS
     return plan.columns if isinstance(plan, nodes.Project) else ()
 
 

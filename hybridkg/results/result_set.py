@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hybridkg.errors import MissingExtraError, UnknownNameError
+from hybridkg.errors import MissingExtraError, UnknownNameError, UnsupportedQueryError
 from hybridkg.rdf.batch import Row as Cells
 from hybridkg.rdf.terms import Term, Triple, to_python, to_rdflib
 from hybridkg.registry import did_you_mean
@@ -15,6 +15,7 @@ from hybridkg.results.numbers import as_float
 
 if TYPE_CHECKING:
     import pandas as pd
+    import rdflib
     from rdflib.term import Identifier
 
 
@@ -117,6 +118,7 @@ class ResultSet(Sequence[Row]):
         caps: limits that were reached, in words.
         strategy: how the query was run.
         boolean: the answer of an ASK; None for SELECT.
+        is_graph: whether the rows are the triples of a CONSTRUCT or DESCRIBE.
         evidence: finds the triples behind a row.
         explanation: the plan, for EXPLAIN; else None.
     """
@@ -133,6 +135,7 @@ class ResultSet(Sequence[Row]):
     caps: tuple[str, ...] = ()
     strategy: str = ""
     boolean: bool | None = None
+    is_graph: bool = False
     evidence: Evidence | None = field(default=None, repr=False)
     explanation: Explanation | None = field(default=None, repr=False)
 
@@ -155,6 +158,29 @@ class ResultSet(Sequence[Row]):
 
     def __iter__(self) -> Iterator[Row]:
         return (Row(self, cells) for cells in self.cells)
+
+    def graph_triples(self) -> list[Triple]:
+        """The triples of a CONSTRUCT or DESCRIBE, in the engine's own terms.
+
+        Raises:
+            UnsupportedQueryError: the query was a SELECT or ASK.
+        """
+        if not self.is_graph:
+            raise UnsupportedQueryError("the result has rows, and is no graph", hint="ask with CONSTRUCT or DESCRIBE")
+        return [Triple(*cells) for cells in self.cells]  # type: ignore[arg-type]
+
+    def to_graph(self) -> rdflib.Graph:
+        """The triples of a CONSTRUCT or DESCRIBE as an rdflib Graph.
+
+        Raises:
+            UnsupportedQueryError: the query was a SELECT or ASK.
+        """
+        import rdflib
+
+        graph = rdflib.Graph()
+        for triple in self.graph_triples():
+            graph.add((to_rdflib(triple.subject), to_rdflib(triple.predicate), to_rdflib(triple.object)))
+        return graph
 
     def to_python(self) -> list[dict[str, Any]]:
         """Every row as plain Python values."""

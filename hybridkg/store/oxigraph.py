@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar, cast
 
-from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, Store
+from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, QueryTriples, Store
 
 from hybridkg.errors import CorruptError, StorageError, UnsupportedQueryError
 from hybridkg.rdf.batch import Row, SolutionStream
@@ -121,6 +121,23 @@ class OxigraphStore:
         if not isinstance(answer, QueryBoolean):
             raise TypeError(f"not an ASK query: {sparql!r}")
         return bool(answer)
+
+    def triples(self, sparql: str, bound: Mapping[str, Term] | None = None) -> Iterator[Triple]:
+        """The graph that a CONSTRUCT or DESCRIBE makes, each triple once; `bound` takes any variable of the query.
+
+        Memory: the distinct triples.
+
+        Raises:
+            StorageError: the disk failed.
+        """
+        answer = self._ask_store(sparql, bound)
+        if not isinstance(answer, QueryTriples):
+            raise TypeError(f"neither a CONSTRUCT nor a DESCRIBE query: {sparql!r}")
+        seen: set[Triple] = set()
+        for triple in _with_reading_errors(answer):
+            if triple not in seen:
+                seen.add(triple)
+                yield triple
 
     def quads(self) -> Iterator[Quad]:
         """Every quad, in the store's own order; about 5 us each.

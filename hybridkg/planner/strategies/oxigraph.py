@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybridkg.algebra.nodes import Plan, Whole
+from hybridkg.algebra.nodes import Plan, Slice, Whole
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.planner.lower import lower
 
@@ -15,4 +15,5 @@ class Oxigraph:
     @staticmethod
     def plan(logical: Plan) -> PhysicalOperator | None:
         """Operators, or None where the query ranks."""
-        return lower(logical) if isinstance(logical, Whole) else None
+        cut = logical.child if isinstance(logical, Slice) else logical
+        return lower(logical) if isinstance(cut, Whole) else None

@@ -1,0 +1,23 @@
+"""Triples as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyoxigraph import RdfFormat, serialize
+
+from hybridkg.rdf.terms import Triple
+
+SYNTAXES = {"nt": RdfFormat.N_TRIPLES, "turtle": RdfFormat.TURTLE}
+
+
+def serialized(triples: Iterable[Triple], syntax: str) -> str:
+    """The triples in a syntax of SYNTAXES, in their order.
+
+    >>> from hybridkg.rdf.terms import Literal, NamedNode
+    >>> serialized([Triple(NamedNode("x:a"), NamedNode("x:p"), Literal("1"))], "nt")
+    '<x:a> <x:p> "1" .\\n'
+    """
+    text = serialize(triples, format=SYNTAXES[syntax])
+    assert text is not None  # no output is given
+    return text.decode()
