@@ -30,8 +30,8 @@ def certain(group: ast.Group) -> frozenset[str]:
     return frozenset(names)
 
 
-def _mentioned(item: ast.TriplePattern | ast.Match) -> set[str]:
-    if isinstance(item, ast.Match):
+def _mentioned(item: ast.TriplePattern | ast.RankedItem) -> set[str]:
+    if not isinstance(item, ast.TriplePattern):
         return set()
     return {term.name for term in (item.subject, item.predicate, item.object) if isinstance(term, ast.Var)}
 
@@ -45,6 +45,8 @@ def certain_of(plan: nodes.Plan) -> frozenset[str]:
             return frozenset({match.entity.name, score})
         case nodes.MatchEach(child, nodes.Match(match, score, _)):
             return certain_of(child) | {match.entity.name, score}
+        case nodes.GraphEach(child, variable, _, _):
+            return certain_of(child) | {variable}
         case nodes.Join(left, right):
             return certain_of(left) | certain_of(right)
         case nodes.LeftJoin(left, _) | nodes.Minus(left, _):

@@ -30,6 +30,7 @@ def from_ast(query: ast.Query) -> nodes.Plan:
         UnsupportedQueryError: a combination that this version cannot answer; says which.
     """
     form = query.form
+    _refuse_what_has_no_engine(form)
     if not is_hybrid(form):
         return nodes.Whole(form)
     match form:
@@ -50,6 +51,22 @@ def from_ast(query: ast.Query) -> nodes.Plan:
             return nodes.Slice(nodes.Project(plan, ()), 0, 1)
     assert isinstance(form, ast.SelectQuery)
     return _ranked(form)
+
+
+def _refuse_what_has_no_engine(form: ast.QueryForm) -> None:
+    for node in walk(form):
+        if isinstance(node, ast.Near):
+            raise UnsupportedQueryError(
+                "NEAR needs a vector index, and this version builds none",
+                hint="MATCH finds words; vectors and their encoders arrive in a later version",
+                span=node.span,
+            )
+        if isinstance(node, ast.Rerank):
+            raise UnsupportedQueryError(
+                f"no reranker {node.reranker.name!r}; known: none",
+                hint="leave RERANK out: RANK BY orders the rows; rerankers arrive in a later version",
+                span=node.reranker.span,
+            )
 
 
 def _ranked(form: ast.SelectQuery) -> nodes.Plan:
@@ -167,14 +184,16 @@ class _Builder:
             case ast.GraphPattern(ast.Iri() as name, pattern):
                 inside = replace(self, graph=name)
                 return self.joined(plan, inside.group(pattern))
-        raise UnsupportedQueryError(
-            "a MATCH cannot stand inside GRAPH ?variable or SERVICE in this version",
-            hint="write the MATCH beside it: it ranks entities of the whole knowledge base, whatever the graph",
-            span=element.span,
-        )
+            case ast.GraphPattern(ast.Var(name) as variable, pattern):
+                if (flat := _outside_graph(variable, pattern)) is not None:
+                    return self.joined(plan, replace(self, graph=None).group(flat))
+                placeholder = ast.Iri(f"urn:hybridkg:graph:{self.names.name('graph')}")
+                inside = replace(self, graph=placeholder)
+                return self.joined(plan, nodes.GraphEach(inside.group(pattern), name, placeholder, self.dataset))
+        raise TypeError(f"no plan for {element!r}")
 
     def _triples(
-        self, plan: nodes.Plan | None, items: Iterable[ast.TriplePattern | ast.Match], waiting: list[ast.Match]
+        self, plan: nodes.Plan | None, items: Iterable[ast.TriplePattern | ast.RankedItem], waiting: list[ast.Match]
     ) -> nodes.Plan:
         """One basic graph pattern, however its triples and MATCHes are mixed: joins commute."""
         items = tuple(items)
@@ -260,7 +279,7 @@ class _Builder:
             score = rank.score.name if rank.score else self.names.name("rank")
             used = tuple(sorted(variables(rank.expression) & _scores(plan)))
             plan, expression = self._outlined(plan, rank.expression)
-            return nodes.Rank(plan, expression, score, used, tie_breakers)
+            return nodes.Rank(plan, expression, score, used, tie_breakers, _subjects_of_lists(plan, expression))
         if modifiers.order_by:
             keys = []
             for key in modifiers.order_by:
@@ -342,6 +361,30 @@ class _Builder:
         return name
 
 
+def _outside_graph(variable: ast.Var, pattern: ast.Group) -> ast.Group | None:
+    """GRAPH ?g { triples MATCH FILTER } with its MATCHes and FILTERs written behind it; None if there is more.
+
+    A MATCH does not depend on the graph, and joins commute. Within GRAPH ?g nothing has bound ?g yet, so a
+    filter that mentions it stays inside.
+    """
+    triples: list[ast.TriplePattern] = []
+    rest: list[ast.Element] = []
+    for element in pattern.elements:
+        match element:
+            case ast.Triples(items):
+                triples += (item for item in items if isinstance(item, ast.TriplePattern))
+                ranked = tuple(item for item in items if not isinstance(item, ast.TriplePattern))
+                rest += (ast.Triples(ranked, span=element.span),) if ranked else ()
+            case ast.Filter(condition) if variable.name not in variables(condition) and not any(
+                isinstance(node, ast.Exists) for node in walk(condition)
+            ):
+                rest.append(element)
+            case _:
+                return None
+    inside = ast.Group((ast.Triples(tuple(triples)),) if triples else ())
+    return ast.Group((ast.GraphPattern(variable, inside, span=variable.span), *rest))
+
+
 def _spelled_out(expression: ast.Expression, projection: Iterable[ast.Projection]) -> ast.Expression:
     """`(SUM(?t) AS ?total) ... RANK BY ?total + 1`: the alias replaced by what it stands for."""
     aliases = {item.variable.name: item.expression for item in projection if item.expression is not None}
@@ -396,6 +439,23 @@ def visible_matches(plan: nodes.Plan) -> Iterator[nodes.Match]:
 
 def _scores(plan: nodes.Plan) -> frozenset[str]:
     return frozenset(match.score for match in visible_matches(plan))
+
+
+def _subjects_of_lists(plan: nodes.Plan, expression: ast.Expression) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """For each score that a rank function reads, the entities of its MATCHes: one, or one for each branch."""
+    lists = {node.score for node in walk(expression) if isinstance(node, ast.RankedList)}
+    found: dict[str, tuple[str, ...]] = {}
+    for score in sorted(lists, key=lambda variable: variable.name):
+        entities = dict.fromkeys(m.match.entity.name for m in visible_matches(plan) if m.score == score.name)
+        for entity in entities:
+            if entity not in plan.variables:
+                raise UnsupportedQueryError(
+                    f"?{score.name} ranks ?{entity}, which its sub-select does not show",
+                    hint=f"add ?{entity} to the columns of the sub-select",
+                    span=score.span,
+                )
+        found[score.name] = tuple(entities)
+    return tuple(found.items())
 
 
 def _subjects(plan: nodes.Plan) -> tuple[str, ...]:

@@ -171,6 +171,24 @@ class MatchEach:
 
 
 @dataclass(frozen=True)
+class GraphEach:
+    """GRAPH ?variable: for each named graph, the child about that graph, joined with the graph's name.
+
+    The child stands for all of them: it asks the graph `placeholder`.
+    """
+
+    child: Plan
+    variable: str
+    placeholder: ast.Iri
+    dataset: Dataset = ()
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Of the child, and the name of the graph."""
+        return self.child.variables | {self.variable}
+
+
+@dataclass(frozen=True)
 class Group:
     """GROUP BY with its aggregates and HAVING: one solution for each group.
 
@@ -195,6 +213,7 @@ class Rank:
 
     An absent score of `scores` counts as min(0, the lowest surviving one); a row without any comes last
     (language.md, "Absent scores in RANK BY"). tie_breakers follow the score in the one total order.
+    subjects has, for each score that a rank function reads, the variables of its entities.
     """
 
     child: Plan
@@ -202,6 +221,7 @@ class Rank:
     score: str
     scores: tuple[str, ...]
     tie_breakers: tuple[str, ...]
+    subjects: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def variables(self) -> frozenset[str]:
@@ -300,6 +320,7 @@ Plan: TypeAlias = (
     | Whole
     | Match
     | MatchEach
+    | GraphEach
     | Join
     | LeftJoin
     | Union

@@ -60,6 +60,8 @@ def _line(plan: nodes.Plan, prefixes: dict[str, str]) -> str:
         case nodes.Snippet(_, match):
             snippet = match.match.snippet
             return f"{kind} ?{snippet.name if snippet else ''} of ?{match.match.entity.name}"
+        case nodes.GraphEach(_, variable, placeholder, _):
+            return f"{kind} ?{variable} as {text(placeholder)}"
         case nodes.Construct(_, template):
             return f"{kind} {text(ast.Group((ast.Triples(template),)))}"
         case nodes.Describe(_, subjects, _):

@@ -9,6 +9,7 @@ from itertools import groupby
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import evaluate
+from hybridkg.operators.rank_functions import with_rank_functions
 from hybridkg.order import row_key, term_key
 from hybridkg.query import ast
 from hybridkg.query.write import write
@@ -28,11 +29,14 @@ class RankRows(OneChild):
     score: str
     scores: tuple[str, ...]
     tie_breakers: tuple[str, ...]
+    subjects: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Computes the expression over floored scores, then sorts."""
         solutions = context.run(self.child)
-        values = evaluate(self.expression, self._floored(solutions), context)
+        floored = self._floored(solutions)
+        expression, floored = with_rank_functions(self.expression, solutions, floored, dict(self.subjects))
+        values = evaluate(expression, floored, context)
         if self.scores:
             at = [solutions.variables.index(name) for name in self.scores]
             values = [

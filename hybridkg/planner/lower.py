@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
 
 from hybridkg.algebra import nodes
 from hybridkg.algebra.certain import certain
@@ -11,12 +12,13 @@ from hybridkg.algebra.from_ast import exists_plan
 from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.expressions import ExistsTest
 from hybridkg.operators.construct import Construct
 from hybridkg.operators.describe import Describe
+from hybridkg.operators.expressions import ExistsTest
 from hybridkg.operators.extend import Extend
 from hybridkg.operators.filter import Filter
 from hybridkg.operators.fragment import SparqlFragment
+from hybridkg.operators.graph_each import GraphEach
 from hybridkg.operators.group import GroupRows
 from hybridkg.operators.join import HashJoin, Minus, Union
 from hybridkg.operators.left_join import LeftJoin
@@ -60,6 +62,8 @@ class _Lowering:
             case nodes.MatchEach(child, nodes.Match(match, score, early)):
                 each = MatchEach(self.operator(child), match, score)
                 return Snippet(each, match, score) if early else each
+            case nodes.GraphEach(child, variable, placeholder, dataset):
+                return GraphEach(self.operator(child), variable, _Graphs(child, placeholder).operator, dataset)
             case nodes.Join(left, right):
                 return HashJoin(self.operator(left), self.operator(right))
             case nodes.LeftJoin(left, right, _, _):
@@ -77,8 +81,8 @@ class _Lowering:
                 return Extend(self.operator(child), variable, expression, tests)
             case nodes.Group(child, keys, having, projection, internal):
                 return GroupRows(self.operator(child), keys, having, projection, internal)
-            case nodes.Rank(child, expression, score, scores, ties):
-                return RankRows(self.operator(child), expression, score, scores, ties)
+            case nodes.Rank(child, expression, score, scores, ties, subjects):
+                return RankRows(self.operator(child), expression, score, scores, ties, subjects)
             case nodes.OrderBy(child, order, ties):
                 return OrderRows(self.operator(child), order, ties)
             case nodes.Project(child, columns, distinct, hidden):
@@ -123,6 +127,30 @@ class _Lowering:
             return ast.Var(name)
 
         return change(expression), tuple(tests)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class _Graphs:
+    """Makes the operators for one graph of a GraphEach."""
+
+    template: nodes.Plan
+    placeholder: ast.Iri
+
+    def operator(self, name: str) -> PhysicalOperator:
+        """The operators that ask the graph of this name."""
+        return lower(_replaced(self.template, self.placeholder, ast.Iri(name)))
+
+
+def _replaced(value: Any, old: ast.Iri, new: ast.Iri) -> Any:
+    """A plan, or a part of one, with one IRI in place of another."""
+    if value == old:
+        return new
+    if isinstance(value, tuple):
+        return tuple(_replaced(item, old, new) for item in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    changed = {f.name: _replaced(getattr(value, f.name), old, new) for f in fields(value) if f.init}
+    return replace(value, **changed)
 
 
 def _truth(condition: ast.Expression) -> ast.Expression:

@@ -120,7 +120,7 @@ class Aggregate(Syntax):
     separator: str | None = None
 
 
-Expression: TypeAlias = Var | Iri | Lit | Binary | Unary | In | Call | Exists | Aggregate
+Expression: TypeAlias = "Var | Iri | Lit | Binary | Unary | In | Call | Exists | Aggregate | RankFunction"
 
 # --- property paths (productions 88-96) ------------------------------------
 
@@ -219,10 +219,37 @@ class Match(Syntax):
 
 
 @dataclass(frozen=True)
-class Triples(Syntax):
-    """A triples block: one basic graph pattern, with the MATCHes written between its triples."""
+class Vector(Syntax):
+    """`[0.1, ...]`: float[dimensions]."""
 
-    items: tuple[TriplePattern | Match, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Near(Syntax):
+    """`?entity NEAR [EXACT] target [USING encoder] [TOP n] [WITHIN threshold] [AS ?score]`.
+
+    The target is a text, an entity, a variable bound elsewhere, or a vector.
+    """
+
+    entity: Var
+    target: Lit | Iri | Var | Vector
+    exact: bool = False
+    encoder: Model | None = None
+    top: int | None = None
+    within: float | None = None
+    score: Var | None = None
+
+
+RankedItem: TypeAlias = Match | Near
+"""A ranked predicate: a relation (entity, score)."""
+
+
+@dataclass(frozen=True)
+class Triples(Syntax):
+    """A triples block: one basic graph pattern, with the ranked predicates written between its triples."""
+
+    items: tuple[TriplePattern | RankedItem, ...]
 
 
 @dataclass(frozen=True)
@@ -358,8 +385,35 @@ class RankBy(Syntax):
 
 
 @dataclass(frozen=True)
+class RankedList(Syntax):
+    """A score as an argument of a RankFunction, with its weight where one is given."""
+
+    score: Var
+    weight: float | None = None
+
+
+@dataclass(frozen=True)
+class RankFunction(Syntax):
+    """`rrf(...)`, `minmax(...)` or `zscore(...)`: a function of all surviving scores; stands in RANK BY only."""
+
+    name: str
+    lists: tuple[RankedList, ...]
+    arguments: tuple[NamedArgument, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rerank(Syntax):
+    """`RERANK TOP n USING reranker(...) [ON ?variable] [AS ?score]`."""
+
+    top: int
+    reranker: Model
+    on: Var | None = None
+    score: Var | None = None
+
+
+@dataclass(frozen=True)
 class Modifiers(Syntax):
-    """Solution modifiers, in SPARQL's order; RANK BY stands where ORDER BY does."""
+    """Solution modifiers; RANK BY stands where ORDER BY does, RERANK behind it."""
 
     group_by: tuple[GroupKey, ...] = ()
     having: tuple[Expression, ...] = ()
@@ -367,6 +421,7 @@ class Modifiers(Syntax):
     rank_by: RankBy | None = None
     limit: int | None = None
     offset: int | None = None
+    rerank: Rerank | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
 from hybridkg.query import ast
 from hybridkg.query.check_match import Bindings, check_match
+from hybridkg.query.check_ranking import check_near, check_rank_functions
 from hybridkg.query.check_select import check_grouping, check_keys, check_order, check_projection
 from hybridkg.query.scope import bound_by
 from hybridkg.query.walk import children
@@ -47,6 +48,7 @@ class _Checker:
             self.values(form.values)
             bindings.join(Bindings.of(bound_by(form.values)), form.values.span)
         check_order(form.modifiers)
+        check_rank_functions(form, bindings)
         if isinstance(form, ast.SelectQuery):
             check_projection(form, bindings.bound)
         check_keys(form.modifiers, bindings.bound)
@@ -72,7 +74,7 @@ class _Checker:
         for order in modifiers.order_by:
             self.expression(order.expression)
         if modifiers.rank_by is not None:
-            self.expression(modifiers.rank_by.expression)
+            self.expression(modifiers.rank_by.expression, ranking=True)
 
     # --- patterns -------------------------------------------------------------------------
 
@@ -138,16 +140,17 @@ class _Checker:
             bindings.join(Bindings.of((name.name,)), name.span)
         return bindings
 
-    def item(self, item: ast.TriplePattern | ast.Match) -> Bindings:
-        """A triple or a MATCH."""
-        if isinstance(item, ast.Match):
+    def item(self, item: ast.TriplePattern | ast.RankedItem) -> Bindings:
+        """A triple, a MATCH or a NEAR."""
+        if not isinstance(item, ast.TriplePattern):
             if self.in_service:
+                kind = type(item).__name__.upper()
                 raise UnsupportedQueryError(
-                    "a MATCH cannot stand inside SERVICE: the text index is here, the service is elsewhere",
-                    hint="write the MATCH beside the SERVICE",
+                    f"a {kind} cannot stand inside SERVICE: its index is here, the service is elsewhere",
+                    hint=f"write the {kind} beside the SERVICE",
                     span=item.span,
                 )
-            return check_match(item)
+            return check_match(item) if isinstance(item, ast.Match) else check_near(item)
         for term in (item.subject, item.object):
             if isinstance(term, ast.Blank) and self.label_blocks.setdefault(term.label, self.blocks) != self.blocks:
                 raise QueryCheckError(
@@ -175,14 +178,22 @@ class _Checker:
 
     # --- expressions ---------------------------------------------------------------------------
 
-    def expression(self, node: ast.Syntax, where: str = "") -> None:
-        """Aggregates stand where groups are: nowhere else, and not in one another.
+    def expression(self, node: ast.Syntax, where: str = "", *, ranking: bool = False) -> None:
+        """Aggregates stand where groups are: nowhere else, and not in one another; rank functions in RANK BY.
 
         Args:
             node: the expression.
             where: why an aggregate cannot stand here; empty where it can.
+            ranking: whether a function of all scores can stand here.
         """
+        if isinstance(node, ast.RankFunction) and not ranking:
+            raise QueryCheckError(
+                f"{node.name} stands in RANK BY only: it is a function of the scores of all rows",
+                hint=f"RANK BY {node.name}(...) AS ?rank, around it a sub-select where the value is needed",
+                span=node.span,
+            )
         if isinstance(node, ast.Aggregate):
+            ranking = False
             if where:
                 raise QueryCheckError(
                     f"the aggregate {node.name} cannot stand {where}",
@@ -196,7 +207,7 @@ class _Checker:
             self.group(node.pattern)
             return
         for child in children(node):
-            self.expression(child, where)
+            self.expression(child, where, ranking=ranking)
 
 
 def _check_path(path: ast.Path) -> None:

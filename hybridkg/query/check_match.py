@@ -53,7 +53,10 @@ class Bindings:
 
 def check_match(match: ast.Match) -> Bindings:
     """What a MATCH binds, if its parts are in order."""
-    _check_variables(match)
+    roles = [("entity", match.entity), ("score", match.score), ("snippet", match.snippet)]
+    if isinstance(match.text, ast.Var):
+        roles.insert(1, ("text", match.text))
+    check_roles("MATCH", roles)
     _check_fields(match.fields)
     if match.model is not None:
         # Imported here because the registry comes with numpy, which no other rule needs.
@@ -61,9 +64,8 @@ def check_match(match: ast.Match) -> Bindings:
 
         if match.model.name not in RANKING_MODELS.names():
             RANKING_MODELS.get(match.model.name, span=match.model.span)
-        _check_arguments(match.model.arguments)
-    if match.top is not None and match.top < 1:
-        raise QueryCheckError("TOP needs a number of at least 1", span=match.span)
+        check_arguments(match.model.arguments)
+    check_top(match)
     computed = {
         variable.name: kind
         for variable, kind in ((match.score, "score"), (match.snippet, "snippet"))
@@ -72,17 +74,21 @@ def check_match(match: ast.Match) -> Bindings:
     return Bindings({match.entity.name, *computed}, computed)
 
 
-def _check_variables(match: ast.Match) -> None:
-    roles = [("entity", match.entity), ("score", match.score), ("snippet", match.snippet)]
-    if isinstance(match.text, ast.Var):
-        roles.insert(1, ("text", match.text))
+def check_top(node: ast.RankedItem | ast.Rerank) -> None:
+    """TOP counts from 1."""
+    if node.top is not None and node.top < 1:
+        raise QueryCheckError("TOP needs a number of at least 1", span=node.span)
+
+
+def check_roles(keyword: str, roles: Iterable[tuple[str, ast.Var | None]]) -> None:
+    """A variable has one role in a ranked predicate."""
     seen: dict[str, str] = {}
     for role, variable in roles:
         if variable is None:
             continue
         if variable.name in seen:
             raise QueryCheckError(
-                f"?{variable.name} is both the {seen[variable.name]} and the {role} of this MATCH",
+                f"?{variable.name} is both the {seen[variable.name]} and the {role} of this {keyword}",
                 hint=f"give the {role} a name of its own",
                 span=variable.span,
             )
@@ -107,10 +113,11 @@ def _check_fields(fields: tuple[ast.OnField, ...]) -> None:
             raise QueryCheckError(
                 f"the weight of {on_field.name!r} is {on_field.weight:g}; it must be at least 0", span=on_field.span
             )
-        _check_arguments(on_field.arguments)
+        check_arguments(on_field.arguments)
 
 
-def _check_arguments(arguments: tuple[ast.NamedArgument, ...]) -> None:
+def check_arguments(arguments: tuple[ast.NamedArgument, ...]) -> None:
+    """An argument is given once."""
     seen: set[str] = set()
     for argument in arguments:
         if argument.name in seen:

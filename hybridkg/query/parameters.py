@@ -8,7 +8,7 @@ pasted; a list becomes a VALUES block at the head of the pattern. `$text` and
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,7 +37,7 @@ def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Quer
     if not parameters:
         return query
     used = variables(query)
-    entities = {match.entity.name for match in _matches(query)}
+    entities = {item.entity.name for item in walk(query) if isinstance(item, ast.Match | ast.Near)}
     single: dict[str, ast.Iri | ast.Lit] = {}
     form = query.form
     for given, value in parameters.items():
@@ -140,16 +140,18 @@ def _read_term(text: str) -> Term:
 def _with_values(form: ast.QueryForm, name: str, values: list[ast.Iri | ast.Lit]) -> ast.QueryForm:
     data = ast.InlineData((ast.Var(name),), tuple((value,) for value in values))
     where = form.where or ast.Group(())
-    if any(match.text == ast.Var(name) for match in _matches(form)):
+    if any(text == ast.Var(name) for text in _texts(form)):
         raise ParameterError(
-            f"the parameter {name!r} is the text of a MATCH, so it takes one value, not a list",
+            f"the parameter {name!r} is the text of a MATCH or NEAR, so it takes one value, not a list",
             hint="run the query once for each text, or join the words into one string",
         )
     return replace(form, where=replace(where, elements=(data, *where.elements)))
 
 
-def _matches(node: ast.Syntax) -> list[ast.Match]:
-    return [below for below in walk(node) if isinstance(below, ast.Match)]
+def _texts(node: ast.Syntax) -> Iterator[ast.Syntax]:
+    for below in walk(node):
+        if isinstance(below, ast.Match | ast.Near):
+            yield below.text if isinstance(below, ast.Match) else below.target
 
 
 def _substituted(form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit]) -> ast.QueryForm:
@@ -189,6 +191,18 @@ def _substituted(form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit]) -
                         _target(target)
                 if isinstance(node.text, ast.Var) and node.text.name in values:
                     return replace(node, text=_text(node.text), plain_words=not node.query_syntax)
+                return node
+            case ast.Near(score=score):
+                if score is not None:
+                    _target(score)
+                if isinstance(node.target, ast.Var) and node.target.name in values:
+                    return replace(node, target=replace(values[node.target.name], span=node.target.span))
+                return node
+            case ast.RankedList(score=score):
+                _target(score)
+                return node
+            case ast.Rerank(score=ast.Var() as score):
+                _target(score)
                 return node
             case _:
                 return rebuild(node, change)

@@ -55,14 +55,16 @@ def projected(query: ast.SelectQuery) -> frozenset[str]:
     names = in_scope(query.where)
     if query.values is not None:
         names |= bound_by(query.values)
-    rank = query.modifiers.rank_by
-    return names | {rank.score.name} if rank is not None and rank.score is not None else names
+    ranks = (query.modifiers.rank_by, query.modifiers.rerank)
+    return names | {rank.score.name for rank in ranks if rank is not None and rank.score is not None}
 
 
-def _mentioned(item: ast.TriplePattern | ast.Match) -> Iterator[str]:
+def _mentioned(item: ast.TriplePattern | ast.RankedItem) -> Iterator[str]:
     terms: tuple[ast.Syntax | None, ...]
     if isinstance(item, ast.Match):
         terms = (item.entity, item.score, item.snippet)
+    elif isinstance(item, ast.Near):
+        terms = (item.entity, item.score)
     else:
         terms = (item.subject, item.predicate, item.object)
     for term in terms:
@@ -76,5 +78,5 @@ def matches(node: ast.Syntax) -> Iterator[ast.Match]:
 
 
 def is_hybrid(query: ast.Syntax) -> bool:
-    """Whether the node ranks: it has a MATCH or a RANK BY somewhere."""
-    return any(isinstance(below, ast.Match | ast.RankBy) for below in walk(query))
+    """Whether the node ranks: it has a MATCH, a NEAR, a RANK BY or a RERANK somewhere."""
+    return any(isinstance(below, ast.Match | ast.Near | ast.RankBy | ast.Rerank) for below in walk(query))

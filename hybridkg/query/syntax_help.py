@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from hybridkg.query.parser import Machine
 
 LATER = ("arrives in a later version", "")
-LATER_FUNCTION = ("arrives in a later version", "combine scores with arithmetic, such as RANK BY ?t + 0.5 * ?v")
 UPDATE = ("is an update, and this language only asks", "`hybridkg load` adds data")
 UNSUPPORTED = {
-    **dict.fromkeys(("NEAR", "RERANK", "FACT", "FILL"), LATER),
-    **dict.fromkeys(("RRF", "MINMAX", "ZSCORE"), LATER_FUNCTION),
+    **dict.fromkeys(("FACT", "FILL"), LATER),
     **dict.fromkeys(("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"), UPDATE),
 }
 """Words of the language's later versions and of SPARQL Update: what is wrong with them, and a hint."""

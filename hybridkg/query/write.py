@@ -63,9 +63,9 @@ class _Writer(ExpressionWriter):
         self.line("")
         self.node(element)
 
-    def items(self, items: tuple[ast.TriplePattern | ast.Match, ...]) -> None:
-        """One predicate or MATCH a line. A subject or predicate stands once for the triples that follow on it:
-        as many triples as the text has could share one that is as long as the text.
+    def items(self, items: tuple[ast.TriplePattern | ast.RankedItem, ...]) -> None:
+        """One predicate, ranked or not, a line. A subject or predicate stands once for the triples that follow on
+        it: as many triples as the text has could share one that is as long as the text.
         """
         last: ast.TriplePattern | None = None
         for i, item in enumerate(items):
@@ -251,6 +251,9 @@ class _Writer(ExpressionWriter):
         if modifiers.rank_by is not None:
             self.line("")
             self.node(modifiers.rank_by)
+        if modifiers.rerank is not None:
+            self.line("")
+            self.node(modifiers.rerank)
         if modifiers.limit is not None:
             self.line(f"LIMIT {int(modifiers.limit)}")
         if modifiers.offset is not None:
@@ -286,6 +289,13 @@ class _Writer(ExpressionWriter):
         self.expression(rank.expression)
         self.as_variable("AS", rank.score)
 
+    def rerank(self, node: ast.Rerank) -> None:
+        """`RERANK TOP n USING reranker(...) [ON ?variable] [AS ?score]`."""
+        self.add(f"RERANK TOP {int(node.top)} USING ")
+        self.model(node.reranker)
+        self.as_variable("ON", node.on)
+        self.as_variable("AS", node.score)
+
     def node(self, node: Any) -> None:
         """Any node."""
         method = _METHODS.get(type(node))
@@ -312,6 +322,7 @@ _METHODS: dict[type[ast.Syntax], Callable[[_Writer, Any], None]] = {
     ast.Model: _Writer.model,
     ast.Modifiers: _Writer.modifiers,
     ast.NamedArgument: _Writer.argument,
+    ast.Near: _Writer.near,
     ast.OnField: _Writer.on_field,
     ast.OptionalPattern: _Writer.optional,
     ast.OrderKey: _Writer.order_key,
@@ -322,6 +333,7 @@ _METHODS: dict[type[ast.Syntax], Callable[[_Writer, Any], None]] = {
     ast.PathSequence: _Writer.path,
     ast.Projection: _Writer.projection,
     ast.RankBy: _Writer.rank_by,
+    ast.Rerank: _Writer.rerank,
     ast.SelectQuery: _Writer.select,
     ast.ServicePattern: _Writer.service,
     ast.SubSelect: _Writer.sub_select,

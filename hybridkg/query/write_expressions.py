@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybridkg.query import ast
-from hybridkg.query.write_terms import TermWriter, _refuse, quoted
+from hybridkg.query.write_terms import TermWriter, _number, _refuse, quoted
 
 _OR, _AND, _RELATION, _SUM, _PRODUCT, _SIGN, _PRIMARY = range(1, 8)
 """How tightly operators bind (productions 111-119)."""
@@ -85,6 +85,8 @@ class ExpressionWriter(TermWriter):
                 self.group(pattern)
             case ast.Aggregate():
                 self._aggregate(node)
+            case ast.RankFunction():
+                self.rank_function(node)
             case _:
                 self.term(node)
 
@@ -107,6 +109,20 @@ class ExpressionWriter(TermWriter):
             self.add(", " if i else "")
             self.expression(argument)
         self.add(")")
+
+    def rank_function(self, node: ast.RankFunction) -> None:
+        """`rrf(?a^2, ?b, k=60)`."""
+        self.add((node.name if node.name.isalpha() else _refuse("function name", node.name)) + "(")
+        self._listed((*node.lists, *node.arguments), self._rank_argument)
+        self.add(")")
+
+    def _rank_argument(self, node: ast.RankedList | ast.NamedArgument) -> None:
+        if isinstance(node, ast.NamedArgument):
+            self.argument(node)
+            return
+        self.term(node.score)
+        if node.weight is not None:
+            self.add(f"^{_number(node.weight)}")
 
     def _aggregate(self, node: ast.Aggregate) -> None:
         self.add(node.name if node.name.replace("_", "").isalpha() else _refuse("aggregate", node.name))

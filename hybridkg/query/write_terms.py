@@ -180,6 +180,25 @@ class TermWriter:
         self.as_variable("AS", node.score)
         self.as_variable("SNIPPET", node.snippet)
 
+    def near(self, node: ast.Near) -> None:
+        """`?entity NEAR ...`."""
+        self.term(node.entity)
+        self.add(" NEAR EXACT " if node.exact else " NEAR ")
+        if isinstance(node.target, ast.Vector):
+            self.add("[")
+            self._listed(node.target.values, lambda value: self.add(_number(value)))
+            self.add("]")
+        else:
+            self.term(node.target)
+        if node.encoder is not None:
+            self.add(" USING ")
+            self.model(node.encoder)
+        if node.top is not None:
+            self.add(f" TOP {int(node.top)}")
+        if node.within is not None:
+            self.add(f" WITHIN {_number(node.within)}")
+        self.as_variable("AS", node.score)
+
     def as_variable(self, keyword: str, variable: ast.Var | None) -> None:
         """` AS ?x`, where there is one."""
         if variable is not None:

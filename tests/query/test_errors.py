@@ -86,12 +86,12 @@ error[Q101]: the query ends too early; expected a variable, an IRI or "*"
   |
 1 | DESCRIBE
   |         ^""",
-    'SELECT ?x { ?x NEAR "a" }': """\
-error[Q202]: 'NEAR' arrives in a later version
- --> query:1:16
+    'SELECT ?x { FACT (?x ?p ?o) ABOUT "a" }': """\
+error[Q202]: 'FACT' arrives in a later version
+ --> query:1:13
   |
-1 | SELECT ?x { ?x NEAR "a" }
-  |                ^^^^""",
+1 | SELECT ?x { FACT (?x ?p ?o) ABOUT "a" }
+  |             ^^^^""",
     'SELECT * { ?x MATCH "a" USING bm25 }': """\
 error[R201]: no ranking model 'bm25'; known: bm25f
  --> query:1:31

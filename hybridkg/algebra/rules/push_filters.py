@@ -31,7 +31,7 @@ def push_filters(plan: Plan) -> Plan:
 
 def _movable(condition: ast.Expression) -> bool:
     return not any(
-        isinstance(node, ast.Match | ast.RankBy) or (isinstance(node, ast.Call) and node.function in PER_ROW)
+        isinstance(node, ast.Match | ast.Near | ast.RankBy) or (isinstance(node, ast.Call) and node.function in PER_ROW)
         for node in walk(condition)
     )
 

@@ -28,7 +28,7 @@ class TextTopK:
                 snippet = lower(logical)
                 return replace(snippet, child=below)  # type: ignore[type-var]
             case Slice(
-                Project(Rank(Match(match, score, False), ast.Var(name), _, _, _), _, False, _) as project,
+                Project(Rank(Match(match, score, False), ast.Var(name)), _, False, _) as project,
                 offset,
                 int(limit),
             ) if name == score and match.top is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,67 +124,6 @@ class Patterns(Expressions):
 
     def undef(self, c: list[Any], start: int, end: int) -> None:
         """`UNDEF`."""
-
-    # --- MATCH ----------------------------------------------------------------------
-
-    def match_item(self, c: list[Any], start: int, end: int) -> list[ast.Match]:
-        """`?entity MATCH ...`, among the triples."""
-        fields = {"entity": c[0], **c[1]}
-        return [ast.Match(**fields, span=self.span(start, end))]
-
-    def match(self, c: list[Any], start: int, end: int) -> dict[str, Any]:
-        """Everything behind the entity."""
-        names = ("all_terms", "query_syntax", "text", "fields", "model", "top", "score", "snippet")
-        return dict(zip(names, c[1:], strict=True))
-
-    def match_all(self, c: list[Any], start: int, end: int) -> bool:
-        """A keyword, or nothing."""
-        return bool(c)
-
-    match_query = match_all
-
-    def second_or_none(self, c: list[Any], start: int, end: int) -> Any:
-        """What stands behind a keyword, or nothing."""
-        return c[1] if c else None
-
-    using_clause = as_clause = snippet_clause = second_or_none
-
-    def on_clause(self, c: list[Any], start: int, end: int) -> tuple[ast.OnField, ...]:
-        """`ON (field, ...)`, or nothing."""
-        return tuple(c[2]) if c else ()
-
-    def on_field(self, c: list[Any], start: int, end: int) -> ast.OnField:
-        """`field[@language][^weight] [name=value ...]`."""
-        return ast.OnField(c[0].text, c[1], c[2], tuple(c[3]), span=self.span(start, end))
-
-    def on_language(self, c: list[Any], start: int, end: int) -> str | None:
-        """`@en`, or nothing."""
-        return self.language(c[0]) if c else None
-
-    def on_weight(self, c: list[Any], start: int, end: int) -> float | None:
-        """`^3`, or nothing."""
-        if not c:
-            return None
-        weight = float(c[1].lexical)
-        if not math.isfinite(weight):
-            raise self.error("a weight must be a finite number", start + 1, end)
-        return weight
-
-    def model_by_name(self, c: list[Any], start: int, end: int) -> ast.Model:
-        """A model without arguments."""
-        return ast.Model(c[0].text, span=self.span(start, start + len(c[0].text)))
-
-    def model_with_arguments(self, c: list[Any], start: int, end: int) -> ast.Model:
-        """`model(name=value, ...)`."""
-        return ast.Model(c[0].text, tuple(c[2]), span=self.span(start, start + len(c[0].text)))
-
-    def argument(self, c: list[Any], start: int, end: int) -> ast.NamedArgument:
-        """`name=value`."""
-        return ast.NamedArgument(c[0].text, c[2], span=self.span(start, end))
-
-    def top_clause(self, c: list[Any], start: int, end: int) -> int | None:
-        """`TOP n`, or nothing."""
-        return self.counted(c[1]) if c else None
 
     def counted(self, token: Token) -> int:
         """The number behind LIMIT, OFFSET or TOP."""

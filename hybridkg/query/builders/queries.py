@@ -7,10 +7,10 @@ from typing import Any
 
 from hybridkg.errors import QuerySyntaxError
 from hybridkg.query import ast
-from hybridkg.query.builders.patterns import Patterns
+from hybridkg.query.builders.ranking import Ranking
 
 
-class Queries(Patterns):
+class Queries(Ranking):
     """From the prologue to the last VALUES."""
 
     def query_unit(self, c: list[Any], start: int, end: int) -> ast.Query:
@@ -105,8 +105,9 @@ class Queries(Patterns):
     def _template(self, group: ast.Group) -> tuple[ast.TriplePattern, ...]:
         items = group.elements[0].items if group.elements else ()  # type: ignore[union-attr]
         for item in items:
-            if isinstance(item, ast.Match):
-                raise at_node("a MATCH cannot stand in the template of a CONSTRUCT", item)
+            if isinstance(item, ast.Match | ast.Near):
+                kind = type(item).__name__.upper()
+                raise at_node(f"a {kind} cannot stand in the template of a CONSTRUCT", item)
             if not isinstance(item.predicate, ast.Var | ast.Iri):
                 raise at_node("a property path cannot stand in the template of a CONSTRUCT", item.predicate)
         return tuple(items)
@@ -143,10 +144,11 @@ class Queries(Patterns):
     # --- solution modifiers -----------------------------------------------------------------
 
     def solution_modifier(self, c: list[Any], start: int, end: int) -> ast.Modifiers:
-        """GROUP BY, HAVING, ORDER BY or RANK BY, LIMIT and OFFSET."""
-        order = c[2] if isinstance(c[2], tuple) else ()
-        rank = c[2] if isinstance(c[2], ast.RankBy) else None
-        return ast.Modifiers(c[0], c[1], order, rank, *c[3], span=self.span(start, end))
+        """GROUP BY, HAVING, ORDER BY or RANK BY, RERANK, LIMIT and OFFSET."""
+        group_by, having, ordering, rerank, (limit, offset) = c
+        order = ordering if isinstance(ordering, tuple) else ()
+        rank = ordering if isinstance(ordering, ast.RankBy) else None
+        return ast.Modifiers(group_by, having, order, rank, limit, offset, rerank, span=self.span(start, end))
 
     def group_clause(self, c: list[Any], start: int, end: int) -> tuple[ast.GroupKey, ...]:
         """`GROUP BY ...`, or nothing."""
@@ -186,10 +188,6 @@ class Queries(Patterns):
     def order_by_value(self, c: list[Any], start: int, end: int) -> ast.OrderKey:
         """A variable, a call, or an expression in brackets."""
         return ast.OrderKey(c[0], span=self.span(start, end))
-
-    def rank_by(self, c: list[Any], start: int, end: int) -> ast.RankBy:
-        """`RANK BY expression [AS ?score]`."""
-        return ast.RankBy(c[2], c[3], span=self.span(start, end))
 
     def limit_offset(self, c: list[Any], start: int, end: int) -> tuple[int | None, int | None]:
         """LIMIT and OFFSET, in any order."""

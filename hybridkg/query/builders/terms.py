@@ -173,7 +173,7 @@ class Terms:
 
     numeric_literal_positive = numeric_literal_unsigned
     numeric_literal_negative = numeric_literal_unsigned
-    number = numeric_literal_unsigned
+    number = threshold = numeric_literal_unsigned
 
     def boolean_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
         """`true` or `false`."""

@@ -1,0 +1,77 @@
+"""GRAPH ?variable around more than a join: one graph after another (SPARQL 1.1 section 18.6, Graph)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hybridkg.errors import QueryLimitError, UnsupportedQueryError
+from hybridkg.operators.base import OneChild, PhysicalOperator
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.query import ast
+from hybridkg.query.write import write
+from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.terms import NamedNode
+
+MOST_GRAPHS = 10_000
+"""Named graphs that are asked one by one; each costs about a millisecond and its own rows."""
+
+
+@dataclass(frozen=True)
+class GraphEach(OneChild):
+    """The child's rows about each named graph, with the name of the graph.
+
+    Args:
+        child: shows in EXPLAIN what is asked of each graph; it never runs.
+        variable: gets the name.
+        about: makes the operators for the graph of a name.
+        dataset: FROM and FROM NAMED.
+    """
+
+    variable: str
+    about: Callable[[str], PhysicalOperator]
+    dataset: tuple[ast.DatasetClause, ...] = ()
+
+    @property
+    def sparql(self) -> str:
+        """Asks for the names of the graphs."""
+        pattern = ast.GraphPattern(ast.Var(self.variable), ast.Group(()))
+        columns = (ast.Projection(ast.Var(self.variable)),)
+        return write(ast.SelectQuery(columns, ast.Group((pattern,)), "DISTINCT", self.dataset))
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Asks graph after graph, in the order of their names."""
+        names = [row[0] for row in context.collect(context.store.select(self.sparql).rows)]
+        if len(names) > MOST_GRAPHS:
+            raise QueryLimitError(
+                f"GRAPH ?{self.variable} would ask {len(names):,} graphs one by one; at most {MOST_GRAPHS:,}",
+                hint="write OPTIONAL, MINUS, UNION or sub-selects outside of GRAPH, or name the graph",
+            )
+        iris: list[NamedNode] = []
+        for name in names:
+            if not isinstance(name, NamedNode):
+                raise UnsupportedQueryError(
+                    f"a named graph is called {name}, and a blank node cannot be asked for by name",
+                    hint=f"leave nothing but triples, MATCH and FILTER inside GRAPH ?{self.variable}",
+                )
+            iris.append(name)
+        columns: tuple[str, ...] = ()
+        rows: list[Row] = []
+        for iri in sorted(iris, key=lambda node: node.value):
+            found = context.run(self.about(iri.value))
+            columns, named = self._named(found, iri)
+            rows += named
+        return Solutions(columns or (self.variable,), context.collect(rows))
+
+    def _named(self, found: Solutions, name: NamedNode) -> tuple[tuple[str, ...], list[Row]]:
+        """The rows that the name is compatible with, and it in them."""
+        if self.variable not in found.variables:
+            return (*found.variables, self.variable), [(*row, name) for row in found.rows]
+        at = found.variables.index(self.variable)
+        return found.variables, [
+            (*row[:at], name, *row[at + 1 :]) for row in found.rows if row[at] is None or row[at] == name
+        ]
+
+    def describe(self) -> str:
+        """The variable; the operators below are those for one graph."""
+        return f"GraphEach ?{self.variable}"
