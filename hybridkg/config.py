@@ -1,4 +1,4 @@
-"""`kb.toml`: the settings of one knowledge base, three keys.
+"""`kb.toml`: the settings of one knowledge base.
 
 The file is read with tomllib and written from a template, so the comments in
 it are ours; an unknown key or a value out of range is an error with its line.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hybridkg.errors import ConfigError
 
-CHOICES = {"text": ("embedded",), "default_graph": ("default", "union")}
+CHOICES = {"text": ("embedded",), "default_graph": ("default", "union"), "service": ("refuse", "allow")}
 """Keys whose value is one of a few names; the others take any non-empty string."""
 
 TEMPLATE = """\
@@ -21,6 +21,7 @@ TEMPLATE = """\
 profile = {profile}  # name of a shipped profile, or path of a Turtle file
 text = {text}  # text index: "embedded"
 default_graph = {default_graph}  # "default", or "union" of all graphs
+service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
 """
 
 
@@ -32,11 +33,13 @@ class Config:
         profile: name of a shipped profile or path of a Turtle file; says which predicates feed which field.
         text: the text index.
         default_graph: what a query sees outside GRAPH: the `default` graph, or the `union` of all.
+        service: whether SERVICE may reach the network: `refuse` or `allow`.
     """
 
     profile: str = "default"
     text: str = "embedded"
     default_graph: str = "default"
+    service: str = "refuse"
 
 
 KEYS = tuple(field.name for field in fields(Config))

@@ -57,6 +57,7 @@ class HybridkgError(Exception):
 
     code = "H000"
     exit_code = 1
+    label = "error"
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class HybridkgError(Exception):
 
     def render(self) -> str:
         """The error as text, with the line and a caret where there is a source."""
-        parts = [f"error[{self.code}]: {self.message}"]
+        parts = [f"{self.label}[{self.code}]: {self.message}"]
         if self.span is not None and self.source is not None:
             parts += _quoted(self.source, self.span)
         elif self.place:
@@ -108,6 +109,29 @@ def _quoted(source: Source, span: Span) -> list[str]:
         f"{line_number} | {shown}",
         f"{margin} | {tabs_kept}{'^' * width}",
     ]
+
+
+class QueryWarning(HybridkgError):
+    """What a query probably does not mean. Never raised: it comes with the answer (`result.warnings`).
+
+    Args:
+        code: W101 a product, W102 a variable that nothing binds, W103 a score that nobody uses, W104 a literal as
+            the entity of a MATCH, W105 scores of different kinds added, W106 a text without words, W107 a
+            predicate or class that does not occur.
+        message, hint, span: as for every error.
+    """
+
+    label = "warning"
+
+    def __init__(self, code: str, message: str, *, hint: str = "", span: Span | None = None):
+        super().__init__(message, hint=hint, span=span)
+        self.code = code
+
+
+class ServiceError(HybridkgError):
+    """A SPARQL service that a query names did not answer."""
+
+    code = "S304"
 
 
 class UserError(HybridkgError):

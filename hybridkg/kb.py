@@ -22,6 +22,7 @@ from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.explain import Explanation
 from hybridkg.query import ast
+from hybridkg.query.advice import advise
 from hybridkg.query.check import check
 from hybridkg.query.parameters import ParameterValue, bind
 from hybridkg.query.parser import parse
@@ -125,11 +126,12 @@ class KnowledgeBase:
         try:
             snapshot = self._snapshot
             limit = _checked(limit, strategy)
-            query, plan = planned(text, params, limit, strategy, name)
+            query, plan = planned(text, params, limit, strategy, name, services=self._services)
             if query.explain:
                 return explained(self._explanation(snapshot, query, plan, analyze=query.explain == "analyze"))
             context = snapshot.context()
             solutions = context.run(plan.root)
+            warnings = [*advise(query), *snapshot.advisor.advise(query)]
             return build_result(
                 query,
                 plan.logical,
@@ -139,6 +141,7 @@ class KnowledgeBase:
                 limit=limit,
                 generation=snapshot.generation.name,
                 behind=snapshot.generation.behind(),
+                warnings=tuple(warning.at(Source(name, text)) for warning in warnings),
             )
         except HybridkgError as e:
             raise e.at(Source(name, text)) from e.__cause__
@@ -155,10 +158,14 @@ class KnowledgeBase:
     ) -> Explanation:
         """How a query would be run; with `analyze`, runs it and adds actual rows and times. Print it to read it."""
         try:
-            query, plan = planned(text, params, _checked(limit, strategy), strategy, name)
+            query, plan = planned(text, params, _checked(limit, strategy), strategy, name, services=self._services)
             return self._explanation(self._snapshot, query, plan, analyze=analyze or query.explain == "analyze")
         except HybridkgError as e:
             raise e.at(Source(name, text)) from e.__cause__
+
+    @property
+    def _services(self) -> bool:
+        return self._folder.config.service == "allow"
 
     @staticmethod
     def _explanation(snapshot: Snapshot, query: ast.Query, plan: PhysicalPlan, *, analyze: bool) -> Explanation:
@@ -260,12 +267,13 @@ class KnowledgeBase:
 
 
 def planned(
-    text: str, params: Parameters | None, limit: int | None, strategy: str | None, name: str
+    text: str, params: Parameters | None, limit: int | None, strategy: str | None, name: str, *, services: bool = False
 ) -> tuple[ast.Query, PhysicalPlan]:
-    """From query text to the plan that will run."""
+    """From query text to the plan that will run; `services` allows it to ask other endpoints."""
     query = parse(text, name=name)
     check(query)
-    _refuse_services(query)
+    if not services:
+        _refuse_services(query)
     query = bind(query, {} if params is None else params)
     logical = with_limit(rewrite(from_ast(query)), limit)
     return query, choose(logical, strategy)
@@ -285,12 +293,12 @@ def _checked(limit: object, strategy: object) -> int | None:
 
 
 def _refuse_services(query: ast.Query) -> None:
-    """A query never makes this process ask another machine, SILENT or not."""
+    """A query does not make this process ask another machine, SILENT or not, unless kb.toml allows it."""
     for node in walk(query):
         if isinstance(node, ast.ServicePattern):
             raise UnsupportedQueryError(
-                "SERVICE is not answered in this version: a query does not reach the network",
-                hint="load the data of the other server, or pass its answer as a list parameter",
+                "SERVICE is switched off: this knowledge base does not reach the network",
+                hint='write service = "allow" into its kb.toml, or load the data of the other server',
                 span=node.span,
             )
 

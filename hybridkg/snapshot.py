@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from hybridkg.advice import Advisor
 from hybridkg.entities.documents import Documents
 from hybridkg.entities.extract import entity_texts
 from hybridkg.entities.fields import Profile
@@ -58,6 +60,11 @@ class Snapshot:
         nodes = NodeTable.open(generation.path)
         text = EmbeddedTextIndex.open(text_folder, nodes.rank)
         return cls(generation, store, documents, text, nodes, read_profile(text_folder))
+
+    @cached_property
+    def advisor(self) -> Advisor:
+        """Warns about names that do not occur in this state."""
+        return Advisor(self.store, self.text)
 
     def context(self) -> ExecutionContext:
         """The state of one run over this snapshot."""

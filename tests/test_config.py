@@ -15,7 +15,7 @@ def test_what_is_written_reads_back(profile, graph):
 
 
 def test_missing_keys_have_defaults():
-    assert parse_config("", "kb.toml") == Config("default", "embedded", "default")
+    assert parse_config("", "kb.toml") == Config("default", "embedded", "default", "refuse")
 
 
 @pytest.mark.parametrize(
@@ -23,11 +23,11 @@ def test_missing_keys_have_defaults():
     [
         (
             "\nprofil = 'x'",
-            "no setting 'profil'; known: profile, text, default_graph",
+            "no setting 'profil'; known: profile, text, default_graph, service",
             "did you mean 'profile'?",
             "k:2",
         ),
-        ("[server]\nx = 1", "no setting 'server'; known: profile, text, default_graph", "", "k:1"),
+        ("[server]\nx = 1", "no setting 'server'; known: profile, text, default_graph, service", "", "k:1"),
         ("text = 'elastic'", "setting 'text' must be \"embedded\", not 'elastic'", "", "k:1"),
         (
             "profile = 'p'\ndefault_graph = 'unoin'",

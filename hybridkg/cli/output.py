@@ -26,6 +26,8 @@ def print_result(result: ResultSet, fmt: str) -> None:
         out.reconfigure(encoding="utf-8", newline="")
     OUTPUT_FORMATS.get(fmt)(result, out)
     out.flush()
+    for warning in result.warnings:
+        click.echo(warning.render(), err=True)
     for index in result.behind:
         click.echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
     if result.boolean is None and fmt == "table":

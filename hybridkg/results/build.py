@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hybridkg.algebra import nodes
 from hybridkg.algebra.from_ast import visible_matches
+from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.query import ast
 from hybridkg.query.scope import is_hybrid
@@ -24,6 +25,7 @@ def build_result(
     limit: int | None,
     generation: str,
     behind: tuple[str, ...],
+    warnings: tuple[HybridkgError, ...] = (),
 ) -> ResultSet:
     """The result of a query.
 
@@ -36,6 +38,7 @@ def build_result(
         limit: the limit given beside the query, None where there is none.
         generation: the state that answered.
         behind: indexes that are older than the graph; counted only where the query used one.
+        warnings: what the query probably does not mean.
     """
     form = query.form
     own_limit = None if nodes.makes_graph(form) else form.modifiers.limit  # that of a graph counts solutions
@@ -52,6 +55,7 @@ def build_result(
         generation=generation,
         behind=behind if is_hybrid(form) else (),
         strategy=strategy,
+        warnings=warnings,
         boolean=bool(solutions.rows) if is_ask else None,
         is_graph=nodes.makes_graph(form),
         evidence=Evidence.of(form.where, store) if isinstance(form, ast.SelectQuery) else None,

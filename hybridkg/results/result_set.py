@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hybridkg.errors import MissingExtraError, UnknownNameError, UnsupportedQueryError
+from hybridkg.errors import HybridkgError, MissingExtraError, UnknownNameError, UnsupportedQueryError
 from hybridkg.rdf.batch import Row as Cells
 from hybridkg.rdf.terms import Term, Triple, to_python, to_rdflib
 from hybridkg.registry import did_you_mean
@@ -15,6 +15,7 @@ from hybridkg.results.numbers import as_float
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
     import rdflib
     from rdflib.term import Identifier
 
@@ -24,6 +25,9 @@ class Explanation(Protocol):
 
     def to_json(self) -> dict[str, Any]:
         """The plan as data."""
+
+    def _repr_html_(self) -> str:
+        """The plan for a notebook."""
 
 
 class Row(Mapping[str, Any]):
@@ -117,6 +121,7 @@ class ResultSet(Sequence[Row]):
         behind: indexes that are older than the graph.
         caps: limits that were reached, in words.
         strategy: how the query was run.
+        warnings: what the query probably does not mean; print one to read it.
         boolean: the answer of an ASK; None for SELECT.
         is_graph: whether the rows are the triples of a CONSTRUCT or DESCRIBE.
         evidence: finds the triples behind a row.
@@ -134,6 +139,7 @@ class ResultSet(Sequence[Row]):
     behind: tuple[str, ...] = ()
     caps: tuple[str, ...] = ()
     strategy: str = ""
+    warnings: tuple[HybridkgError, ...] = ()
     boolean: bool | None = None
     is_graph: bool = False
     evidence: Evidence | None = field(default=None, repr=False)
@@ -197,3 +203,22 @@ class ResultSet(Sequence[Row]):
         except ModuleNotFoundError:
             raise MissingExtraError("to_dataframe needs the package 'pandas'", hint="pip install pandas") from None
         return pd.DataFrame([row.to_python() for row in self], columns=list(self.columns))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A pyarrow Table: columns in the result's order, each with the narrowest type that holds all its values.
+
+        Integers become int64, other numbers float64, xsd:boolean bool, xsd:date date32, xsd:dateTime timestamp[us]
+        (in UTC where the values have zones). Text, IRIs, and columns of mixed types are strings.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+        """
+        from hybridkg.results.arrow import result_to_arrow
+
+        return result_to_arrow(self)
+
+    def _repr_html_(self) -> str:
+        """The first rows as an HTML table, for notebooks; the plan for EXPLAIN."""
+        from hybridkg.results.html import result_to_html
+
+        return result_to_html(self) if self.explanation is None else self.explanation._repr_html_()

@@ -28,6 +28,7 @@ def write_json(result: ResultSet, out: TextIO) -> None:
         "strategy": result.strategy,
         "behind": list(result.behind),
         "caps": list(result.caps),
+        "warnings": [{"code": w.code, "message": w.message, "hint": w.hint} for w in result.warnings],
         "scores": [row.scores for row in result],
     }
     # Our member stands before the bindings: Oxigraph's reader, for one, stops with an error at anything after them.

@@ -1,0 +1,126 @@
+"""Warnings about a query that only the data can give: names that do not occur in it, texts without a word."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from hybridkg.errors import QueryWarning
+from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.text_query import text_query
+from hybridkg.query import ast
+from hybridkg.query.scope import matches
+from hybridkg.query.walk import children, walk
+from hybridkg.schema import RDF_TYPE, Schema, read_schema
+
+MOST_NAMES_ASKED = 50
+"""Predicates and classes of one query that are looked up; about 50 us each, once for each state."""
+
+MOST_TRIPLES_COUNTED = 5_000_000
+"""A larger graph is not counted to find a similar name: that would take longer than most queries."""
+
+SIMILAR = 0.6
+
+
+class Advisor:
+    """Looks names up in one state of a knowledge base; what it finds is remembered.
+
+    Args:
+        store: the graph.
+        text: the text index, None before the first.
+    """
+
+    def __init__(self, store: GraphStore, text: TextIndex | None):
+        self._store, self._text = store, text
+        self._there: dict[tuple[str, str], bool] = {}
+
+    def advise(self, query: ast.Query) -> list[QueryWarning]:
+        """The warnings about a query whose MATCHes have been checked."""
+        return [*self._names(query), *self._texts(query)]
+
+    def _texts(self, query: ast.Query) -> Iterator[QueryWarning]:
+        if self._text is None:
+            return
+        for match in matches(query.form):
+            if isinstance(match.text, ast.Lit) and not self._text.terms(text_query(match)):
+                yield QueryWarning(
+                    "W106",
+                    "no word of this text is searched for, so nothing matches",
+                    hint="stop words, if the profile drops them, and punctuation are not indexed; "
+                    "see: hybridkg analyze KB TEXT",
+                    span=match.text.span,
+                )
+
+    def _names(self, query: ast.Query) -> Iterator[QueryWarning]:
+        asked: set[tuple[str, str]] = set()
+        for kind, iri in _predicates_and_classes(query.form):
+            if (kind, iri.value) in asked or len(asked) >= MOST_NAMES_ASKED:
+                continue
+            asked.add((kind, iri.value))
+            if not self._occurs(kind, iri.value):
+                yield QueryWarning(
+                    "W107",
+                    f"no triple of this knowledge base has the {kind} {_shown(iri.value, query.prefixes)}",
+                    hint=self._similar(kind, iri.value, query.prefixes),
+                    span=iri.span,
+                )
+
+    def _occurs(self, kind: str, iri: str) -> bool:
+        key = kind, iri
+        if key not in self._there:
+            pattern = f"?s <{RDF_TYPE}> <{iri}>" if kind == "class" else f"?s <{iri}> ?o"
+            self._there[key] = self._store.ask(f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}")
+        return self._there[key]
+
+    @cached_property
+    def _schema(self) -> Schema:
+        return read_schema(self._store) if len(self._store) <= MOST_TRIPLES_COUNTED else Schema()
+
+    def _similar(self, kind: str, iri: str, prefixes: tuple[tuple[str, str], ...]) -> str:
+        counts = self._schema.classes if kind == "class" else self._schema.predicates
+        near = _nearest(iri, counts)
+        if not near:
+            return "list what there is: hybridkg schema KB"
+        unit = "instances" if kind == "class" else "triples"
+        return "did you mean " + ", or ".join(f"{_shown(name, prefixes)} ({counts[name]:,} {unit})" for name in near)
+
+
+def _predicates_and_classes(node: ast.Syntax) -> Iterator[tuple[str, ast.Iri]]:
+    match node:
+        case ast.ServicePattern():
+            return
+        case ast.ConstructQuery(where=where):
+            yield from _predicates_and_classes(where)
+            return
+        case ast.TriplePattern(_, predicate, target):
+            yield from (("predicate", below) for below in walk(predicate) if isinstance(below, ast.Iri))
+            if isinstance(predicate, ast.Iri) and predicate.value == RDF_TYPE and isinstance(target, ast.Iri):
+                yield "class", target
+            return
+    for child in children(node):
+        yield from _predicates_and_classes(child)
+
+
+def _nearest(iri: str, counts: Mapping[str, int]) -> list[str]:
+    """At most two names whose last part is like that of the IRI: the most similar first, then the most frequent."""
+    wanted = _last_part(iri)
+    scored = [
+        (difflib.SequenceMatcher(None, wanted, _last_part(name)).ratio(), count, name) for name, count in counts.items()
+    ]
+    return [
+        name for ratio, _, name in sorted(scored, key=lambda item: (-item[0], -item[1], item[2])) if ratio >= SIMILAR
+    ][:2]
+
+
+def _last_part(iri: str) -> str:
+    return re.split(r"[/#:]", iri.rstrip("/#"))[-1].lower()
+
+
+def _shown(iri: str, prefixes: tuple[tuple[str, str], ...]) -> str:
+    for prefix, start in prefixes:
+        if start and iri.startswith(start) and re.fullmatch(r"[\w-]*", iri[len(start) :]):
+            return f"{prefix}:{iri[len(start) :]}"
+    return f"<{iri}>"
