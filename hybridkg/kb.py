@@ -29,6 +29,7 @@ from hybridkg.query.parser import parse
 from hybridkg.query.walk import walk
 from hybridkg.results.build import build_result, explained
 from hybridkg.results.result_set import ResultSet
+from hybridkg.schema import Schema, read_schema
 from hybridkg.snapshot import Snapshot
 from hybridkg.store.generations import Folder
 
@@ -60,7 +61,7 @@ class KnowledgeBase:
 
     def __init__(self, folder: Folder):
         self._folder = folder
-        self._snapshot = Snapshot.open(folder)
+        self._snapshot: Snapshot | None = Snapshot.open(folder)
 
     # --- opening -----------------------------------------------------------------
 
@@ -96,6 +97,29 @@ class KnowledgeBase:
         """A knowledge base over RDF files or rdflib graphs, indexed, and deleted when its `with` block ends."""
         return Temporary(inputs, profile, progress)
 
+    @property
+    def snapshot(self) -> Snapshot:
+        """The state that queries read.
+
+        Raises:
+            UserError: the knowledge base has been closed.
+        """
+        if self._snapshot is None:
+            raise UserError("this knowledge base has been closed", hint="open it again: KnowledgeBase.open(path)")
+        return self._snapshot
+
+    def close(self) -> None:
+        """Lets go of the files; a writer may then remove an old state. `with KnowledgeBase.open(path) as kb:` does it."""
+        self._snapshot = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     def refresh(self) -> None:
         """Answers from the newest state from now on; queries that are running finish on the old one."""
         self._snapshot = Snapshot.open(self._folder)
@@ -124,7 +148,7 @@ class KnowledgeBase:
             HybridkgError: with the place in the query, what is wrong and what to do.
         """
         try:
-            snapshot = self._snapshot
+            snapshot = self.snapshot
             limit = _checked(limit, strategy)
             query, plan = planned(text, params, limit, strategy, name, services=self._services)
             if query.explain:
@@ -159,7 +183,7 @@ class KnowledgeBase:
         """How a query would be run; with `analyze`, runs it and adds actual rows and times. Print it to read it."""
         try:
             query, plan = planned(text, params, _checked(limit, strategy), strategy, name, services=self._services)
-            return self._explanation(self._snapshot, query, plan, analyze=analyze or query.explain == "analyze")
+            return self._explanation(self.snapshot, query, plan, analyze=analyze or query.explain == "analyze")
         except HybridkgError as e:
             raise e.at(Source(name, text)) from e.__cause__
 
@@ -178,7 +202,17 @@ class KnowledgeBase:
 
     def stats(self) -> dict[str, Any]:
         """What the knowledge base holds: counts, fields, sizes in bytes."""
-        return self._snapshot.stats()
+        return self.snapshot.stats()
+
+    def schema(self) -> Schema:
+        """The classes and predicates of what a query sees outside GRAPH, with counts by IRI, most frequent first."""
+        return read_schema(self.snapshot.store)
+
+    def graph(self) -> rdflib.Graph:
+        """The graph of the open state as an rdflib Graph that can only be read; it asks the store as it is asked."""
+        from hybridkg.store.rdflib_view import read_only_graph
+
+        return read_only_graph(self.snapshot.store, hold=self.snapshot.generation)
 
     def verify(self) -> int:
         """Reads every file of the open state and compares its checksum; returns how many there are.
@@ -186,7 +220,7 @@ class KnowledgeBase:
         Raises:
             CorruptError: one differs.
         """
-        return self._snapshot.generation.verify()
+        return self.snapshot.generation.verify()
 
     def _chosen_profile(self, name_or_path: str | Path | None) -> Profile:
         from hybridkg.entities.profile_reader import load_profile
@@ -196,7 +230,7 @@ class KnowledgeBase:
     def profile(self, name_or_path: str | Path | None = None) -> Profile:
         """The profile that `index` would use: the one given, else the one in kb.toml; documents' fields included."""
         profile = self._chosen_profile(name_or_path)
-        documents = self._snapshot.documents
+        documents = self.snapshot.documents
         return profile.with_documents(documents.fields()) if documents else profile
 
     # --- writing -----------------------------------------------------------------

@@ -13,11 +13,16 @@ from typing import Any
 import click
 
 from hybridkg import __version__
+from hybridkg.cli.analyze import analyze
+from hybridkg.cli.completion import completion
 from hybridkg.cli.demo import demo
+from hybridkg.cli.doctor import doctor
 from hybridkg.cli.explain import explain
 from hybridkg.cli.index import index
 from hybridkg.cli.load import load
 from hybridkg.cli.query import query
+from hybridkg.cli.repl import repl
+from hybridkg.cli.schema import schema
 from hybridkg.cli.stats import stats
 from hybridkg.errors import HybridkgError
 
@@ -78,7 +83,7 @@ def cli() -> None:
     """
 
 
-for command in (demo, load, index, query, explain, stats):
+for command in (demo, load, index, query, repl, explain, stats, schema, analyze, doctor, completion):
     cli.add_command(command)
 
 

@@ -38,6 +38,12 @@ class Explanation:
         ]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """The same for notebooks; query texts in it are escaped."""
+        from html import escape
+
+        return f'<pre style="line-height: 1.25">{escape(str(self))}</pre>'
+
     def _head(self) -> str:
         head = f"{'operator':<{OPERATOR_WIDTH}}  {'est.rows':>10}"
         return head + (f"  {'rows':>10}  {'ms':>9}" if self.actuals is not None else "")

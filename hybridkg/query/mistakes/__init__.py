@@ -12,7 +12,8 @@ from hybridkg.query.mistakes.entry import Help
 from hybridkg.query.mistakes.expressions import EXPRESSIONS
 from hybridkg.query.mistakes.patterns import PATTERNS
 from hybridkg.query.mistakes.ranking import RANKING
+from hybridkg.query.mistakes.vectors import VECTORS
 
 __all__ = ["HELP", "Help"]
 
-HELP: tuple[Help, ...] = (*PATTERNS, *RANKING, *COLUMNS, *EXPRESSIONS)
+HELP: tuple[Help, ...] = (*PATTERNS, *RANKING, *VECTORS, *COLUMNS, *EXPRESSIONS)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from hybridkg.query.mistakes.entry import Help
 
 MATCH_ORDER = '?x MATCH [ALL] [QUERY] "text" [ON (...)] [USING ...] [TOP n] [AS ?score] [SNIPPET ?text]'
-MODIFIER_ORDER = "the order is GROUP BY, HAVING, ORDER BY or RANK BY, LIMIT and OFFSET, VALUES"
+NEAR_ORDER = '?x NEAR [EXACT] "text" [USING ...] [TOP n] [WITHIN number] [AS ?score]'
+RERANK_ORDER = "RERANK TOP n USING reranker [ON ?x] [AS ?score]"
+MODIFIER_ORDER = "the order is GROUP BY, HAVING, ORDER BY or RANK BY, RERANK, LIMIT and OFFSET, VALUES"
 
 RANKING: tuple[Help, ...] = (
     Help(
@@ -44,8 +46,8 @@ RANKING: tuple[Help, ...] = (
         ('SELECT * { <e:x> MATCH "x" }', 'SELECT * { _:x MATCH "x" }', 'SELECT * { "x" MATCH "x" }'),
     ),
     Help(
-        "the parts of a MATCH have an order",
-        MATCH_ORDER,
+        "the parts of a MATCH, a NEAR and a RERANK have an order",
+        f"{MATCH_ORDER}\n{NEAR_ORDER}\n{RERANK_ORDER}",
         (
             'SELECT * { ?e MATCH "x" AS ?s ON (label) }',
             'SELECT * { ?e MATCH "x" AS ?s USING bm25f }',

@@ -1,0 +1,122 @@
+"""`hybridkg analyze`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hybridkg.cli.options import kb_argument, opened
+
+if TYPE_CHECKING:
+    from hybridkg.interfaces.text_index import TermStatistics
+    from hybridkg.text.analyzed import Analysis
+
+
+@click.command()
+@kb_argument
+@click.argument("text")
+@click.option("--field", default="", metavar="NAME", help="Only this field; default: all.")
+@click.option("--language", default="", metavar="TAG", help="Language of the text, such as de; default: English.")
+@click.option("--format", "fmt", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def analyze(kb: Path, text: str, field: str, language: str, fmt: str) -> None:
+    """Show the terms that index and query see in a text.
+
+    Each word of TEXT, the folded and stemmed term that is indexed and looked up, and its df: how many entities
+    have it in each field.
+
+    \b
+    Example:
+      hybridkg analyze films.kb "The crews of spaceships" --field description
+    """
+    from hybridkg.errors import TextQueryError
+    from hybridkg.text.analyzed import analyzed, as_query
+
+    operators: list[TermStatistics] = []
+    mistake: TextQueryError | None = None
+    with opened(kb) as base:
+        snapshot = base.snapshot
+        # The profile that the index was built with; before the first index, the one that it would be built with.
+        fields = (snapshot.profile or base.profile()).fields
+        found = analyzed(text, fields, language=language, only=field, index=snapshot.text)
+        if snapshot.text is not None:
+            try:
+                operators = as_query(text, snapshot.text, language=language, only=field)
+            except TextQueryError as e:
+                mistake = e
+    if fmt == "json":
+        click.echo(json.dumps(_as_json(found, operators, mistake), indent=2, ensure_ascii=False))
+    else:
+        for number, analysis in enumerate(found):
+            click.echo("" if number else None, nl=bool(number))
+            _print_analysis(analysis)
+        _print_operators(operators)
+        if mistake is not None:
+            click.echo(f"\nnote: in quotes behind MATCH this text is an error: {mistake.message}", err=True)
+            click.echo("      as a $parameter it is plain words, as above", err=True)
+    if snapshot.text is None:
+        click.echo("note: there is no text index to count in; build it with: hybridkg index KB", err=True)
+
+
+def _as_json(found: list[Analysis], operators: list[TermStatistics], mistake: Exception | None) -> dict[str, Any]:
+    return {
+        "analyses": [analysis.to_json() for analysis in found],
+        "query_string": [{"role": t.role, "term": t.term, "df": t.df} for t in operators],
+        "query_string_error": None if mistake is None else getattr(mistake, "message", str(mistake)),
+    }
+
+
+def _print_analysis(analysis: Analysis) -> None:
+    stemmer = f"{analysis.stemmer} stemmer" if analysis.stemmer else "no stemmer for this language"
+    click.echo(f"analyzer: {analysis.chain}, {stemmer}")
+    click.echo(f"fields: {', '.join(analysis.fields)}\n")
+    if not analysis.words:
+        click.echo("no word in this text: it matches nothing")
+        return
+    _print_words(analysis)
+    if not any(word.term for word in analysis.words):
+        click.echo("nothing is left of this text: it matches nothing")
+
+
+def _print_words(analysis: Analysis) -> None:
+    """A row for each word; a column for each field where they fit, else one that names the fields."""
+    from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from hybridkg.results.table import BETWEEN_COLUMNS, CONTROL
+
+    console = Console(file=sys.stdout, highlight=False)
+    heads = ["word", "term"]
+    rows = [[word.word, word.term or "(stop word)"] for word in analysis.words]
+    if any(word.df for word in analysis.words):
+        counts = [[f"{w.df[f]:,}" if w.df else "-" for f in analysis.fields] for w in analysis.words]
+        columns = zip([*heads, *analysis.fields], *([*a, *b] for a, b in zip(rows, counts, strict=True)), strict=True)
+        needed = sum(max(map(cell_len, column)) + BETWEEN_COLUMNS for column in columns) - BETWEEN_COLUMNS
+        if needed <= console.width:
+            heads += analysis.fields
+        else:
+            heads.append("entities by field")
+            counts = [
+                [", ".join(f"{f} {n:,}" for f, n in w.df.items() if n) or ("none" if w.df else "-")]
+                for w in analysis.words
+            ]
+        rows = [[*row, *more] for row, more in zip(rows, counts, strict=True)]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for i, head in enumerate(heads):
+        table.add_column(head, justify="right" if i > 1 and len(heads) > 3 else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell.translate(CONTROL)) for cell in row))
+    console.print(table)
+
+
+def _print_operators(operators: list[TermStatistics]) -> None:
+    if operators:
+        click.echo("\nin quotes behind MATCH it has operators; entities with each part in any of the fields:")
+    for term in operators:
+        click.echo(f"  {term.role:<6}  {term.term}  {term.df:,}")

@@ -1,0 +1,90 @@
+"""`hybridkg doctor`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from hybridkg.doctor import Check
+
+MARKS = {"ok": "✓", "broken": "✗", "note": "!", "absent": "-"}
+STYLES: dict[str, dict[str, Any]] = {
+    "ok": {"fg": "green"},
+    "broken": {"fg": "red", "bold": True},
+    "note": {"fg": "yellow"},
+    "absent": {"dim": True},
+}
+LEGEND = "✓ works   ✗ needed, does not work   ! could be better   - optional, not installed"
+
+
+@click.command()
+@click.argument("kb", metavar="[KB]", required=False, type=click.Path(path_type=Path))
+@click.option("--format", "fmt", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.pass_context
+def doctor(ctx: click.Context, kb: Path | None, fmt: str) -> None:
+    """Show what works, what is missing, and how to fix it.
+
+    With KB, looks at that knowledge base as well. Under what is missing stands the command that fixes it.
+    Exit code 1 where something needed does not work.
+
+    \b
+    Example:
+      hybridkg doctor films.kb
+    """
+    from hybridkg.doctor import diagnose, healthy
+
+    checks = diagnose(kb)
+    if fmt == "json":
+        click.echo(json.dumps([asdict(check) for check in checks], indent=2, ensure_ascii=False))
+    else:
+        _print_checks(checks)
+    if not healthy(checks):
+        ctx.exit(1)
+
+
+def _print_checks(checks: list[Check]) -> None:
+    """A mark, a name and what was found; a command stands on a line of its own, whole, to be copied.
+
+    Needs no package but click: the others may be what is broken.
+    """
+    columns = shutil.get_terminal_size().columns
+    width = max(len(check.name) for check in checks)
+    indent = " " * (width + 4)
+    part = ""
+    for check in checks:
+        if check.part != part:
+            click.echo(("\n" if part else "") + check.part)
+            part = check.part
+        first, *more = _wrapped(_printable(check.detail), max(20, columns - len(indent)))
+        click.secho(MARKS[check.state], nl=False, **STYLES[check.state])
+        click.echo(f" {check.name:<{width}}  {first}".rstrip())
+        for line in more:
+            click.echo(indent + line)
+        if check.fix:
+            click.echo(f"  fix: {_printable(check.fix)}")
+    click.echo("")
+    for line in _wrapped(LEGEND, columns, separator="   "):
+        click.echo(line)
+
+
+def _printable(text: str) -> str:
+    """Without what could move a terminal's cursor, as names of files may."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _wrapped(text: str, width: int, separator: str = " ") -> list[str]:
+    """Lines of at most `width` characters, broken between words; a longer word stays whole."""
+    lines = [""]
+    for word in text.split(separator):
+        longer = f"{lines[-1]}{separator}{word}" if lines[-1] else word
+        if len(longer) <= width or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
