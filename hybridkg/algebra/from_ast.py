@@ -8,19 +8,20 @@ group. A query without ranked predicates stays whole: Oxigraph answers it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hybridkg.algebra import nodes
 from hybridkg.algebra.certain import certain_of
+from hybridkg.algebra.forms import outside_graph, refuse_what_has_no_engine, rows_of, text_is_not_bound, variables_of
 from hybridkg.algebra.names import FreshNames, without_blank_nodes
+from hybridkg.algebra.projections import expressions_of, has_aggregate, spelled_out, with_expressions
+from hybridkg.algebra.visible import first_subject, scores_of, subjects_of_lists, visible_matches
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.query import ast
 from hybridkg.query.scope import in_scope, is_hybrid
 from hybridkg.query.walk import rebuild, variables, walk
-
-EMPTY = ast.Group(())
 
 
 def from_ast(query: ast.Query) -> nodes.Plan:
@@ -30,17 +31,17 @@ def from_ast(query: ast.Query) -> nodes.Plan:
         UnsupportedQueryError: a combination that this version cannot answer; says which.
     """
     form = query.form
-    _refuse_what_has_no_engine(form)
+    refuse_what_has_no_engine(form)
     if not is_hybrid(form):
         return nodes.Whole(form)
     match form:
         case ast.ConstructQuery(template):
-            return nodes.Construct(_ranked(_rows_of(form, _variables_of(template))), template)
+            return nodes.Construct(_ranked(rows_of(form, variables_of(template))), template)
         case ast.DescribeQuery(subjects, ast.Group() as where, dataset):
             if not subjects:
                 subjects = tuple(ast.Var(name) for name in sorted(in_scope(where)))
             wanted = tuple(subject for subject in subjects if isinstance(subject, ast.Var))
-            return nodes.Describe(_ranked(_rows_of(form, wanted)), subjects, dataset)
+            return nodes.Describe(_ranked(rows_of(form, wanted)), subjects, dataset)
         case ast.AskQuery():
             names = FreshNames(variables(form))
             form = without_blank_nodes(form, names)
@@ -53,42 +54,10 @@ def from_ast(query: ast.Query) -> nodes.Plan:
     return _ranked(form)
 
 
-def _refuse_what_has_no_engine(form: ast.QueryForm) -> None:
-    for node in walk(form):
-        if isinstance(node, ast.Near):
-            raise UnsupportedQueryError(
-                "NEAR needs a vector index, and this version builds none",
-                hint="MATCH finds words; vectors and their encoders arrive in a later version",
-                span=node.span,
-            )
-        if isinstance(node, ast.Rerank):
-            raise UnsupportedQueryError(
-                f"no reranker {node.reranker.name!r}; known: none",
-                hint="leave RERANK out: RANK BY orders the rows; rerankers arrive in a later version",
-                span=node.reranker.span,
-            )
-
-
 def _ranked(form: ast.SelectQuery) -> nodes.Plan:
     names = FreshNames(variables(form))
     form = without_blank_nodes(form, names)
     return _Builder(names, form.dataset).select(form, outermost=True)
-
-
-def _rows_of(form: ast.ConstructQuery | ast.DescribeQuery, wanted: tuple[ast.Var, ...]) -> ast.SelectQuery:
-    """The solutions that a CONSTRUCT or DESCRIBE makes its graph of."""
-    return ast.SelectQuery(
-        tuple(ast.Projection(variable) for variable in wanted),
-        form.where or EMPTY,
-        dataset=form.dataset,
-        modifiers=form.modifiers,
-        values=form.values,
-    )
-
-
-def _variables_of(template: tuple[ast.TriplePattern, ...]) -> tuple[ast.Var, ...]:
-    terms = (term for triple in template for term in (triple.subject, triple.predicate, triple.object))
-    return tuple(dict.fromkeys(term for term in terms if isinstance(term, ast.Var)))
 
 
 @dataclass
@@ -130,13 +99,13 @@ class _Builder:
                 if plan is None and prefix:
                     plan = self.fragment(*prefix)
                 if waiting and isinstance(element, ast.OptionalPattern | ast.MinusPattern | ast.Bind):
-                    raise _text_is_not_bound(waiting[0])
+                    raise text_is_not_bound(waiting[0])
                 plan = self._with_texts(self._element(plan, element, waiting), waiting, certain_of)
         if plan is None:
             plan = self.fragment(*prefix)
         plan = self._with_texts(plan, waiting, lambda known: known.variables)
         if waiting:
-            raise _text_is_not_bound(waiting[0])
+            raise text_is_not_bound(waiting[0])
         return plan, filters
 
     def _with_texts(
@@ -185,7 +154,7 @@ class _Builder:
                 inside = replace(self, graph=name)
                 return self.joined(plan, inside.group(pattern))
             case ast.GraphPattern(ast.Var(name) as variable, pattern):
-                if (flat := _outside_graph(variable, pattern)) is not None:
+                if (flat := outside_graph(variable, pattern)) is not None:
                     return self.joined(plan, replace(self, graph=None).group(flat))
                 placeholder = ast.Iri(f"urn:hybridkg:graph:{self.names.name('graph')}")
                 inside = replace(self, graph=placeholder)
@@ -220,13 +189,13 @@ class _Builder:
 
     def select(self, query: ast.SelectQuery, *, outermost: bool) -> nodes.Plan:
         if self.graph is not None:
-            query = _with_expressions(query, self._in_graph)
+            query = with_expressions(query, self._in_graph)
         inner = _Builder(self.names, self.dataset, self.graph, self._early(query, outermost))
         plan = inner.group(query.where)
         columns = self._columns(query)
-        tie_breakers = (*_subjects(plan), *columns)
+        tie_breakers = (*first_subject(plan), *columns)
         modifiers = query.modifiers
-        grouped = bool(modifiers.group_by) or any(map(_has_aggregate, _expressions(query)))
+        grouped = bool(modifiers.group_by) or any(map(has_aggregate, expressions_of(query)))
         if query.values and not grouped:
             plan = self.joined(plan, self.fragment(query.values))
         plan = self._grouped(plan, query, tie_breakers) if grouped else self._ungrouped(plan, query, tie_breakers)
@@ -277,9 +246,9 @@ class _Builder:
         if modifiers.rank_by is not None:
             rank = modifiers.rank_by
             score = rank.score.name if rank.score else self.names.name("rank")
-            used = tuple(sorted(variables(rank.expression) & _scores(plan)))
+            used = tuple(sorted(variables(rank.expression) & scores_of(plan)))
             plan, expression = self._outlined(plan, rank.expression)
-            return nodes.Rank(plan, expression, score, used, tie_breakers, _subjects_of_lists(plan, expression))
+            return nodes.Rank(plan, expression, score, used, tie_breakers, subjects_of_lists(plan, expression))
         if modifiers.order_by:
             keys = []
             for key in modifiers.order_by:
@@ -319,7 +288,7 @@ class _Builder:
             rank = modifiers.rank_by
             rank_name = rank.score.name if rank.score else self.names.name("rank")
             projection = [item for item in projection if item.variable.name != rank_name]
-            expression = _spelled_out(rank.expression, query.projection or ())
+            expression = spelled_out(rank.expression, query.projection or ())
             projection.append(ast.Projection(ast.Var(rank_name), expression))
         internal = frozenset(self.names.given)
         grouped: nodes.Plan = nodes.Group(plan, modifiers.group_by, modifiers.having, tuple(projection), internal)
@@ -349,7 +318,7 @@ class _Builder:
                 return replace(node, **{key: inside})  # type: ignore[arg-type]
             return rebuild(node, change)
 
-        changed = _with_expressions(query, change)
+        changed = with_expressions(query, change)
         return plan, changed
 
     def _hidden(self, projection: list[ast.Projection], expression: ast.Expression, purpose: str) -> str:
@@ -357,111 +326,8 @@ class _Builder:
         if isinstance(expression, ast.Var) and expression.name in names:
             return expression.name
         name = self.names.name(purpose)
-        projection.append(ast.Projection(ast.Var(name), _spelled_out(expression, tuple(projection))))
+        projection.append(ast.Projection(ast.Var(name), spelled_out(expression, tuple(projection))))
         return name
-
-
-def _outside_graph(variable: ast.Var, pattern: ast.Group) -> ast.Group | None:
-    """GRAPH ?g { triples MATCH FILTER } with its MATCHes and FILTERs written behind it; None if there is more.
-
-    A MATCH does not depend on the graph, and joins commute. Within GRAPH ?g nothing has bound ?g yet, so a
-    filter that mentions it stays inside.
-    """
-    triples: list[ast.TriplePattern] = []
-    rest: list[ast.Element] = []
-    for element in pattern.elements:
-        match element:
-            case ast.Triples(items):
-                triples += (item for item in items if isinstance(item, ast.TriplePattern))
-                ranked = tuple(item for item in items if not isinstance(item, ast.TriplePattern))
-                rest += (ast.Triples(ranked, span=element.span),) if ranked else ()
-            case ast.Filter(condition) if variable.name not in variables(condition) and not any(
-                isinstance(node, ast.Exists) for node in walk(condition)
-            ):
-                rest.append(element)
-            case _:
-                return None
-    inside = ast.Group((ast.Triples(tuple(triples)),) if triples else ())
-    return ast.Group((ast.GraphPattern(variable, inside, span=variable.span), *rest))
-
-
-def _spelled_out(expression: ast.Expression, projection: Iterable[ast.Projection]) -> ast.Expression:
-    """`(SUM(?t) AS ?total) ... RANK BY ?total + 1`: the alias replaced by what it stands for."""
-    aliases = {item.variable.name: item.expression for item in projection if item.expression is not None}
-
-    def change(node: ast.Syntax) -> ast.Syntax:
-        if isinstance(node, ast.Var) and node.name in aliases:
-            return aliases[node.name]
-        return rebuild(node, change)
-
-    return change(expression)  # type: ignore[return-value]
-
-
-def _expressions(query: ast.SelectQuery) -> Iterator[ast.Expression]:
-    for item in query.projection or ():
-        if item.expression is not None:
-            yield item.expression
-    yield from query.modifiers.having
-    for key in query.modifiers.order_by:
-        yield key.expression
-    if query.modifiers.rank_by:
-        yield query.modifiers.rank_by.expression
-
-
-def _with_expressions(query: ast.SelectQuery, change: Callable[[Any], Any]) -> ast.SelectQuery:
-    """The query with the expressions of its projection and modifiers changed, its pattern left alone."""
-    projection = query.projection and tuple(rebuild(item, change) for item in query.projection)
-    return replace(query, projection=projection, modifiers=rebuild(query.modifiers, change))
-
-
-def _has_aggregate(expression: ast.Expression) -> bool:
-    return any(isinstance(node, ast.Aggregate) for node in walk(expression))
-
-
-def visible_matches(plan: nodes.Plan) -> Iterator[nodes.Match]:
-    """The MATCHes whose relation can reach the rows of the plan, in the order of the text."""
-    match plan:
-        case nodes.Match():
-            yield plan
-        case nodes.Minus(left, _):
-            yield from visible_matches(left)
-        case nodes.MatchEach(child, match):
-            yield from visible_matches(child)
-            yield match
-        case nodes.Group() | nodes.Construct() | nodes.Describe():
-            return
-        case nodes.Project(child, columns, _, hidden):
-            yield from (m for m in visible_matches(child) if m.score in columns or m.score in hidden)
-        case _:
-            for child in nodes.children(plan):
-                yield from visible_matches(child)
-
-
-def _scores(plan: nodes.Plan) -> frozenset[str]:
-    return frozenset(match.score for match in visible_matches(plan))
-
-
-def _subjects_of_lists(plan: nodes.Plan, expression: ast.Expression) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """For each score that a rank function reads, the entities of its MATCHes: one, or one for each branch."""
-    lists = {node.score for node in walk(expression) if isinstance(node, ast.RankedList)}
-    found: dict[str, tuple[str, ...]] = {}
-    for score in sorted(lists, key=lambda variable: variable.name):
-        entities = dict.fromkeys(m.match.entity.name for m in visible_matches(plan) if m.score == score.name)
-        for entity in entities:
-            if entity not in plan.variables:
-                raise UnsupportedQueryError(
-                    f"?{score.name} ranks ?{entity}, which its sub-select does not show",
-                    hint=f"add ?{entity} to the columns of the sub-select",
-                    span=score.span,
-                )
-        found[score.name] = tuple(entities)
-    return tuple(found.items())
-
-
-def _subjects(plan: nodes.Plan) -> tuple[str, ...]:
-    """The subject of the first ranked variable in the text, alone, or nothing."""
-    matches = sorted(visible_matches(plan), key=lambda m: m.match.span.start)
-    return tuple(m.match.entity.name for m in matches[:1])
 
 
 def exists_plan(group: ast.Group, dataset: nodes.Dataset) -> nodes.Plan:
@@ -469,12 +335,3 @@ def exists_plan(group: ast.Group, dataset: nodes.Dataset) -> nodes.Plan:
     own = tuple(sorted(in_scope(group)))
     names = FreshNames(variables(group))
     return nodes.Project(_Builder(names, dataset).group(without_blank_nodes(group, names)), own)
-
-
-def _text_is_not_bound(match: ast.Match) -> UnsupportedQueryError:
-    assert isinstance(match.text, ast.Var)
-    return UnsupportedQueryError(
-        f"nothing before this place in the group surely binds ?{match.text.name}, the text of the MATCH",
-        hint="bind it by a triple or VALUES of the same group, before OPTIONAL, MINUS and BIND, or by a parameter",
-        span=match.text.span,
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybridkg.algebra import nodes
-from hybridkg.algebra.from_ast import visible_matches
+from hybridkg.algebra.visible import visible_matches
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.query import ast

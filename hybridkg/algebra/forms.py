@@ -1,0 +1,75 @@
+"""Parts of a query brought into the form that planning needs, or refused."""
+
+from __future__ import annotations
+
+from hybridkg.errors import UnsupportedQueryError
+from hybridkg.query import ast
+from hybridkg.query.walk import variables, walk
+
+
+def refuse_what_has_no_engine(form: ast.QueryForm) -> None:
+    """NEAR and RERANK are language without an engine behind it yet."""
+    for node in walk(form):
+        if isinstance(node, ast.Near):
+            raise UnsupportedQueryError(
+                "NEAR needs a vector index, and this version builds none",
+                hint="MATCH finds words; vectors and their encoders arrive in a later version",
+                span=node.span,
+            )
+        if isinstance(node, ast.Rerank):
+            raise UnsupportedQueryError(
+                f"no reranker {node.reranker.name!r}; known: none",
+                hint="leave RERANK out: RANK BY orders the rows; rerankers arrive in a later version",
+                span=node.reranker.span,
+            )
+
+
+def rows_of(form: ast.ConstructQuery | ast.DescribeQuery, wanted: tuple[ast.Var, ...]) -> ast.SelectQuery:
+    """The solutions that a CONSTRUCT or DESCRIBE makes its graph of."""
+    return ast.SelectQuery(
+        tuple(ast.Projection(variable) for variable in wanted),
+        form.where or ast.Group(()),
+        dataset=form.dataset,
+        modifiers=form.modifiers,
+        values=form.values,
+    )
+
+
+def variables_of(template: tuple[ast.TriplePattern, ...]) -> tuple[ast.Var, ...]:
+    """The variables of a template, each once."""
+    terms = (term for triple in template for term in (triple.subject, triple.predicate, triple.object))
+    return tuple(dict.fromkeys(term for term in terms if isinstance(term, ast.Var)))
+
+
+def outside_graph(variable: ast.Var, pattern: ast.Group) -> ast.Group | None:
+    """GRAPH ?g { triples MATCH FILTER } with its MATCHes and FILTERs written behind it; None if there is more.
+
+    A MATCH does not depend on the graph, and joins commute. Within GRAPH ?g nothing has bound ?g yet, so a
+    filter that mentions it stays inside.
+    """
+    triples: list[ast.TriplePattern] = []
+    rest: list[ast.Element] = []
+    for element in pattern.elements:
+        match element:
+            case ast.Triples(items):
+                triples += (item for item in items if isinstance(item, ast.TriplePattern))
+                ranked = tuple(item for item in items if not isinstance(item, ast.TriplePattern))
+                rest += (ast.Triples(ranked, span=element.span),) if ranked else ()
+            case ast.Filter(condition) if variable.name not in variables(condition) and not any(
+                isinstance(node, ast.Exists) for node in walk(condition)
+            ):
+                rest.append(element)
+            case _:
+                return None
+    inside = ast.Group((ast.Triples(tuple(triples)),) if triples else ())
+    return ast.Group((ast.GraphPattern(variable, inside, span=variable.span), *rest))
+
+
+def text_is_not_bound(match: ast.Match) -> UnsupportedQueryError:
+    """The error for a MATCH whose text nothing binds."""
+    assert isinstance(match.text, ast.Var)
+    return UnsupportedQueryError(
+        f"nothing before this place in the group surely binds ?{match.text.name}, the text of the MATCH",
+        hint="bind it by a triple or VALUES of the same group, before OPTIONAL, MINUS and BIND, or by a parameter",
+        span=match.text.span,
+    )

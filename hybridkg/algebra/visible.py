@@ -1,0 +1,57 @@
+"""Which MATCHes reach the rows of a plan: they give the scores, the ties and the ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridkg.algebra import nodes
+from hybridkg.errors import UnsupportedQueryError
+from hybridkg.query import ast
+from hybridkg.query.walk import walk
+
+
+def visible_matches(plan: nodes.Plan) -> Iterator[nodes.Match]:
+    """The MATCHes whose relation can reach the rows of the plan, in the order of the text."""
+    match plan:
+        case nodes.Match():
+            yield plan
+        case nodes.Minus(left, _):
+            yield from visible_matches(left)
+        case nodes.MatchEach(child, match):
+            yield from visible_matches(child)
+            yield match
+        case nodes.Group() | nodes.Construct() | nodes.Describe():
+            return
+        case nodes.Project(child, columns, _, hidden):
+            yield from (m for m in visible_matches(child) if m.score in columns or m.score in hidden)
+        case _:
+            for child in nodes.children(plan):
+                yield from visible_matches(child)
+
+
+def scores_of(plan: nodes.Plan) -> frozenset[str]:
+    """The score variables of the MATCHes that reach the rows."""
+    return frozenset(match.score for match in visible_matches(plan))
+
+
+def subjects_of_lists(plan: nodes.Plan, expression: ast.Expression) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """For each score that a rank function reads, the entities of its MATCHes: one, or one for each branch."""
+    lists = {node.score for node in walk(expression) if isinstance(node, ast.RankedList)}
+    found: dict[str, tuple[str, ...]] = {}
+    for score in sorted(lists, key=lambda variable: variable.name):
+        entities = dict.fromkeys(m.match.entity.name for m in visible_matches(plan) if m.score == score.name)
+        for entity in entities:
+            if entity not in plan.variables:
+                raise UnsupportedQueryError(
+                    f"?{score.name} ranks ?{entity}, which its sub-select does not show",
+                    hint=f"add ?{entity} to the columns of the sub-select",
+                    span=score.span,
+                )
+        found[score.name] = tuple(entities)
+    return tuple(found.items())
+
+
+def first_subject(plan: nodes.Plan) -> tuple[str, ...]:
+    """The subject of the first ranked variable in the text, alone, or nothing."""
+    matches = sorted(visible_matches(plan), key=lambda m: m.match.span.start)
+    return tuple(m.match.entity.name for m in matches[:1])
