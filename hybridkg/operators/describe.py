@@ -39,7 +39,8 @@ class Describe(OneChild):
                 cell = row[i]
                 if isinstance(cell, NamedNode | BlankNode):
                     yield cell
-        yield from (NamedNode(subject.value) for subject in self.subjects if isinstance(subject, ast.Iri))
+        if solutions.rows:  # without a solution Oxigraph describes nothing, named or not
+            yield from (NamedNode(subject.value) for subject in self.subjects if isinstance(subject, ast.Iri))
 
     @property
     def sparql(self) -> str:

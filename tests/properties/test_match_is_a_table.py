@@ -168,6 +168,9 @@ heads = st.sampled_from(
         "SELECT ?a (COUNT(?s) AS ?n) (MAX(?s) AS ?m) { % } GROUP BY ?a HAVING(COUNT(*) > 0)",
         "SELECT (?s + 1 AS ?more) ?b { % }",
         "ASK { % }",
+        "CONSTRUCT { ?a <http://e/found> ?s . ?b ?c ?a . ?s <http://e/is> ?a } { % }",
+        "DESCRIBE ?a ?b <http://e/d> { % }",
+        "DESCRIBE * { % }",
     ]
 )
 queries = st.builds(lambda head, body: Both.same(head) % body, heads, patterns)
@@ -218,6 +221,9 @@ def answer(query: str, graph: list[ox.Triple], index: EmbeddedTextIndex, nodes: 
     context = ExecutionContext(OxigraphStore.memory(quads_of(graph)), index, nodes, lambda node, fields: [], scratch)
     solutions = context.run(plan.root)
     shown = projected(logical)
+    if query.startswith(("CONSTRUCT", "DESCRIBE")):
+        assert solutions.variables == shown == ("subject", "predicate", "object")
+        return Counter(tuple(map(str, row)) for row in solutions.rows)
     if query.startswith("ASK"):
         return Counter({bool(solutions.rows): 1})
     at = [solutions.variables.index(name) for name in shown]
@@ -233,6 +239,8 @@ def oracle(query: str, graph: list[ox.Triple], rows: list[ox.Triple]) -> Counter
     found = store.query(query)
     if isinstance(found, ox.QueryBoolean):
         return Counter({bool(found): 1})
+    if isinstance(found, ox.QueryTriples):
+        return Counter({tuple(map(str, triple)) for triple in found if not triple.predicate.value.startswith("rel:")})
     names = [v.value for v in found.variables]
     return Counter(frozenset((name, str(row[name])) for name in names if row[name] is not None) for row in found)
 
