@@ -34,13 +34,8 @@ def values(function, left, right, copies=1):
     rows = rows_of(left, right, copies)
     solutions = Solutions(("x", "s", "t"), rows)
     floors = [min([0.0, *table.values()]) for table in (left, right)]
-    floored = Solutions(
-        solutions.variables,
-        [
-            (x, *(cell if cell is not None else double(floors[i]) for i, cell in enumerate(scores)))
-            for x, *scores in rows
-        ],
-    )
+    filled = [(x, s or double(floors[0]), t or double(floors[1])) for x, s, t in rows]
+    floored = Solutions(solutions.variables, filled)
     expression = parse(f"SELECT * {{ }} RANK BY {function}").form.modifiers.rank_by.expression
     changed, with_columns = with_rank_functions(expression, solutions, floored, {"s": ("x",), "t": ("x",)})
     at = with_columns.variables.index(changed.name)

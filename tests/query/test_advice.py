@@ -64,4 +64,5 @@ def test_no_example_has_a_product_or_an_unbound_variable(path):
     text = path.read_text()
     known = {"author", "words", "year", "name", "topic", "person", "venue", "place", "text"}
     codes = [w.code for w in advise(parse(text)) if not (w.code == "W102" and w.message.split("?")[1] in known)]
-    assert set(codes) <= {"W103"}
+    meant = {"W101"} if path.name == "07-two-sentences-joined.hq" else set()  # QLever's query is a product, too
+    assert set(codes) <= {"W103", *meant}
