@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
-from hybridkg.errors import HybridkgError, LoadError, Source, UnknownNameError, UnsupportedQueryError, UserError
+from hybridkg.errors import HybridkgError, LoadError, Source, StorageError, UnknownNameError, UserError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.strategy import STRATEGIES
+from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.explain import Explanation
 from hybridkg.query import ast
@@ -26,7 +27,8 @@ from hybridkg.query.advice import advise
 from hybridkg.query.check import check
 from hybridkg.query.parameters import ParameterValue, bind
 from hybridkg.query.parser import parse
-from hybridkg.query.walk import walk
+from hybridkg.query.services import blamed, refuse_services
+from hybridkg.rdf.batch import Solutions
 from hybridkg.results.build import build_result, explained
 from hybridkg.results.result_set import ResultSet
 from hybridkg.schema import Schema, read_schema
@@ -109,7 +111,7 @@ class KnowledgeBase:
         return self._snapshot
 
     def close(self) -> None:
-        """Lets go of the files; a writer may then remove an old state. `with KnowledgeBase.open(path) as kb:` does it."""
+        """Lets go of the files, so that a writer can remove an old state; `with KnowledgeBase.open(path) as kb:`."""
         self._snapshot = None
 
     def __enter__(self) -> Self:
@@ -153,9 +155,9 @@ class KnowledgeBase:
             query, plan = planned(text, params, limit, strategy, name, services=self._services)
             if query.explain:
                 return explained(self._explanation(snapshot, query, plan, analyze=query.explain == "analyze"))
-            context = snapshot.context()
-            solutions = context.run(plan.root)
-            warnings = [*advise(query), *snapshot.advisor.advise(query)]
+            solutions = _run(snapshot.context(), query, plan)
+            found = [*advise(query), *snapshot.advisor.advise(query)]
+            warnings = sorted(found, key=lambda warning: warning.span.start if warning.span else 0)
             return build_result(
                 query,
                 plan.logical,
@@ -196,7 +198,7 @@ class KnowledgeBase:
         actuals = None
         if analyze:
             context = snapshot.context()
-            context.run(plan.root)
+            _run(context, query, plan)
             actuals = context.actuals
         return Explanation(plan, snapshot.text, actuals, query.prefixes)
 
@@ -304,13 +306,22 @@ def planned(
     text: str, params: Parameters | None, limit: int | None, strategy: str | None, name: str, *, services: bool = False
 ) -> tuple[ast.Query, PhysicalPlan]:
     """From query text to the plan that will run; `services` allows it to ask other endpoints."""
+    if not isinstance(text, str):
+        raise UserError(f"a query is a text, not {type(text).__name__!r}")
     query = parse(text, name=name)
     check(query)
     if not services:
-        _refuse_services(query)
+        refuse_services(query)
     query = bind(query, {} if params is None else params)
     logical = with_limit(rewrite(from_ast(query)), limit)
     return query, choose(logical, strategy)
+
+
+def _run(context: ExecutionContext, query: ast.Query, plan: PhysicalPlan) -> Solutions:
+    try:
+        return context.run(plan.root)
+    except StorageError as e:
+        raise blamed(e, query) from e.__cause__
 
 
 def _checked(limit: object, strategy: object) -> int | None:
@@ -324,17 +335,6 @@ def _checked(limit: object, strategy: object) -> int | None:
             f"the limit is a whole number of rows, 0 or more, not {limit!r}", hint="None, the default, gives all rows"
         )
     return min(limit, MOST_ROWS)
-
-
-def _refuse_services(query: ast.Query) -> None:
-    """A query does not make this process ask another machine, SILENT or not, unless kb.toml allows it."""
-    for node in walk(query):
-        if isinstance(node, ast.ServicePattern):
-            raise UnsupportedQueryError(
-                "SERVICE is switched off: this knowledge base does not reach the network",
-                hint='write service = "allow" into its kb.toml, or load the data of the other server',
-                span=node.span,
-            )
 
 
 class Temporary:

@@ -322,7 +322,7 @@ def test_parameters_that_are_no_mapping_of_names_are_an_error(films, params):
 )
 def test_no_query_reaches_the_network(films, query):
     for ask in (films.query, films.explain):
-        with pytest.raises(UnsupportedQueryError, match="a query does not reach the network") as found:
+        with pytest.raises(UnsupportedQueryError, match="does not reach the network") as found:
             ask(query)
         span = found.value.span
         assert query[span.start : span.end].startswith("SERVICE")
@@ -368,3 +368,107 @@ def test_loading_nothing_is_an_error(tmp_path):
     for arguments in ({}, {"index": True}, {"text": []}):
         with pytest.raises(LoadError, match="nothing to load"):
             kb.load(**arguments)
+
+
+SERVER = """
+import http.server, json, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        if self.path == "/broken":
+            self.send_error(500)
+            return
+        found = {"film": {"type": "uri", "value": "http://example.org/films/Alien"}}
+        body = json.dumps({"head": {"vars": ["film"]}, "results": {"bindings": [found]}}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/sparql-results+json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+
+
+@pytest.fixture
+def service():
+    with subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True) as process:
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
+        process.kill()
+
+
+def test_a_service_is_asked_where_the_settings_allow_it(tmp_path, service):
+    kb = KnowledgeBase.create(tmp_path / "kb")
+    kb.load(FILMS, index=True)
+    settings_file = tmp_path / "kb" / "kb.toml"
+    settings_file.write_text(settings_file.read_text().replace('service = "refuse"', 'service = "allow"'))
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        text = 'SELECT ?film ?s { SERVICE <%s> { ?film ?p ?o } ?film MATCH "space" AS ?s } RANK BY ?s'
+        assert [row["film"] for row in kb.query(text % f"{service}/sparql")] == [F.Alien]
+        with pytest.raises(HybridkgError, match="a service could not be asked") as caught:
+            kb.query(text % f"{service}/broken")
+        assert caught.value.code == "S304"
+        assert text[caught.value.span.start :].startswith("SERVICE")
+        assert len(kb.query(text.replace("SERVICE", "SERVICE SILENT") % f"{service}/broken")) > 1
+
+
+def test_a_graph_comes_best_first_and_as_rdf(films):
+    text = """PREFIX : <http://example.org/films/>
+    CONSTRUCT { ?f :fits ?s . [] :is ?f } { ?f MATCH 'space' AS ?s } RANK BY ?s"""
+    found = films.query(text)
+    ranked = [row["f"] for row in films.query("SELECT ?f { ?f MATCH 'space' AS ?s } RANK BY ?s")]
+    assert found.is_graph
+    assert [row["subject"] for row in found if row["predicate"] == F.fits] == ranked
+    assert len({row["subject"] for row in found if row["predicate"] == F["is"]}) == len(ranked)
+    assert len(found.to_graph()) == len(found) == 2 * len(ranked)
+    assert [row["predicate"] for row in films.query(text, limit=1)] == [F.fits]
+    with pytest.raises(UnsupportedQueryError, match="no graph"):
+        films.query(SPACE).to_graph()
+
+
+def test_describe_says_what_the_graph_says_of_the_best(films):
+    found = films.query("DESCRIBE ?f { ?f MATCH 'mars astronaut' AS ?s } RANK BY ?s LIMIT 1")
+    graph = films.graph()
+    assert set(found.to_graph()) == set(graph.triples((F.TheMartian, None, None)))
+    assert len(found) > 3
+
+
+def test_a_fused_ranking_reads_distinct_subjects(films):
+    text = """PREFIX : <http://example.org/films/>
+    SELECT ?f ?g ?r { ?f :genre ?g . ?f MATCH 'space' AS ?s OPTIONAL { ?f MATCH 'crew' AS ?t } }
+    RANK BY rrf(?s, ?t) AS ?r"""
+    ranks = {row["f"]: row.scores["r"] for row in films.query(text)}
+    alone = [row["f"] for row in films.query("SELECT ?f { ?f MATCH 'space' AS ?s } RANK BY ?s")]
+    crew = [row["f"] for row in films.query("SELECT ?f { ?f MATCH 'space' . ?f MATCH 'crew' AS ?t } RANK BY ?t")]
+    genre = set(films.graph().subjects(F.genre))
+    alone, crew = ([film for film in films_ if film in genre] for films_ in (alone, crew))
+    for film, value in ranks.items():
+        want = 1 / (61 + alone.index(film)) + (1 / (61 + crew.index(film)) if film in crew else 0)
+        assert value == pytest.approx(want, rel=1e-12)
+
+
+def test_a_closed_knowledge_base_says_so(tmp_path):
+    with KnowledgeBase.create(tmp_path / "kb") as kb:
+        assert kb.schema().predicates == {}
+    with pytest.raises(UserError, match="has been closed"):
+        kb.query("ASK {}")
+
+
+def test_warnings_come_with_the_answer_and_say_where(films):
+    (warning,) = films.query("SELECT * { ?f <http://example.org/films/directr> ?d }").warnings
+    assert warning.code == "W107"
+    assert "director> (15 triples)" in warning.hint
+    assert "^^^" in str(warning)
+    assert films.query(SPACE).warnings == ()
+
+
+@pytest.mark.parametrize("text", [None, 5, b"ASK {}"])
+def test_what_is_no_text_is_no_query(films, text):
+    with pytest.raises(UserError, match="a query is a text"):
+        films.query(text)

@@ -14,7 +14,10 @@ from hybridkg.cli import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+LANGUAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
+BLOCKS, LANGUAGE_BLOCKS = (
+    re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) for text in (README, LANGUAGE)
+)
 
 
 def commands(block: str) -> list[tuple[str, str]]:
@@ -50,11 +53,12 @@ def test_readme_has_console_blocks():
     assert sum(len(commands(block)) for block in BLOCKS) >= 8
 
 
-def test_every_hybridkg_command_of_the_readme_prints_what_it_shows(tmp_path, monkeypatch):
+@pytest.mark.parametrize("blocks", [BLOCKS, LANGUAGE_BLOCKS], ids=["README.md", "docs/language.md"])
+def test_every_hybridkg_command_of_the_documents_prints_what_it_shows(blocks, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    for block in BLOCKS:
+    for block in blocks:
         for command, shown in commands(block):
             words = shlex.split(command)
             if words[0] != "hybridkg" or "acl" in command or words[1] == "demo":

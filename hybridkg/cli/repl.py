@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,8 +68,25 @@ def _interactive(base: KnowledgeBase, path: Path, fmt: str) -> tuple[int, bool]:
         f"hybridkg {__version__}, {path.name}: {found['triples']:,} triples, {found['entities']:,} entities"
     )
     session.screen.say(".help for help, Tab completes, Ctrl-D to end")
-    converse(session, workers)
+    with _leaving_on_hangup():
+        converse(session, workers)
     return 0, workers.busy() > 0
+
+
+@contextmanager
+def _leaving_on_hangup() -> Iterator[None]:
+    """Ends the session in order when its window is closed, so that a temporary knowledge base is removed."""
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    numbers = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
+    before = [signal.signal(number, leave) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _piped(base: KnowledgeBase, fmt: str) -> int:

@@ -108,6 +108,7 @@ def _constants(element: ast.Syntax) -> Iterator[object]:
 def _unbound(nodes: Nodes) -> Iterator[QueryWarning]:
     """Variables that are read and never bound: mostly slips of the pen."""
     bound = _bound_somewhere(nodes)
+    known = [f"?{name}" for name in sorted(bound)]
     seen: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Var) and node.name not in bound and node.name not in seen:
@@ -115,7 +116,7 @@ def _unbound(nodes: Nodes) -> Iterator[QueryWarning]:
             yield QueryWarning(
                 "W102",
                 f"nothing in the query binds ?{node.name}",
-                hint=did_you_mean(f"?{node.name}", [f"?{name}" for name in sorted(bound)]),
+                hint=did_you_mean(f"?{node.name}", known) or f"it binds: {', '.join(known[:8]) or 'no variable'}",
                 span=node.span,
             )
 

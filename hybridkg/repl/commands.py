@@ -51,7 +51,7 @@ def run_command(session: Session, text: str, name: str, whole: str) -> None:
         UnknownNameError: no such command.
         HybridkgError: it could not do its work.
     """
-    word, _, argument = text.partition("\n" if "\n" in text.split(" ", 1)[0] else " ")
+    word, argument = [*text.split(None, 1), ""][:2]
     word = ALIASES.get(word.lower(), word.lower())
     command = COMMANDS.get(word)
     if command is None:

@@ -286,13 +286,20 @@ def _keywords(place: Place) -> Iterator[Suggestion]:
         states = list(place.reading.states)
         advance(tables, states, word)
         text = "a" if word == "a" else word.lower() if word in ("TRUE", "FALSE") else word
-        following = symbols(tables, states)
-        while len(following) == 1 and following[0] in tables.words:
-            text += f" {following[0]}"
-            advance(tables, states, following[0])
-            following = symbols(tables, states)
-        if following == ["("] and word not in ("ON", "IN"):
+        while (following := _only_follower(states[-1])) in tables.words:
+            text += f" {following}"
+            advance(tables, states, following)
+        if following == "(" and word not in ("ON", "IN"):
             functions.append(Suggestion(f"{text}(", 0, word, "function"))
         else:
-            yield Suggestion(f"{text} (" if following == ["("] else text, 0, word, "keyword")
+            yield Suggestion(f"{text} (" if following == "(" else text, 0, word, "keyword")
     yield from functions
+
+
+@cache
+def _only_follower(state: int) -> str:
+    """The token that must come in a state; "" where there is a choice."""
+    tables = machine().tables
+    terminals = tables.words.union(tables.punctuation, (name for name, _ in tables.terminals))
+    possible = [symbol for symbol in tables.rows[state] if symbol in terminals]
+    return possible[0] if len(possible) == 1 else ""

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol, TextIO, TypeVar
 
@@ -84,7 +85,11 @@ class Session:
         """Begins to read the names in the data, once, by what starts work in the background."""
         if not self._names_wanted:
             self._names_wanted = True
-            start(self._read_names)
+            start(self._try_to_read_names)
+
+    def _try_to_read_names(self) -> None:
+        with suppress(HybridkgError):  # who asks for the names later is told; completion does without
+            self._read_names()
 
     def _read_names(self) -> None:
         with self._reading_names:
@@ -223,8 +228,18 @@ def is_complete(text: str) -> bool:
         return True
     if COMMAND_LINE.match(stripped):
         found = QUERY_COMMAND.match(stripped)
-        return found is None or found.end() == len(stripped) or not read(stripped[found.end() :]).open
-    return not read(text).open
+        return found is None or found.end() == len(stripped) or not _goes_on(stripped[found.end() :])
+    return not _goes_on(text)
+
+
+def _goes_on(text: str) -> bool:
+    """Whether more lines could make a query of the text; a text in three quotes may have many."""
+    reading = read(text)
+    if reading.open or reading.complete:
+        return reading.open
+    at = reading.failed if reading.stopped is None else reading.stopped.start
+    # Without its end, it reads as an empty text and then another one.
+    return at is not None and at >= 2 and text[at - 2 : at + 1] in ('"""', "'''")
 
 
 _EXPLAIN = re.compile(r"\s*EXPLAIN(?:\s+ANALYZE)?\s", re.IGNORECASE)

@@ -1,0 +1,40 @@
+"""SERVICE: the one part of a query that leaves this machine."""
+
+from __future__ import annotations
+
+from hybridkg.errors import HybridkgError, ServiceError, StorageError, UnsupportedQueryError
+from hybridkg.query import ast
+from hybridkg.query.walk import walk
+
+
+def refuse_services(query: ast.Query) -> None:
+    """A query does not make this process ask another machine, SILENT or not, unless kb.toml allows it.
+
+    Raises:
+        UnsupportedQueryError: it has a SERVICE.
+    """
+    service = _first(query)
+    if service is not None:
+        raise UnsupportedQueryError(
+            "SERVICE is switched off: this knowledge base does not reach the network",
+            hint='write service = "allow" into its kb.toml, or load the data of the other server',
+            span=service.span,
+        )
+
+
+def blamed(error: StorageError, query: ast.Query) -> HybridkgError:
+    """The error of a query whose rows could not be read: that of its SERVICE, where it has one.
+
+    Oxigraph reports a service that fails as it reports a disk that fails.
+    """
+    service = _first(query)
+    if service is None:
+        return error
+    reason = error.message.removeprefix("reading the graph failed: ")
+    return ServiceError(
+        f"a service could not be asked: {reason}", hint="SERVICE SILENT goes on without it", span=service.span
+    )
+
+
+def _first(query: ast.Query) -> ast.ServicePattern | None:
+    return next((node for node in walk(query) if isinstance(node, ast.ServicePattern)), None)

@@ -1,0 +1,114 @@
+"""Limits of the front end: what is at them is answered, what is beyond them is told so, and time grows with size.
+
+Growth is measured in processor time between a size and a text eight times as
+long: eight is linear, 64 is quadratic. Half of that is allowed, because the
+machine has other work.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from hybridkg.errors import HybridkgError, QueryLimitError
+from hybridkg.query.check import check
+from hybridkg.query.parser import MAX_DEPTH, MAX_NESTING, MAX_TOKENS, parse
+from hybridkg.query.source import MAX_CHARACTERS
+from hybridkg.query.write import write
+
+NESTED = {
+    "brackets": lambda n: "SELECT * { FILTER" + "(" * n + "1" + ")" * n + " }",
+    "groups": lambda n: "SELECT * {" + "{" * n + "}" * n + "}",
+    "optional groups": lambda n: "SELECT * {" + "OPTIONAL {" * n + "}" * n + "}",
+    "sub-selects": lambda n: "SELECT * {" + "{ SELECT * {" * (n // 2) + "} }" * (n // 2) + "}",
+    "blank nodes": lambda n: "SELECT * { ?s ?p " + "[ ?p " * n + "1" + " ]" * n + " }",
+    "collections": lambda n: "SELECT * { ?s ?p " + "(" * n + "1" + ")" * n + " }",
+    "paths": lambda n: "SELECT * { ?s " + "(" * n + "<e:p>" + ")" * n + " ?o }",
+    "calls": lambda n: "SELECT * { FILTER(" + "STR(" * n + "?x" + ")" * n + ") }",
+}
+
+
+def outcome(text: str) -> str:
+    try:
+        query = parse(text)
+        write(query)
+        check(query)
+    except HybridkgError as e:
+        return e.message
+    return "accepted"
+
+
+@pytest.mark.parametrize("shape", NESTED.values(), ids=NESTED)
+def test_brackets_nest_up_to_the_limit_and_no_further(shape):
+    # One or two more brackets stand around the nested ones.
+    fits = [n for n in range(40, MAX_NESTING + 1, 2) if "nested" not in outcome(shape(n))]
+    assert fits, "no depth of 40 or more fits"
+    for n in (max(fits) + 2, MAX_NESTING + 1, 1_000, 50_000):
+        with pytest.raises(QueryLimitError, match=rf"nested more than ({MAX_NESTING}|{MAX_DEPTH})"):
+            parse(shape(n))
+
+
+def test_a_chain_of_operators_is_as_deep_as_the_tree_may_be():
+    def chain(n):
+        return "SELECT * { FILTER(" + "||".join(["?x"] * n) + ") }"
+
+    assert outcome(chain(MAX_DEPTH - 10)) == "accepted"
+    with pytest.raises(QueryLimitError, match=rf"more than {MAX_DEPTH} levels") as caught:
+        parse(chain(MAX_DEPTH + 1))
+    assert "IN" in caught.value.hint
+
+
+def test_the_number_of_tokens_is_limited_exactly():
+    # Seven tokens stand around the semicolons.
+    parse("SELECT * { ?s ?p ?o " + ";" * (MAX_TOKENS - 7) + " }")
+    with pytest.raises(QueryLimitError, match=r"more than 200,000 words and signs") as caught:
+        parse("SELECT * { ?s ?p ?o " + ";" * (MAX_TOKENS - 6) + " }")
+    assert "parameter" in caught.value.hint
+
+
+def test_the_number_of_characters_is_limited_exactly():
+    def text(n):
+        return "SELECT * {}".ljust(n)
+
+    assert outcome(text(MAX_CHARACTERS)) == "accepted"
+    with pytest.raises(QueryLimitError, match=r"1,000,001 characters; at most 1,000,000"):
+        parse(text(MAX_CHARACTERS + 1))
+
+
+GROWING = {
+    "triples": lambda n: "SELECT * { " + "?s ?p ?o . " * n + "}",
+    "property list": lambda n: "SELECT * { ?s " + "; ".join(["<e:p> ?o"] * n) + " }",
+    "objects": lambda n: "SELECT * { ?s ?p " + ", ".join(["?o"] * n) + " }",
+    "semicolons": lambda n: "SELECT * { ?s ?p ?o " + ";" * n + " }",
+    "path": lambda n: "SELECT * { ?s " + "/".join(["<e:p>"] * n) + " ?o }",
+    "path alternatives": lambda n: "SELECT * { ?s " + "|".join(["<e:p>"] * n) + " ?o }",
+    "prefixes": lambda n: "".join(f"PREFIX p{i}: <e:{i}> " for i in range(n)) + "SELECT * { ?s p0:x ?o }",
+    "prefixes, none declared": lambda n: "".join(f"PREFIX p{i}: <e:{i}> " for i in range(n)) + "SELECT * { ?s q:x ?o }",
+    "absolute bases": lambda n: "BASE <http://e/> " * n + "SELECT * { ?s <x> ?o }",
+    "blank nodes": lambda n: "SELECT * { " + "[ ?p _:b ] . " * n + "}",
+    "labels": lambda n: "SELECT * { " + "".join(f"_:b{i} ?p [] . " for i in range(n)) + "}",
+    "collection": lambda n: "SELECT * { ?s ?p (" + "1 " * n + ") }",
+    "list": lambda n: "SELECT * { FILTER(?x IN (" + ",".join(["1"] * n) + ")) }",
+    "columns": lambda n: "SELECT " + "".join(f"(1 AS ?x{i}) " for i in range(n)) + "{}",
+    "matches": lambda n: "SELECT * { " + "".join(f'?s MATCH "a" AS ?x{i} . ' for i in range(n)) + "} RANK BY ?x0",
+    "unions": lambda n: "SELECT * { " + " UNION ".join(['{ ?x MATCH "a" AS ?s }'] * n) + " } RANK BY ?s",
+    "sub-selects": lambda n: "SELECT * { " + "{ SELECT ?x { ?x ?y ?z } } " * n + "}",
+    "escapes": lambda n: 'SELECT * { ?s ?p "' + "\\u0061" * n + '" }',
+    "no end of a string": lambda n: 'SELECT * { ?s ?p "' + "\\n" * n,
+    "lines before a mistake": lambda n: "SELECT * { " + "?s ?p ?o .\n" * n + " ] }",
+    "a long wrong word": lambda n: "SELEC" + "T" * n,
+}
+
+
+def seconds(text: str) -> float:
+    started = time.process_time()
+    outcome(text)
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("shape", GROWING.values(), ids=GROWING)
+def test_time_grows_with_size_not_with_its_square(shape):
+    small, large = shape(250), shape(2_000)
+    outcome(small)
+    assert any(seconds(large) < 32 * max(seconds(small), 0.001) for _ in range(3))
