@@ -214,7 +214,7 @@ def _substituted(form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit]) -
                 f"the parameter {variable.name!r} is the text of a MATCH, so it must be a text, not an IRI",
                 span=variable.span,
             )
-        return replace(value, datatype=None)
+        return replace(value, datatype=None, span=variable.span)
 
     def _triple(triple: ast.TriplePattern) -> ast.TriplePattern:
         if isinstance(triple.subject, ast.Lit) or isinstance(triple.predicate, ast.Lit):

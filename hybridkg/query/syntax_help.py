@@ -9,6 +9,7 @@ error.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
@@ -41,6 +42,9 @@ OTHER_LANGUAGES = {
 }
 """Words that SQL has, in expressions."""
 
+_BROKEN_IRI = re.compile(r"""<[A-Za-z][A-Za-z0-9+.-]*:[^<>"{}|^`\\\x00-\x20]*([ "{}|^`\\])[^<>\n]*>""")
+"""What was meant as an IRI: `<`, a scheme, and further on a character that no IRI has; group 1 is the first such."""
+
 SIMILAR = 0.75
 """Below this ratio of difflib a word is not taken for a misspelled keyword."""
 
@@ -69,6 +73,14 @@ def explain(machine: Machine, query: QueryText, states: Sequence[int], token: To
                 f"{shown(token.text)!r} is not a keyword", hint=f"did you mean {near[0]}?", span=span
             )
     help_ = help_table(machine).get((states[-1], kind(token.type)))
+    if token.text == "<" and "IRIREF" in expected and (broken := _BROKEN_IRI.match(query.text, token.start)):
+        wrong = broken[1]
+        what = "a space" if wrong == " " else repr(wrong)
+        return QuerySyntaxError(
+            f"an IRI cannot have {what} in it",
+            hint="write it percent-encoded: " + "".join(f"%{byte:02X}" for byte in wrong.encode()),
+            span=query.span(token.start, broken.end()),
+        )
     if token.text == "<>" and "<" in expected:
         return QuerySyntaxError("'<>' is not an operator", hint="write '!='", span=span)
     if token.type == "IRIREF" and "<" in expected and not is_absolute(token.text[1:]):

@@ -86,6 +86,20 @@ error[Q101]: the query ends too early; expected a variable, an IRI or "*"
   |
 1 | DESCRIBE
   |         ^""",
+    "SELECT * { ?x <http://bad iri> ?y }": """\
+error[Q101]: an IRI cannot have a space in it
+ --> query:1:15
+  |
+1 | SELECT * { ?x <http://bad iri> ?y }
+  |               ^^^^^^^^^^^^^^^^
+  hint: write it percent-encoded: %20""",
+    "SELECT * { ?x a c:Cheese }": """\
+error[Q101]: the prefix 'c:' is not declared
+ --> query:1:17
+  |
+1 | SELECT * { ?x a c:Cheese }
+  |                 ^^
+  hint: put PREFIX c: <http://...> before the query""",
     'SELECT ?x { FACT (?x ?p ?o) ABOUT "a" }': """\
 error[Q202]: 'FACT' arrives in a later version
  --> query:1:13

@@ -20,6 +20,9 @@ MAX_EXPANDED = 20_000_000
 """Characters that prefixes and BASE may add. The longest query has room for 100,000 uses of a prefix of
 half a million characters, which would fill any memory."""
 
+SHORTEST_GUESSED = 3
+"""A shorter prefix is as near to a dozen others, and mostly its owner's own."""
+
 _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _STRING_ESCAPE = re.compile(r"\\(?:u(.{4})|U(.{8})|(.))", re.DOTALL)
@@ -117,7 +120,9 @@ class Terms:
         lines = [f"declared: {declared}"] if declared else []
         if known is not None:
             lines.insert(0, f"put this before the query: PREFIX {prefix}: <{known}>")
-        elif near := did_you_mean(prefix, sorted({*self.prefixes, *WELL_KNOWN} - {""})):
+        elif len(prefix) >= SHORTEST_GUESSED and (
+            near := did_you_mean(prefix, sorted({*self.prefixes, *WELL_KNOWN} - {""}))
+        ):
             lines.insert(0, near)
         else:
             lines.insert(0, f"put PREFIX {shown(prefix)}: <http://...> before the query")
