@@ -27,6 +27,8 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.loading
 	$(BIN)/python -m benchmarks.text_index
 	$(BIN)/python -m benchmarks.acl_anthology
+	$(BIN)/python -m benchmarks.language
+	$(BIN)/python -m benchmarks.w3c
 
 wheel: $(DEV)
 	rm -rf dist
