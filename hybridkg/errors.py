@@ -111,7 +111,7 @@ def _quoted(source: Source, span: Span) -> list[str]:
     ]
 
 
-class QueryWarning(HybridkgError):
+class QueryWarning(HybridkgError):  # noqa: N818 - it is none
     """What a query probably does not mean. Never raised: it comes with the answer (`result.warnings`).
 
     Args:

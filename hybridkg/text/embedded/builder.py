@@ -152,7 +152,7 @@ class EmbeddedTextBuilder:
         self._streams = [_FieldTokens(folder / f"field{i}.tokens.tmp") for i in range(len(fields))]
         self._numbers: dict[str, int] = {}
         self._words: dict[tuple[str, str], _TermNumbers] = {}
-        self._of_language: dict[tuple[str, str], _TermNumbers] = {}
+        self._of_language: dict[str, dict[str, _TermNumbers]] = {name: {} for name in self._analyzers}
         self._text_bytes = 0
         self._sorter = ThreadPoolExecutor(1, "hybridkg-sorter")
         self._sorted: dict[int, Future[_SortedField]] = {}
@@ -165,19 +165,26 @@ class EmbeddedTextBuilder:
             field: position in the list of fields.
             values: the texts; a phrase never matches across two of them.
         """
-        if not 0 <= entity < self._n_nodes:
-            raise ValueError(f"entity {entity} is not below {self._n_nodes}")
+        self.add_all(field, ((entity, values),))
+
+    def add_all(self, field: int, records: Iterable[tuple[int, Sequence[tuple[str, str]]]]) -> None:
+        """The same for many entities, (entity, values) each; a third faster for short texts."""
         name, stream = self._fields[field].analyzer, self._streams[field]
-        tokens = stream.tokens
-        before = len(tokens)
-        for text, language in values:
-            numbers = self._of_language.get((name, language)) or self._numbers_for(name, language)
+        tokens, of_language, end_record = stream.tokens, self._of_language[name], stream.end_record
+        text_bytes = 0
+        for entity, values in records:
+            if not 0 <= entity < self._n_nodes:
+                raise ValueError(f"entity {entity} is not below {self._n_nodes}")
+            before = len(tokens)
+            for text, language in values:
+                numbers = of_language.get(language) or self._numbers_for(name, language)
+                if len(tokens) > before:
+                    tokens.append(NEXT_VALUE)
+                tokens.extend(numbers.tokens(text))
+                text_bytes += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
             if len(tokens) > before:
-                tokens.append(NEXT_VALUE)
-            tokens.extend(numbers.tokens(text))
-            self._text_bytes += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-        if len(tokens) > before:
-            stream.end_record(entity, len(tokens) - before)
+                end_record(entity, len(tokens) - before)
+        self._text_bytes += text_bytes
 
     def _numbers_for(self, name: str, language: str) -> _TermNumbers:
         """The term numbers for an analyzer and a language tag; tags with the same stemmer share them."""
@@ -185,8 +192,8 @@ class EmbeddedTextBuilder:
         key = name, analyzer.stemmer(language)
         if key not in self._words:
             self._words[key] = _TermNumbers(analyzer, key[1], self._numbers)
-        if len(self._of_language) < MOST_LANGUAGE_TAGS:
-            self._of_language[name, language] = self._words[key]
+        if len(self._of_language[name]) < MOST_LANGUAGE_TAGS:
+            self._of_language[name][language] = self._words[key]
         return self._words[key]
 
     def renumber(self, ids: Sequence[int], n_nodes: int) -> None:
