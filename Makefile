@@ -28,7 +28,9 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.text_index
 	$(BIN)/python -m benchmarks.acl_anthology
 	$(BIN)/python -m benchmarks.language
+	$(BIN)/python -m benchmarks.query_growth
 	$(BIN)/python -m benchmarks.w3c
+	$(BIN)/python -m benchmarks.round_trip
 
 wheel: $(DEV)
 	rm -rf dist

@@ -25,10 +25,12 @@ Dataset       name
 from __future__ import annotations
 
 import gzip
+import lzma
 import re
 import sys
 import tarfile
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,6 +55,10 @@ Name = tuple[str, str]
 
 class NoPapersError(Exception):
     """The source holds nothing to convert."""
+
+
+class ConversionError(Exception):
+    """The source cannot be read, or the output cannot be written; the message names the file."""
 
 
 class Writer:
@@ -331,8 +337,13 @@ def files_in(source: Path, folder: str) -> Iterator[tuple[str, BinaryIO]]:
 def opened_output(path: Path) -> Iterator[BinaryIO]:
     """A file to write to, compressed where its name ends in .gz, without a time in its header.
 
-    It gets its name when all has been written, so a broken run leaves no half file that looks whole.
+    It gets its name when all has been written, so a broken run leaves no half file that looks whole. What is no
+    regular file, such as /dev/stdout or a pipe, is written to as it stands: a new file must not take its place.
     """
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            yield file
+        return
     part = path.with_name(path.name + ".part")
     try:
         with part.open("wb") as file:
@@ -344,6 +355,29 @@ def opened_output(path: Path) -> Iterator[BinaryIO]:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def reading_from(source: Path) -> Iterator[None]:
+    """Names the source in what goes wrong with it."""
+    try:
+        yield
+    except tarfile.ReadError as e:
+        kind = "no tar archive, or a damaged one" if source.is_file() else str(e)
+        raise ConversionError(f"{source}: {kind}") from e
+    except (EOFError, ParseError, tarfile.TarError, zlib.error, lzma.LZMAError) as e:
+        raise ConversionError(f"{source}: {e}") from e
+
+
+@contextmanager
+def writing_to(out: Path) -> Iterator[None]:
+    """Names the output in the errors of the system, unless they name a file of the source."""
+    try:
+        yield
+    except OSError as e:
+        of_source = e.filename is not None and Path(e.filename).name != out.name + ".part"
+        where = f"cannot read {e.filename}" if of_source else f"cannot write {out}"
+        raise ConversionError(f"{where}: {e.strerror or e}") from e
 
 
 def convert(source: Path, out: BinaryIO) -> tuple[int, int]:
@@ -372,7 +406,10 @@ def convert(source: Path, out: BinaryIO) -> tuple[int, int]:
 
 
 def main(arguments: list[str]) -> int:
-    """Reads the command line; 0 good, 1 failed, 2 the user's mistake."""
+    """Reads the command line; 0 good, 1 failed, 2 the user's mistake, 130 interrupted."""
+    if "-h" in arguments or "--help" in arguments:
+        print(__doc__)
+        return 0
     if len(arguments) != 2:
         print(__doc__.split("\n", 1)[0], file=sys.stderr)
         return 2
@@ -381,16 +418,19 @@ def main(arguments: list[str]) -> int:
         print(f"no such file or folder: {source}", file=sys.stderr)
         return 2
     try:
-        with opened_output(out) as file:
+        with writing_to(out), opened_output(out) as file, reading_from(source):
             papers, triples = convert(source, file)
             if not papers:
                 raise NoPapersError(f"no papers in {source}: it should hold a folder named xml")
     except NoPapersError as e:
         print(e, file=sys.stderr)
         return 2
-    except (OSError, EOFError, ParseError, tarfile.TarError) as e:
-        print(f"{source}: {e}", file=sys.stderr)
+    except ConversionError as e:
+        print(e, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("interrupted; nothing has been written", file=sys.stderr)
+        return 130
     print(f"{papers:,} papers, {triples:,} triples in {out}", file=sys.stderr)
     return 0
 

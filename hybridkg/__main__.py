@@ -1,7 +1,23 @@
-"""`python -m hybridkg`."""
+"""The program `hybridkg`, and `python -m hybridkg`: Ctrl-C ends it with one line, also while it is being imported."""
 
 from __future__ import annotations
 
-from hybridkg.cli import main
+import sys
 
-main()
+INTERRUPTED = 130
+"""The shell's exit code for Ctrl-C (128 + SIGINT)."""
+
+
+def main() -> None:
+    """Imports the command line and runs it."""
+    try:
+        from hybridkg.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from hybridkg.entities.documents import Documents
-from hybridkg.entities.extract import Extraction, extract
+from hybridkg.entities.doubts import doubts
+from hybridkg.entities.extract import extract
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.gathering import Value
 from hybridkg.entities.table import MAX_NODES, NodeTable
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
 from hybridkg.snapshot import PROFILE_FILE
-from hybridkg.text.embedded import EmbeddedTextBuilder
+from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
 
 ENTITIES_PER_REPORT = 1_000
 """Entities between two reports of progress; at 50,000 texts/s that is 50 a second."""
@@ -35,7 +36,8 @@ def build_indexes(
         progress: told about rows read and entities indexed.
 
     Returns:
-        Counts: entities, fields, terms, postings, tokens, text_bytes.
+        Counts: entities, fields, terms, postings, tokens, text_bytes; and `notes`, sentences about what of the
+        profile has found nothing.
     """
     with _collector_paused():
         return _build(folder, profile, store, documents, progress)
@@ -52,8 +54,7 @@ def _build(
         done: list[int] = []
 
         def add_early(position: int, values: Iterator[tuple[int, list[Value]]]) -> None:
-            for entity, texts in values:
-                builder.add(entity, position, texts)
+            builder.add_all(position, values)
             done.append(position)
 
         progress.start("reading text from the graph", None)
@@ -66,25 +67,29 @@ def _build(
         left = [position for position in range(len(extraction.fields)) if position not in done]
         progress.start("indexing text", entities * len(left))
         for position in left:
-            _add(builder, position, extraction, progress)
+            builder.add_all(position, _reported(extraction.stream(position), entities, progress))
+            builder.complete(position)
         counts = builder.finish()
     progress.done(entities)
     (text_folder / PROFILE_FILE).write_text(extraction.profile.to_json(), encoding="utf-8")
-    return {"fields": len(extraction.fields), **counts}
+    index = EmbeddedTextIndex.open(text_folder)
+    empty = [name for name in index.fields if not index.field_totals(name)["entities"]]
+    return {"fields": len(extraction.fields), **counts, "notes": doubts(extraction.profile, store, empty)}
 
 
-def _add(builder: EmbeddedTextBuilder, position: int, extraction: Extraction, progress: Progress) -> None:
-    """Adds a field from its first entity to its last."""
+def _reported(
+    records: Iterator[tuple[int, list[Value]]], entities: int, progress: Progress
+) -> Iterator[tuple[int, list[Value]]]:
+    """The records of a field, in ascending order of their entities, told to the progress as they pass."""
     waiting = 0
     last = 0
-    for entity, values in extraction.stream(position):
-        builder.add(entity, position, values)
+    for record in records:
+        yield record
         waiting += 1
         if waiting == ENTITIES_PER_REPORT:
-            progress.advance(entity - last, waiting)
-            waiting, last = 0, entity
-    progress.advance(len(extraction.nodes) - last, waiting)
-    builder.complete(position)
+            progress.advance(record[0] - last, waiting)
+            waiting, last = 0, record[0]
+    progress.advance(entities - last, waiting)
 
 
 @contextmanager

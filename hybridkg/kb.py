@@ -255,7 +255,7 @@ class KnowledgeBase:
             progress: told how far the work is.
 
         Returns:
-            Counts: statements read, triples new, documents, and those of the index.
+            Counts: statements read, triples new, documents, and `index` with those of `index()`.
 
         Raises:
             LoadError: nothing is given, or an input is malformed; names the file and the line.
@@ -280,7 +280,8 @@ class KnowledgeBase:
             progress: told how far the work is.
 
         Returns:
-            Counts: entities, fields, terms, postings, tokens, text_bytes.
+            Counts: entities, fields, terms, postings, tokens, text_bytes; and `notes`, sentences about what of
+            the profile found nothing.
 
         Raises:
             ProfileError: the profile is wrong; names the file and what to mend.

@@ -85,13 +85,13 @@ class Snapshot:
             "bytes": self.generation.bytes(),
             "behind": list(self.generation.behind()),
         }
-        if self.text is None or self.profile is None or self.nodes is None:
+        if self.text is None or self.profile is None:
             return {**found, "entities": 0, "profile": None, "fields": []}
         fields = [
             {"field": f.name, "weight": f.weight, "b": f.b, **self.text.field_totals(f.name)}
             for f in self.profile.fields
         ]
-        return {**found, "entities": len(self.nodes), "profile": self.profile.name, "fields": fields}
+        return {**found, "entities": self.text.counts["entities"], "profile": self.profile.name, "fields": fields}
 
 
 def scratch(triples: Iterable[Triple]) -> GraphStore:

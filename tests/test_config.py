@@ -27,7 +27,7 @@ def test_missing_keys_have_defaults():
             "did you mean 'profile'?",
             "k:2",
         ),
-        ("[server]\nx = 1", "no setting 'server'; known: profile, text, default_graph, service", "", "k:1"),
+        ("[cluster]\nx = 1", "no setting 'cluster'; known: profile, text, default_graph, service", "", "k:1"),
         ("text = 'elastic'", "setting 'text' must be \"embedded\", not 'elastic'", "", "k:1"),
         (
             "profile = 'p'\ndefault_graph = 'unoin'",

@@ -53,6 +53,14 @@ class Cli(click.Group):
                 click.echo(f"cannot write the output: {e.strerror or e}", err=True)
             sys.exit(1)
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Reads the arguments; Ctrl-C meanwhile ends as it does later (click would say `Aborted!`, exit code 1)."""
+        try:
+            return super().make_context(*args, **kwargs)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; exit 1 where the work failed, 2 where the user can mend it."""
         try:

@@ -85,13 +85,12 @@ def _print_words(analysis: Analysis) -> None:
     """A row for each word; a column for each field where they fit, else one that names the fields."""
     from rich.box import SIMPLE_HEAD
     from rich.cells import cell_len
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from hybridkg.results.table import BETWEEN_COLUMNS, CONTROL
+    from hybridkg.results.table import BETWEEN_COLUMNS, CONTROL, console_on
 
-    console = Console(file=sys.stdout, highlight=False)
+    console = console_on(sys.stdout)
     heads = ["word", "term"]
     rows = [[word.word, word.term or "(stop word)"] for word in analysis.words]
     if any(word.df for word in analysis.words):

@@ -41,6 +41,11 @@ def load(kb: Path, files: tuple[Path, ...], texts: tuple[Path, ...], with_index:
         raise LoadError("no file to load", hint="hybridkg load KB FILE... or hybridkg load KB --text docs.jsonl")
     if profile is not None and not with_index:
         raise LoadError("--profile is for the index, and nothing is indexed", hint="add --index")
+    if kb.is_file():
+        raise NotAKnowledgeBaseError(
+            f"{str(kb)!r} is a file, not a knowledge base folder",
+            hint="the knowledge base comes first: hybridkg load KB FILE...",
+        )
     existed = (kb / "CURRENT").exists()
     try:
         base = KnowledgeBase.open(kb) if existed else KnowledgeBase.create(kb)

@@ -62,6 +62,14 @@ param_option: Decorator = click.option(
     multiple=True,
     help='Value of a variable: <iri>, a number, true, "text"@en, or plain words. Repeat a name for a list.',
 )
+
+
+class WholeNumber(click.IntRange):
+    """A whole number in a range; click calls it an `integer range` when a word is given."""
+
+    name = "whole number"
+
+
 strategy_option: Decorator = click.option(
     "--strategy",
     type=click.Choice(STRATEGIES.names()),
@@ -91,7 +99,7 @@ def read_query(text: str | None, file: Path | None) -> tuple[str, str]:
         )
     if file is not None:
         try:
-            return file.read_text(encoding="utf-8"), file.name
+            return file.read_text(encoding="utf-8-sig"), file.name
         except (OSError, UnicodeDecodeError) as e:
             reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
             raise LoadError(f"cannot read the query file {str(file)!r}: {reason}") from None
@@ -102,6 +110,8 @@ def read_query(text: str | None, file: Path | None) -> tuple[str, str]:
             reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
             raise LoadError(f"cannot read the query from standard input: {reason}") from None
     assert text is not None
+    if _is_query_file(text):
+        raise QuerySyntaxError(f"{text!r} is the name of a file, not a query", hint=f"give it with -f {text}")
     return text, "query"
 
 
@@ -129,11 +139,24 @@ def read_parameters(given: tuple[str, ...]) -> dict[str, Any]:
     return parameters
 
 
+QUERY_FILES = (".hq", ".rq", ".sparql")
+"""Extensions by which a query file is known where something else should stand."""
+
+
+def _is_query_file(text: str) -> bool:
+    return text.lower().endswith(QUERY_FILES) and not any(c.isspace() or c == "{" for c in text)
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[KnowledgeBase]:
     """The knowledge base in a folder; for an RDF file, a temporary one that is thrown away afterwards."""
     from hybridkg.kb import KnowledgeBase
 
+    if _is_query_file(str(path)):
+        raise NotAKnowledgeBaseError(
+            f"{str(path)!r} is a query file, not a knowledge base",
+            hint=f"the knowledge base comes first, and a query file is given with -f: KB -f {path}",
+        )
     if not path.is_file():
         yield KnowledgeBase.open(path)
         return

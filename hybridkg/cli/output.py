@@ -49,14 +49,21 @@ def print_explanation(explanation: Explanation, fmt: str) -> None:
 
 
 def print_counts(counts: dict[str, Any]) -> None:
-    """`name: 1,234` lines on stderr; nested counts are indented."""
+    """`name: 1,234` lines on stderr; nested counts are indented; then the notes of the index, one to a line."""
     for line in _count_lines(counts, ""):
         click.echo(line, err=True)
+    index = counts.get("index", counts)
+    if index.get("entities") == 0:
+        click.echo("warning: no entity has any text, so a search finds nothing", err=True)
+    for note in index.get("notes", ()):
+        click.echo(f"note: {note}", err=True)
 
 
 def _count_lines(counts: dict[str, Any], indent: str) -> list[str]:
     lines: list[str] = []
     for name, value in counts.items():
+        if name == "notes":
+            continue
         label = f"{indent}{name.replace('_', ' ')}"
         if isinstance(value, dict):
             lines.append(f"{label}:")
@@ -75,26 +82,37 @@ def _count_lines(counts: dict[str, Any], indent: str) -> list[str]:
 def print_stats(found: dict[str, Any]) -> None:
     """The statistics as a list, the fields as a table."""
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
+    from rich.cells import cell_len
     from rich.table import Table
+
+    from hybridkg.results.table import BETWEEN_COLUMNS, console_on
 
     fields = found.get("fields", [])
     for line in _count_lines({name: value for name, value in found.items() if name != "fields"}, ""):
         click.echo(line)
     if not fields:
         return
+    names = [name.replace("_", " ") for name in fields[0]]
+    rows = [
+        [f"{v:,.2f}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) else str(v) for v in field.values()]
+        for field in fields
+    ]
+    console = console_on(sys.stdout)
+    columns = list(zip(names, *rows, strict=True))
+    needed = sum(max(map(cell_len, column)) + BETWEEN_COLUMNS for column in columns) - BETWEEN_COLUMNS
+    if needed > console.width:  # a figure is never cut
+        for row in rows:
+            click.echo("")
+            for name, value in zip(names, row, strict=True):
+                click.echo(f"{name:<{max(map(len, names))}}  {value}")
+        return
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in fields[0]:
-        table.add_column(name.replace("_", " "), justify="left" if name == "field" else "right")
-    for field in fields:
-        table.add_row(
-            *(
-                f"{v:,.2f}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) else str(v)
-                for v in field.values()
-            )
-        )
+    for name in names:
+        table.add_column(name, justify="left" if name == "field" else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
     click.echo("")
-    Console(file=sys.stdout, highlight=False).print(table)
+    console.print(table)
 
 
 def print_fields(profile: Profile) -> None:

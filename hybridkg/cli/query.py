@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from hybridkg.cli.options import (
+    WholeNumber,
     file_option,
     format_option,
     kb_argument,
@@ -25,7 +26,7 @@ from hybridkg.cli.options import (
 @file_option
 @param_option
 @format_option
-@click.option("--limit", type=click.IntRange(min=0), help="Rows to print; default: all the query returns.")
+@click.option("--limit", metavar="N", type=WholeNumber(min=0), help="Rows to print; default: all the query returns.")
 @strategy_option
 @click.option("--explain", is_flag=True, help="Print the plan instead of rows.")
 @click.option("--analyze", is_flag=True, help="Run the query and print the plan with actual rows and times.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hybridkg.cli.options import kb_argument, opened
+from hybridkg.cli.options import WholeNumber, kb_argument, opened
 
 if TYPE_CHECKING:
     from hybridkg.schema import Description
@@ -23,7 +23,8 @@ NARROW = 100
 @kb_argument
 @click.option(
     "--limit",
-    type=click.IntRange(min=1),
+    metavar="N",
+    type=WholeNumber(min=1),
     default=20,
     show_default=True,
     help="Classes, and predicates, to show: the most frequent.",
@@ -77,13 +78,12 @@ def _print_tables(found: Description) -> None:
 
 def _print_table(heads: list[str], rows: list[tuple[list[str], str]], total: int) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from hybridkg.results.table import CONTROL
+    from hybridkg.results.table import CONTROL, console_on
 
-    console = Console(file=sys.stdout, highlight=False)
+    console = console_on(sys.stdout)
     wide = console.width >= NARROW
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for i, head in enumerate([*heads, "example"] if wide else heads):

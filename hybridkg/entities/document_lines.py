@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from hybridkg.entities.input_file import InputFile, extensions
+from hybridkg.entities.input_file import CONVERT, InputFile, extensions
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.rdf.terms import NamedNode
@@ -22,6 +22,9 @@ MAX_FIELDS = 256
 FIELD = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 LINES_PER_REPORT = 1_000
+
+TEXT_DOCUMENTS = (".jsonl", ".ndjson")
+"""Extensions of text documents."""
 
 SHAPE = '{"id": "http://...", "title": "text", "note": ["text", "text"]}'
 
@@ -72,7 +75,7 @@ def check_name(file: InputFile) -> None:
     Raises:
         LoadError: it says something else.
     """
-    if extensions(file.path)[0] not in (".jsonl", ".ndjson"):
+    if extensions(file.path)[0] not in TEXT_DOCUMENTS:
         raise LoadError(
             f"text documents come as .jsonl, plain or .gz, .bz2, .xz; not as {str(file.path)!r}",
             hint="RDF files are given without --text",
@@ -83,7 +86,9 @@ def _document(line: bytes, place: str) -> TextDocument:
     try:
         value = json.loads(line.decode(), object_pairs_hook=_object)
     except UnicodeDecodeError as e:
-        raise LoadError(f"not UTF-8 text: byte {line[e.start]:#04x} at position {e.start + 1}", place=place) from e
+        raise LoadError(
+            f"not UTF-8 text: byte {line[e.start]:#04x} at position {e.start + 1}", hint=CONVERT, place=place
+        ) from e
     except json.JSONDecodeError as e:
         reason = e.msg[:1].lower() + e.msg[1:]
         raise LoadError(f"not JSON: {reason} at character {e.colno}", hint=f"one line: {SHAPE}", place=place) from e

@@ -6,6 +6,7 @@ import bz2
 import difflib
 import gzip
 import lzma
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,6 +20,15 @@ BLOCK = 1 << 20
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 """Known compressions by extension."""
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""U+FEFF in UTF-8, which some editors put before a text; it is no part of it (Unicode 15, section 23.8)."""
+
+CONVERT = "convert it: iconv -f LATIN1 -t UTF-8 FILE > NEW, with the encoding that it has in place of LATIN1"
+"""What to do about a text that is not UTF-8."""
+
+URL = re.compile(r"(https?|ftp):/+(.*)", re.IGNORECASE | re.DOTALL)
+"""An address where a file name should be; a Path has lost one of its slashes."""
 
 SIGNATURES = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz"}
 
@@ -54,16 +64,28 @@ class InputFile:
     def __init__(self, path: Path):
         self.path = path
         try:
+            if (path / "CURRENT").is_file():
+                raise LoadError(
+                    f"{str(path)!r} is a knowledge base, and one cannot be loaded into another",
+                    hint="give the RDF files that it was made from",
+                )
             if path.is_dir():
                 raise LoadError(f"{str(path)!r} is a folder, not a file", hint=_files_hint(path))
             self._raw = path.open("rb", buffering=0)
         except FileNotFoundError as e:
+            if address := URL.fullmatch(str(path)):
+                url = f"{address[1]}://{address[2]}"
+                raise LoadError(
+                    f"{url!r} is an address, and hybridkg fetches nothing from the network",
+                    hint=f"download it first: curl -OL {url}",
+                ) from e
             raise LoadError(f"no file {str(path)!r}", hint=_neighbour(path)) from e
         except OSError as e:
             raise LoadError(f"cannot read {str(path)!r}: {e.strerror}") from e
         self.size = path.stat().st_size
         self._stream = self._decompressed(extensions(path)[1])
         self._reported = 0
+        self._at_start = True
 
     def _decompressed(self, compression: str) -> IO[bytes]:
         match compression:
@@ -82,7 +104,7 @@ class InputFile:
         return delta
 
     def block(self) -> bytes:
-        """The next bytes, at most BLOCK; empty at the end.
+        """The next bytes, at most BLOCK, without a byte order mark before the first; empty at the end.
 
         Raises:
             LoadError: the archive is truncated or damaged, or the disk failed.
@@ -90,9 +112,13 @@ class InputFile:
         if self.size == 0:
             return b""
         try:
-            return self._stream.read(BLOCK)
+            data = self._stream.read(BLOCK)
         except (EOFError, zlib.error, lzma.LZMAError, OSError) as e:
             raise self._unreadable(e) from e
+        if self._at_start:
+            self._at_start = False
+            return data.removeprefix(BYTE_ORDER_MARK)
+        return data
 
     def lines(self, longest: int) -> Iterator[bytes]:
         """The lines with their ends; a line of more than `longest` bytes comes cut, without its end.

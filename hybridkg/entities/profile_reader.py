@@ -8,8 +8,10 @@ fields.py.
 
 from __future__ import annotations
 
+import difflib
 import logging
 import math
+from collections.abc import Iterable
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -216,7 +218,8 @@ class _Reader:
         kind = str(value).removeprefix(HK)
         if kind not in VALUES:
             known = ", ".join(f"hk:{v}" for v in VALUES)
-            raise self._error(f"{what}: hk:{name} is {str(value)!r}; known: {known}", str(value))
+            hint = _did_you_mean(kind, VALUES) if str(value).startswith(HK) else ""
+            raise self._error(f"{what}: hk:{name} is {str(value)!r}; known: {known}", str(value), hint=hint)
         return TEXT_KINDS[VALUES.index(kind)]
 
     def _iris(self, nodes: list[Any], what: str) -> tuple[str, ...]:
@@ -256,13 +259,20 @@ class _Reader:
 
     def _check_vocabulary(self) -> None:
         """Every name in the namespace of profiles must exist, wherever it stands."""
-        names = {str(term) for triple in self.graph for term in triple if str(term).startswith(HK)}
-        for name in sorted(iri.removeprefix(HK) for iri in names):
+        fitting: dict[str, tuple[str, ...]] = {}
+        for _, predicate, value in sorted(self.graph):
+            for term, known in (
+                (predicate, (*PROFILE_PROPERTIES, *FIELD_PROPERTIES)),
+                (value, ("Profile", "Field") if str(predicate) == RDF + "type" else VALUES),
+            ):
+                if str(term).startswith(HK):
+                    fitting.setdefault(str(term).removeprefix(HK), known)
+        for name in sorted(fitting):
             if name not in NAMES:
                 raise self._error(
                     f"hk:{name} is not in the vocabulary of profiles; known: {', '.join(sorted(NAMES))}",
                     name,
-                    hint=did_you_mean(name, list(NAMES)),
+                    hint=_did_you_mean(name, fitting[name]),
                 )
 
     def _check_properties(self, node: Any, what: str, known: tuple[str, ...]) -> None:
@@ -280,6 +290,13 @@ class _Reader:
         if not error.place:
             error.place = f"{self.path}:{lines[0]}" if len(lines) == 1 else str(self.path)
         return error
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint with the nearest name that can stand in its place, whatever letters are capital, or nothing."""
+    by_lower = {one.lower(): one for one in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, 1)
+    return f"did you mean 'hk:{by_lower[near[0]]}'?" if near else ""
 
 
 def _read(path: FilePath) -> str:

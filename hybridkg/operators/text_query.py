@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybridkg.errors import HybridkgError, IndexMissingError, UnknownNameError
+from hybridkg.errors import HybridkgError, IndexMissingError, Span, UnknownNameError
 from hybridkg.interfaces.text_index import Argument, FieldChoice, TextIndex, TextQuery
 from hybridkg.query import ast
 from hybridkg.registry import did_you_mean
@@ -52,13 +52,39 @@ def checked_index(text: TextIndex | None, match: ast.Match) -> TextIndex:
                 span=field.span,
             )
     try:
-        text.check(text_query(match, "word" if isinstance(match.text, ast.Var) else None))
+        text.check(text_query(match, PLAIN_WORD if isinstance(match.text, ast.Var) else None))
     except HybridkgError as e:
         if e.source is None:
-            in_model = isinstance(e, UnknownNameError) and match.model is not None
-            e.span = match.model.span if in_model and match.model else match.text.span
+            e.span = _wrong_part(text, match)
         raise
     return text
+
+
+def _wrong_part(text: TextIndex, match: ast.Match) -> Span:
+    """Where the index first objects, when the parts of the MATCH are given to it one after the other."""
+    model = match.model.name if match.model else TextQuery("").model
+    arguments = match.model.arguments if match.model else ()
+    questions = [(match.model.span, TextQuery(PLAIN_WORD, model=model))] if match.model else []
+    for count, argument in enumerate(arguments, 1):
+        questions.append((argument.span, TextQuery(PLAIN_WORD, model=model, arguments=_arguments(arguments[:count]))))
+    choices: tuple[FieldChoice, ...] = ()
+    for field in match.fields:
+        whole = (*choices, FieldChoice(field.name, field.weight))
+        questions.append((field.span, TextQuery(PLAIN_WORD, fields=whole, model=model)))
+        for count, argument in enumerate(field.arguments, 1):
+            whole = (*choices, FieldChoice(field.name, field.weight, _arguments(field.arguments[:count])))
+            questions.append((argument.span, TextQuery(PLAIN_WORD, fields=whole, model=model)))
+        choices = whole
+    for span, question in questions:
+        try:
+            text.check(question)
+        except HybridkgError:
+            return span
+    return match.text.span
+
+
+PLAIN_WORD = "word"
+"""A text that no index objects to."""
 
 
 def describe(match: ast.Match, text: TextIndex | None) -> str:

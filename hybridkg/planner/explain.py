@@ -13,7 +13,10 @@ from hybridkg.operators.context import Actual
 from hybridkg.planner.choose import PhysicalPlan
 
 OPERATOR_WIDTH = 64
-"""Columns for the operator tree before the numbers; a longer line pushes its own numbers to the right."""
+"""Columns for the operator tree before the numbers; a longer line goes on below."""
+
+LEAST_PIECE = 24
+"""Columns for a piece of a line that goes on below, however deep in the tree it stands."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +53,15 @@ class Explanation:
 
     def _operators(self, operator: PhysicalOperator, first: str, rest: str) -> list[str]:
         estimate = operator.estimate(self.text)
-        line = f"{first}{self._shortened(operator.describe())}"
+        bar = f"{rest}{'│  ' if operator.children else '   '}"
+        described, *more_lines = _pieces(self._shortened(operator.describe()), OPERATOR_WIDTH - len(first), len(bar))
+        line = f"{first}{described}"
         line = f"{line:<{OPERATOR_WIDTH}}  {'-' if estimate is None else f'{estimate:,.0f}':>10}"
         if self.actuals is not None:
             actual = self.actuals.get(id(operator))
             numbers = ("-", "-") if actual is None else (f"{actual.rows:,}", f"{actual.own_ns / 1e6:,.2f}")
             line += f"  {numbers[0]:>10}  {numbers[1]:>9}"
-        lines = [line]
-        bar = f"{rest}{'│  ' if operator.children else '   '}"
+        lines = [line, *(f"{bar}{piece}" for piece in more_lines)]
         sparql = " ".join(operator.sparql.split())
         lines += [f"{bar}{self._shortened(more)}" for more in (operator.details(self.text), sparql) if more]
         for i, child in enumerate(operator.children):
@@ -96,6 +100,19 @@ class Explanation:
             node["own_us"] = actual.own_ns / 1e3
         node["children"] = [self._operator_json(child) for child in operator.children]
         return node
+
+
+def _pieces(text: str, width: int, indent: int) -> list[str]:
+    """The text in one line where it fits into `width`, else in several that leave room for the indent of the others.
+
+    >>> _pieces("Filter (?a > 1) && (?b > 2) && (?c > 3)", 30, 6)
+    ['Filter (?a > 1) && (?b > 2) &&', '(?c > 3)']
+    """
+    import textwrap
+
+    if len(text) <= width:
+        return [text]
+    return textwrap.wrap(text, max(min(width, OPERATOR_WIDTH - indent), LEAST_PIECE), break_on_hyphens=False)
 
 
 def _with_prefix(line: str, prefix: str, iri: str) -> str:

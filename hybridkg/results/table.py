@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from hybridkg.order import NUMERIC
@@ -11,7 +13,8 @@ from hybridkg.results.numbers import as_float
 from hybridkg.results.result_set import ResultSet
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions
+    from rich.measure import Measurement
     from rich.text import Text
 
 CONTROL = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)))
@@ -25,15 +28,27 @@ LEAST_COLUMN = 6
 BETWEEN_COLUMNS = 3
 
 
+WIDTH = 80
+"""Columns of a terminal that does not tell how many it has, or says 0."""
+
+
+def console_on(out: TextIO) -> Console:
+    """A rich console on a stream; as wide as the terminal, or as $COLUMNS says where that is above 0."""
+    from rich.console import Console
+
+    console = Console(file=out, highlight=False)
+    if console.width < 1:
+        console.width = WIDTH
+    return console
+
+
 def write_table(result: ResultSet, out: TextIO) -> None:
     """The rows as a table, as wide as the terminal (or $COLUMNS) allows; an ASK is `yes` or `no`.
 
     Where the columns do not fit beside each other, each row is a block of `?name  value` lines. The scores of
     MATCH and RANK BY, where they are doubles, are rounded to 4 places; every other value is as it is stored.
     """
-    from rich.console import Console
-
-    console = Console(file=out, highlight=False, soft_wrap=False)
+    console = console_on(out)
     if result.boolean is not None:
         console.print("yes" if result.boolean else "no")
         return
@@ -80,8 +95,55 @@ def _write_grid(result: ResultSet, rows: Sequence[Sequence[Text]], console: Cons
     for name in result.columns:
         table.add_column(f"?{name}", overflow="fold", justify="right" if _numeric(result, name) else "left")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(_Snippet(cell) if "**" in cell.plain else cell for cell in row))
     console.print(table)
+
+
+@dataclass(frozen=True)
+class _Snippet:
+    """A cell whose `**marked**` words stay whole where they fit into the column."""
+
+    text: Text
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return self.text.__rich_measure__(console, options)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        from rich.text import Text
+
+        parts = self.text.divide(_breaks(self.text.plain, options.max_width))
+        for part in parts:
+            part.rstrip()
+        yield Text("\n").join(parts)
+
+
+def _breaks(text: str, width: int) -> list[int]:
+    """Where to end a line so that no mark is cut: rich cuts a word that is wider than the column just anywhere.
+
+    >>> text = "a low-**resource** one"
+    >>> [text[:at] for at in _breaks(text, 12)]
+    ['a ', 'a low-']
+    """
+    from rich.cells import cell_len
+
+    breaks: list[int] = []
+    for word in re.finditer(r"\S+", text):
+        if cell_len(word[0]) <= width or "**" not in word[0]:
+            continue
+        used = 0
+        if word.start():
+            breaks.append(word.start())
+        for part in MARK.finditer(word[0]):
+            needed = cell_len(part[0])
+            if used and used + needed > width:
+                breaks.append(word.start() + part.start())
+                used = 0
+            used = used + needed if needed <= width else needed % width
+    return breaks
+
+
+MARK = re.compile(r"\*\*[^*]+\*\*|(?:(?!\*\*[^*]+\*\*).)+")
+"""A marked word, or what stands between two."""
 
 
 def _write_records(result: ResultSet, rows: Sequence[Sequence[Text]], console: Console) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pyoxigraph import RdfFormat
 
+from hybridkg.entities.document_lines import TEXT_DOCUMENTS
 from hybridkg.entities.input_file import COMPRESSIONS, extensions
 from hybridkg.errors import LoadError
 
@@ -51,6 +52,11 @@ def format_of(path: Path) -> Format:
     extension = extensions(path)[0]
     found = FORMATS.get(extension)
     if found is None:
+        if extension in TEXT_DOCUMENTS:
+            raise LoadError(
+                f"{str(path)!r} has text documents, not RDF",
+                hint=f"they are given with --text {path}; in Python: kb.load(text={str(path)!r})",
+            )
         near = difflib.get_close_matches(extension, FORMATS, 1) if extension else []
         raise LoadError(
             f"cannot tell the RDF format of {str(path)!r} by its name; known: {', '.join(FORMATS)}, "

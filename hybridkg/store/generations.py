@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hybridkg.config import Config, read_config, write_config
-from hybridkg.errors import CorruptError, LockedError, NotAKnowledgeBaseError
+from hybridkg.errors import CorruptError, LockedError, NotAKnowledgeBaseError, StorageError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.store.building import Building, make_live
 from hybridkg.store.durable import fsync_folder, storage_error, write_durably
@@ -135,13 +135,18 @@ class Folder:
 
         Raises:
             CorruptError: a file of it is missing, damaged, or of another format version.
-            StorageError: the folder cannot be read.
+            StorageError: the folder, or a file of it, may not be read.
         """
         name = self.live_name()
         while True:
             try:
                 return open_generation(self.path / name)
-            except CorruptError:
+            except CorruptError as e:
+                if isinstance(e.__cause__, PermissionError):
+                    raise StorageError(
+                        f"permission denied: {e.__cause__.filename or str(self.path / name)!r} cannot be read",
+                        hint=f"the owner can allow it: chmod -R u+rX {self.path}",
+                    ) from e.__cause__
                 # Two writers in a row may have removed it since CURRENT was read.
                 newer = self.live_name()
                 if newer == name:

@@ -18,6 +18,7 @@ from typing import Any
 from pyoxigraph import Store
 
 from hybridkg.entities.input_file import InputFile, check_readable
+from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.terms import Quad
 from hybridkg.store.blank_nodes import Batch, BlankNodeNames
@@ -52,12 +53,17 @@ def check_sources(sources: Sequence[Source]) -> None:
     """Finds mistakes that can be found before anything is read or created.
 
     Raises:
-        LoadError: a file is missing, a folder, unreadable, or of an unknown format.
+        LoadError: a file is missing, a folder, unreadable, or of an unknown format; or a source is none at all.
     """
     for source in sources:
         if isinstance(source, Path | str):
             check_readable(Path(source))
             format_of(Path(source))
+        elif not isinstance(source, Iterable):
+            raise LoadError(
+                f"{source!r} cannot be loaded: it is no file name, graph or collection of statements",
+                hint="give RDF files, rdflib graphs, or iterables of triples or quads",
+            )
 
 
 def load(

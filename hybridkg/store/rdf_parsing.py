@@ -9,7 +9,7 @@ from itertools import islice
 
 from pyoxigraph import RdfFormat, parse
 
-from hybridkg.entities.input_file import InputFile, extensions, looks_compressed
+from hybridkg.entities.input_file import CONVERT, InputFile, extensions, looks_compressed
 from hybridkg.errors import LoadError
 from hybridkg.rdf.terms import Literal, Quad
 from hybridkg.store.blank_nodes import Batch, BlankNodeNames
@@ -95,6 +95,8 @@ def _malformed(error: SyntaxError, form: Format, file: InputFile, base_iri: str 
             place=place,
         )
     hint = "a relative IRI needs a base: " + BASE[form.name] if "No scheme" in reason and form.name in BASE else ""
+    if "UTF-8" in reason:
+        reason, hint = "invalid UTF-8", CONVERT
     return LoadError(f"not valid {form.name}: {reason[:1].lower()}{reason[1:]}", hint=hint, place=place)
 
 

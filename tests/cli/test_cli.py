@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hybridkg.cli import cli
+from hybridkg.kb import KnowledgeBase
 
 ROOT = Path(__file__).resolve().parents[2]
 FILMS = ROOT / "examples" / "films.ttl"
@@ -100,6 +101,22 @@ def test_a_list_parameter_binds_like_values(films):
         (["query", "{kb}", 'SELECT ?x { ?x MATCH "a" ON (nope) }'], "no field 'nope'"),
         (["query", "{kb}", 'SELECT ?x { ?x MATCH "a" USING nope }'], "nope"),
         (["query", "{kb}", 'SELECT ?x { ?x MATCH "a" USING bm25f(k2=1) }'], "k2"),
+        (["query", "{kb}", SPACE, "--limit", "many"], "'many' is not a valid whole number"),
+        (["query", "{kb}", "q.hq"], "'q.hq' is the name of a file, not a query\n  hint: give it with -f q.hq"),
+        (["query", "q.hq", SPACE], "'q.hq' is a query file, not a knowledge base\n  hint: the knowledge base comes"),
+        (
+            ["load", "{films}", "new.kb"],
+            "is a file, not a knowledge base folder\n  hint: the knowledge base comes first",
+        ),
+        (
+            ["load", "new.kb", "{kb}"],
+            "is a knowledge base, and one cannot be loaded into another\n  hint: give the RDF",
+        ),
+        (
+            ["load", "new.kb", "http://example.org/a.ttl"],
+            "'http://example.org/a.ttl' is an address, and hybridkg fetches",
+        ),
+        (["load", "new.kb", "http://example.org/a.ttl"], "curl -OL http://example.org/a.ttl"),
         (["load", "{kb}"], "no file to load"),
         (["load", "{kb}", "missing.ttl"], "missing.ttl"),
         (["load", "{kb}", "{films}", "--profile", "default"], "--profile is for the index"),
@@ -115,6 +132,14 @@ def test_a_mistake_is_named_and_ends_with_exit_code_2(films, arguments, message,
     assert result.exit_code == 2, result.output
     assert message in result.stderr
     assert result.stdout == ""
+
+
+def test_text_documents_given_as_rdf_are_told_their_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs.jsonl").write_text("")
+    result = run("load", "new.kb", "docs.jsonl")
+    assert result.exit_code == 2
+    assert "'docs.jsonl' has text documents, not RDF\n  hint: they are given with --text docs.jsonl" in result.stderr
 
 
 def test_a_failed_first_load_leaves_nothing_behind(tmp_path):
@@ -294,3 +319,143 @@ def test_verify_names_a_damaged_file_even_where_the_graph_does_not_open(tmp_path
     told = run("stats", kb, "--verify")
     assert told.exit_code == 1
     assert "graph/CURRENT" in told.stderr
+
+
+PROFILE = """
+@prefix hk: <https://w3id.org/hybridkg/ns#> . @prefix c: <http://e/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<> a hk:Profile ; %s hk:fields (
+  [ hk:name "name" ; hk:path rdfs:label ] [ hk:name "label" ; hk:path rdfs:labl ]
+  [ hk:name "origin" ; hk:path c:from ] [ hk:name "review" ] ) .
+"""
+
+
+@pytest.fixture
+def cheese(tmp_path: Path) -> Path:
+    """Two cheeses, and a node whose label has no word."""
+    (tmp_path / "cheese.ttl").write_text(
+        "@prefix c: <http://e/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        'c:brie a c:Cheese ; rdfs:label "Brie" ; c:from c:fr . c:fr rdfs:label "France" . _:n rdfs:label "!!!" .'
+    )
+    assert run("load", tmp_path / "c.kb", tmp_path / "cheese.ttl").exit_code == 0
+    return tmp_path / "c.kb"
+
+
+def test_a_field_without_text_is_told_with_its_reason(cheese, tmp_path):
+    (tmp_path / "p.ttl").write_text(PROFILE % "")
+    result = run("index", cheese, "--profile", tmp_path / "p.ttl")
+    assert result.exit_code == 0
+    rdfs = "http://www.w3.org/2000/01/rdf-schema#"
+    notes = KnowledgeBase.open(cheese).index()["notes"]
+    shown = [line for line in result.stderr.splitlines() if line.startswith(("note", "warning"))]
+    assert shown == [f"note: {note}" for note in notes]
+    assert shown == [
+        f"note: the field 'label' is empty: no statement has the predicate <{rdfs}labl>; did you mean <{rdfs}label>?",
+        "note: the field 'origin' is empty: its path leads to nodes; to take their labels write hk:text hk:Labels",
+        "note: the field 'review' is empty: no text document has it",
+    ]
+
+
+def test_an_index_without_an_entity_is_a_warning(cheese, tmp_path):
+    (tmp_path / "p.ttl").write_text(PROFILE % "hk:entities c:Chees ;")
+    for command in (["index", cheese], ["load", cheese, FILMS, "--index"]):
+        stderr = run(*command, "--profile", tmp_path / "p.ttl").stderr
+        assert "entities: 0\n" in stderr
+        assert stderr.endswith(
+            "warning: no entity has any text, so a search finds nothing\n"
+            "note: the class <http://e/Chees> of hk:entities has no instance; did you mean <http://e/Cheese>?\n"
+        )
+
+
+def test_the_fields_of_the_default_profile_that_find_nothing_share_one_note(cheese):
+    stderr = run("index", cheese).stderr
+    assert stderr.endswith("note: nothing in this graph feeds the fields 'description', 'attributes'\n")
+    assert stderr.count("note:") == 1
+
+
+def test_a_graph_that_is_only_in_named_graphs_says_how_to_index_it(tmp_path):
+    (tmp_path / "g.nq").write_text('<http://e/a> <http://e/p> "words" <http://e/g> .\n')
+    stderr = run("load", tmp_path / "g.kb", tmp_path / "g.nq", "--index").stderr
+    assert 'set default_graph = "union" in kb.toml' in stderr
+
+
+def test_an_entity_without_a_word_counts_nowhere(cheese):
+    assert "entities: 3\n" in run("index", cheese).stderr  # brie, fr and Cheese; not the node named "!!!"
+    assert json.loads(run("stats", cheese, "--format", "json").stdout)["entities"] == 3
+
+
+@pytest.mark.parametrize("command", [["stats"], ["query", SPACE], ["schema"], ["analyze", "space"]])
+def test_a_width_of_nothing_is_an_unknown_width(films, command, monkeypatch):
+    shown = {}
+    for columns in ("0", "80"):
+        monkeypatch.setenv("COLUMNS", columns)
+        shown[columns] = run(command[0], films, *command[1:]).stdout
+    assert shown["0"] == shown["80"]
+
+
+@pytest.mark.parametrize("columns", [1, 20, 40, 60, 80, 200])
+def test_stats_never_cut_a_figure(films, columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    fields = json.loads(run("stats", films, "--format", "json").stdout)["fields"]
+    words = run("stats", films).stdout.replace("\n", " ").split()
+    for field in fields:
+        assert field["field"] in words
+        assert f"{field['tokens']:,}" in words
+        assert f"{field['mean_length']:,.2f}" in words
+    assert not any("\u2026" in word for word in words)
+
+
+def test_a_query_file_may_begin_with_a_byte_order_mark(films, tmp_path):
+    (tmp_path / "q.hq").write_text("\ufeff" + SPACE, encoding="utf-8")
+    assert run("query", films, "-f", tmp_path / "q.hq", "--format", "tsv").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("behind", "marked"),
+    [
+        ("USING bm25f(b=3)", "b=3"),
+        ("USING bm25f(k1=1, b=3)", "b=3"),
+        ("USING bm25f(k2=1)", "k2=1"),
+        ("ON (label^2, description b=7)", "b=7"),
+    ],
+)
+def test_the_caret_points_at_the_argument_that_is_wrong(films, behind, marked):
+    query = f'SELECT ?f {{ ?f MATCH "space" {behind} AS ?s }}'
+    result = run("query", films, query)
+    assert result.exit_code == 2
+    *_, line, carets = [line for line in result.stderr.splitlines() if " | " in line]
+    assert "".join(c for c, mark in zip(line, carets, strict=False) if mark == "^") == marked
+
+
+def test_an_empty_text_is_warned_about(films):
+    result = run("query", films, 'SELECT ?f { ?f MATCH "" AS ?s }')
+    assert result.exit_code == 0
+    assert "warning[W106]: no word of this text is searched for, so nothing matches" in result.stderr
+
+
+def test_the_numbers_of_a_plan_stay_in_their_columns(films):
+    query = (
+        'SELECT ?film { ?film MATCH "space" AS ?s . ?film a ?type '
+        "FILTER(?s > 0.1 && ?s < 100.5 && ?film != ?type && ?type != <http://example.org/a/long/iri/of/no/film>) }"
+    )
+    lines = run("explain", films, query).stdout.splitlines()
+    head = next(line for line in lines if line.startswith("operator"))
+    numbers = [line for line in lines[lines.index(head) :] if line.endswith(" -")]
+    assert len(numbers) >= 3
+    assert {len(line) for line in numbers} == {len(head)}
+    assert "/iri/of/no/film>" in "".join(line.strip(" \u2502\u2514\u251c\u2500-") for line in lines)
+
+
+def test_a_generation_that_may_not_be_read_is_told_so(films, monkeypatch):
+    real = Path.read_text
+
+    def read_text(self: Path, *arguments: str, **options: str) -> str:
+        if self.name == "manifest.json":
+            raise PermissionError(errno.EACCES, "Permission denied", str(self))
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+    result = run("query", films, SPACE)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error[S401]: permission denied: '{films}/000002/manifest.json' cannot be read")
+    assert f"chmod -R u+rX {films}" in result.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import hybridkg.__main__
 from hybridkg.cli import cli
 from hybridkg.kb import KnowledgeBase
 
@@ -142,3 +143,17 @@ def test_a_load_into_a_foreign_folder_leaves_it_alone(tmp_path):
     (tmp_path / "file").write_text("mine")
     assert CliRunner().invoke(cli, ["load", str(tmp_path / "file"), str(FILMS)]).exit_code == 2
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_an_interruption_while_the_program_is_imported_is_one_line(monkeypatch, capsys):
+    def interrupted(name: str, *_: object) -> None:
+        if name == "hybridkg.cli":
+            raise KeyboardInterrupt
+
+    finder = type("Finder", (), {"find_spec": staticmethod(interrupted)})
+    monkeypatch.delitem(sys.modules, "hybridkg.cli")
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        hybridkg.__main__.main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"

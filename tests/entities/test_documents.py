@@ -116,6 +116,12 @@ def test_bytes_that_are_no_utf8_are_named(tmp_path):
     with pytest.raises(LoadError, match="not UTF-8 text: byte 0xe9 at position 24") as caught:
         add_documents([tmp_path / "d.jsonl"], None, tmp_path / "d")
     assert caught.value.place.endswith("d.jsonl:1")
+    assert "iconv" in caught.value.hint
+
+
+def test_a_byte_order_mark_is_skipped(tmp_path):
+    (tmp_path / "d.jsonl").write_text('\ufeff{"id": "a:b", "t": "x"}\n', encoding="utf-8")
+    assert add_documents([tmp_path / "d.jsonl"], None, tmp_path / "d")[0].documents == 1
 
 
 def test_a_line_without_end_is_bounded(tmp_path, monkeypatch):

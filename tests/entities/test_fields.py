@@ -73,7 +73,25 @@ MISTAKES = [
         '<> a hk:Profile ; hk:fields ( [ hk:name "title" ; hk:wieght 3 ] ) .',
         "error[P501]: hk:wieght is not in the vocabulary of profiles; known: " + ", ".join(sorted(NAMES)) + "\n"
         " --> FILE:4\n"
-        "  hint: did you mean 'weight'?",
+        "  hint: did you mean 'hk:weight'?",
+    ),
+    (
+        '<> a hk:Profile ; hk:fields ( [ hk:name "t" ; hk:path e:a ; hk:text hk:Lables ] ) .',
+        "error[P501]: hk:Lables is not in the vocabulary of profiles; known: " + ", ".join(sorted(NAMES)) + "\n"
+        " --> FILE:4\n"
+        "  hint: did you mean 'hk:Labels'?",
+    ),
+    (
+        '<> a hk:Profile ; hk:fields ( [ hk:name "t" ; hk:path e:a ; hk:text hk:labels ] ) .',
+        "error[P501]: field 't': hk:text is 'https://w3id.org/hybridkg/ns#labels'; "
+        "known: hk:Literals, hk:Strings, hk:Labels\n --> FILE\n"
+        "  hint: did you mean 'hk:Labels'?",
+    ),
+    (
+        '<> a hk:Profile ; hk:lables ( e:l ) ; hk:fields ( [ hk:name "t" ; hk:path e:a ] ) .',
+        "error[P501]: hk:lables is not in the vocabulary of profiles; known: " + ", ".join(sorted(NAMES)) + "\n"
+        " --> FILE:4\n"
+        "  hint: did you mean 'hk:labels'?",
     ),
     (
         '<> a hk:Profile ; hk:fields (\n  [ hk:name "title" ; hk:weight "heavy" ]\n) .',

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import io
+import lzma
 import os
 import tarfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
@@ -204,6 +206,45 @@ def test_mistakes_are_told_in_one_line(converter, folder, tmp_path, capsys):
     assert broken.startswith(f"{tmp_path / 'broken.tar.xz'}: ")
     assert malformed.startswith(f"{folder}: W06.xml: no element found")
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("o.nt")] == []
+
+
+def test_an_output_that_cannot_be_written_is_not_blamed_on_the_source(converter, folder, tmp_path, capsys):
+    assert converter.main([str(folder), str(tmp_path / "none" / "o.nt.gz")]) == 1
+    assert capsys.readouterr().err == f"cannot write {tmp_path / 'none' / 'o.nt.gz'}: No such file or directory\n"
+
+
+def test_a_file_that_is_no_archive_is_told_so(converter, tmp_path, capsys):
+    for content in (b"hello", lzma.compress(b"hello" * 999)):
+        (tmp_path / "a.tar.xz").write_bytes(content)
+        assert converter.main([str(tmp_path / "a.tar.xz"), str(tmp_path / "o.nt")]) == 1
+        assert capsys.readouterr().err == f"{tmp_path / 'a.tar.xz'}: no tar archive, or a damaged one\n"
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_is_no_mistake(converter, option, capsys):
+    assert converter.main([option]) == 0
+    assert "SOURCE is an archive" in capsys.readouterr().out
+
+
+def test_an_interruption_is_one_line_and_leaves_no_file(converter, folder, tmp_path, monkeypatch, capsys):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(converter, "convert", interrupted)
+    assert converter.main([str(folder), str(tmp_path / "o.nt")]) == 130
+    assert capsys.readouterr().err == "interrupted; nothing has been written\n"
+    assert not list(tmp_path.glob("o.nt*"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+def test_a_pipe_is_written_to_and_not_replaced(converter, folder, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_bytes)
+        assert converter.main([str(folder), str(pipe)]) == 0
+        assert read.result(timeout=10).startswith(b"<")
+    assert pipe.is_fifo()
 
 
 def data_folder() -> Path:

@@ -44,7 +44,7 @@ FIRST = {
     "qald/14": (1, {"parts": "25000"}),
     "qald/15": (1, {"person": "WilliamHerschel"}),
     "qald/16": (1, {"name": "Caroline Herschel"}),
-    "qald/17": (1, {}),
+    "qald/17": (1, {"year": "2008"}),
     "qald/18": True,
     "qald/19": (1, {"currency": "euro"}),
 }
@@ -89,12 +89,6 @@ def test_the_reference_strategy_gives_the_same_rows(people, path):
     assert [{k: v for k, v in row.items() if not isinstance(v, float)} for row in rows] == [
         {k: v for k, v in row.items() if not isinstance(v, float)} for row in others
     ]
-
-
-def test_the_passage_holds_the_answer_that_no_query_can_cut_out(people):
-    (path,) = EXAMPLES.glob("qald/17-*.hq")
-    (row,) = people.query(path.read_text("utf-8"))
-    assert "2008" in str(row["text"])
 
 
 @pytest.mark.parametrize("path", PATHS, ids=key)

@@ -30,6 +30,19 @@ def test_every_format_and_compression_gives_the_same_graph(extension, tmp_path, 
         assert dump(folder) == want
 
 
+@pytest.mark.parametrize("extension", FORMATS)
+def test_a_byte_order_mark_is_no_part_of_a_text(extension, tmp_path, load_into, dump):
+    triples = [quad.triple for quad in parse(TRIPLES, format=RdfFormat.TURTLE)]
+    text = serialize(triples, format=FORMATS[extension].syntax)
+    for compression, compress in COMPRESS.items():
+        path = tmp_path / f"f{extension}{compression}"
+        path.write_bytes(compress(b"\xef\xbb\xbf" + text))
+        assert load_into(Folder.create(tmp_path / f"{compression}.kb"), path)[0].statements == 4
+    (tmp_path / f"only{extension}").write_bytes(b"\xef\xbb\xbf")
+    if extension == ".nt":
+        assert load_into(Folder.create(tmp_path / "empty.kb"), tmp_path / "only.nt")[0].statements == 0
+
+
 def test_named_graphs_are_kept(folder, tmp_path, load_into, dump):
     path = tmp_path / "f.trig"
     path.write_text("<http://e/g> { <http://e/a> <http://e/p> 1 } <http://e/a> <http://e/p> 1 .")
@@ -50,3 +63,9 @@ def test_an_unknown_extension_lists_the_known_ones(name, hint):
     assert "known: .nt, .nq, .ttl, .trig, .rdf, .owl, .xml, .jsonld" in caught.value.message
     assert ".gz, .bz2, .xz" in caught.value.message
     assert caught.value.hint == hint
+
+
+def test_text_documents_are_told_their_option():
+    with pytest.raises(LoadError, match="has text documents, not RDF") as caught:
+        format_of(Path("d.jsonl.gz"))
+    assert caught.value.hint == "they are given with --text d.jsonl.gz; in Python: kb.load(text='d.jsonl.gz')"

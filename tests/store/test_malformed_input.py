@@ -125,3 +125,34 @@ def test_deep_turtle_does_not_end_the_process(text, tmp_path):
         "except LoadError as e: print(e)\n"
     )
     assert subprocess.run([sys.executable, "-c", program, str(path)], check=False, capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["a.ttl", "a.nt", "a.jsonld"])
+def test_a_text_in_another_encoding_is_told_how_to_convert_it(name, folder, tmp_path, load_into):
+    text = '{"@id": "http://e/a", "http://e/p": "caf\u00e9"}' if name == "a.jsonld" else GOOD.replace("b>", "\u00e9>")
+    for encoding in ("latin-1", "utf-16"):
+        (tmp_path / name).write_text(text, encoding=encoding)
+        with pytest.raises(LoadError) as caught:
+            load_into(folder, tmp_path / name)
+        if encoding == "latin-1":
+            assert "invalid UTF-8" in caught.value.message
+            assert "iconv -f LATIN1 -t UTF-8 FILE" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["http://example.org/a.ttl", "HTTPS://example.org/a", "ftp://example.org/a.nt.gz"])
+def test_an_address_is_not_fetched(name, folder, load_into):
+    with pytest.raises(LoadError) as caught:
+        load_into(folder, name)
+    assert caught.value.message == f"{name!r} is an address, and hybridkg fetches nothing from the network"
+    assert caught.value.hint == f"download it first: curl -OL {name}"
+
+
+def test_a_knowledge_base_is_no_input(folder, load_into):
+    with pytest.raises(LoadError, match="is a knowledge base, and one cannot be loaded into another"):
+        load_into(folder, folder.path)
+
+
+@pytest.mark.parametrize("source", [42, None, 1.5, object])
+def test_what_is_no_input_is_said_to_be_none(source, folder, load_into):
+    with pytest.raises(LoadError, match="it is no file name, graph or collection of statements"):
+        load_into(folder, source)

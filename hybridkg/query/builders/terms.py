@@ -55,11 +55,13 @@ class Terms:
     def base_declaration(self, c: list[Any], start: int, end: int) -> None:
         """`BASE <iri>`."""
         self.base = self._reference(c[1])
+        self._charge(self.base, c[1])
         self._resolved.clear()
 
     def prefix_declaration(self, c: list[Any], start: int, end: int) -> None:
         """`PREFIX name: <iri>`."""
-        self.prefixes[c[1].text[:-1]] = self._reference(c[2])
+        namespace = self.prefixes[c[1].text[:-1]] = self._reference(c[2])
+        self._charge(namespace, c[2])
         self._resolved.clear()
 
     # --- IRIs ------------------------------------------------------------------------
@@ -71,6 +73,10 @@ class Terms:
         if value is None:
             value = self._reference(token) if token.type == "IRIREF" else self._prefixed(token)
             self._resolved[token.text] = value
+        self._charge(value, token)
+        return ast.Iri(value, span=self.span(start, end))
+
+    def _charge(self, value: str, token: Token) -> None:
         self._expanded += len(value) - len(token.text)
         if self._expanded > MAX_EXPANDED:
             raise QueryLimitError(
@@ -78,7 +84,6 @@ class Terms:
                 hint="pass long lists of values as a parameter",
                 span=self.span(token.start, token.end),
             )
-        return ast.Iri(value, span=self.span(start, end))
 
     def rdf_type(self, c: list[Any], start: int, end: int) -> ast.Iri:
         """`a`."""
