@@ -9,9 +9,12 @@ from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import inline
+from hybridkg.operators.order_rows import OrderRows, RankRows
+from hybridkg.operators.project import Project, Slice
+from hybridkg.operators.snippet import Snippet
 from hybridkg.order import row_key
 from hybridkg.query import ast
-from hybridkg.query.walk import rebuild, variables
+from hybridkg.query.walk import rebuild, variables, walk
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Literal
@@ -71,11 +74,26 @@ class GroupRows(OneChild):
         row_name = "row"
         while row_name in used:
             row_name += "_"
-        pattern, triples = inline(names, [tuple(row[i] for i in at) for row in solutions.rows], row_name)
+        pattern, triples = inline(
+            names, self._in_order([tuple(row[i] for i in at) for row in solutions.rows]), row_name
+        )
         head, tail = self._around()
         stream = context.scratch(triples).select(f"{head}{{\n{pattern}\n}}{tail}")
         rows = sorted(context.collect(stream.rows), key=row_key)
         return Solutions(stream.variables, rows)
+
+    def _in_order(self, rows: list[Row]) -> list[Row]:
+        """The rows in an order that does not depend on the strategy: a sum of doubles depends on the order.
+
+        Rows that a sub-select has ordered keep their order, so that GROUP_CONCAT follows it.
+        """
+        below = self.child
+        while isinstance(below, Project | Slice | Snippet):
+            below = below.child
+        counts_only = all(node.name == "COUNT" for node in walk(self.query) if isinstance(node, ast.Aggregate))
+        if counts_only or isinstance(below, RankRows | OrderRows):
+            return rows
+        return sorted(rows, key=lambda row: [str(cell) for cell in row])
 
     def _numbered(self, solutions: Solutions) -> Solutions:
         """With a column that tells distinct solutions apart, where COUNT(DISTINCT *) asks for it.
