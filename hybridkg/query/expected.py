@@ -56,15 +56,17 @@ def symbols(tables: Tables, states: Sequence[int]) -> list[str]:
     so each is tried on a copy of the stack of states.
     """
     terminals = [*(name for name, _ in tables.terminals), *tables.punctuation, *sorted(tables.words), END]
-    return [symbol for symbol in terminals if _accepts(tables, list(states), symbol)]
+    return [symbol for symbol in terminals if advance(tables, list(states), symbol)]
 
 
-def _accepts(tables: Tables, states: list[int], symbol: str) -> bool:
+def advance(tables: Tables, states: list[int], symbol: str) -> bool:
+    """Takes one symbol onto the stack of states; false, and a spoiled stack, where it cannot stand."""
     while True:
         action = tables.rows[states[-1]].get(symbol)
         if action is None:
             return False
         if action >= 0:
+            states.append(action)
             return True
         _, left, size, _ = tables.rules[-1 - action]
         if size:

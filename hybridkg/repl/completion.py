@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
-from hybridkg.query.expected import SOME_FUNCTIONS, kind, symbols
+from hybridkg.query.expected import SOME_FUNCTIONS, advance, kind, symbols
 from hybridkg.query.lexer import Token
 from hybridkg.query.parser import machine
 from hybridkg.query.well_known import WELL_KNOWN
-from hybridkg.repl.reading import Reading, advance, all_tokens, declared, in_comment, path, read
+from hybridkg.repl.reading import Reading, all_tokens, declared, in_comment, path, read
 from hybridkg.repl.vocabulary import NOTHING, RDF_TYPE, Vocabulary, shortened
 from hybridkg.text.analysis.languages import STEMMERS
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from hybridkg.errors import HybridkgError, Source
+from hybridkg.query.expected import advance
 from hybridkg.query.lexer import END, Token
 from hybridkg.query.parser import machine
 from hybridkg.query.source import QueryText, read_text
-from hybridkg.query.tables import Tables
 
 NO_PARSER: frozenset[str] = frozenset()
 
@@ -87,23 +87,6 @@ def _read(query: QueryText, position: int) -> Reading:
             return Reading(tuple(tokens), tuple(states), here, stopped=token)
         states = trial
         tokens.append(token)
-
-
-def advance(tables: Tables, states: list[int], symbol: str) -> bool:
-    """Takes one symbol onto the stack of states; false, and a spoiled stack, where it cannot stand."""
-    while True:
-        action = tables.rows[states[-1]].get(symbol)
-        if action is None:
-            return False
-        if action >= 0:
-            states.append(action)
-            return True
-        _, left, size, _ = tables.rules[-1 - action]
-        if size:
-            del states[-size:]
-        states.append(tables.rows[states[-1]][left])
-        if symbol == END and states[-1] == tables.end:
-            return True
 
 
 @cache
