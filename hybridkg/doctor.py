@@ -22,8 +22,6 @@ from hybridkg.errors import HybridkgError
 OK, BROKEN, NOTE, ABSENT = "ok", "broken", "note", "absent"
 
 OPTIONAL = {
-    "sentence-transformers": "NEAR, which this version does not answer yet",
-    "elasticsearch": "a text index on a server, which comes later",
     "pyarrow": "result.to_arrow()",
     "pandas": "result.to_dataframe()",
     "prompt_toolkit": "hybridkg repl",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pyoxigraph import RdfFormat, serialize
 
@@ -11,13 +11,14 @@ from hybridkg.rdf.terms import Triple
 SYNTAXES = {"nt": RdfFormat.N_TRIPLES, "turtle": RdfFormat.TURTLE}
 
 
-def serialized(triples: Iterable[Triple], syntax: str) -> str:
-    """The triples in a syntax of SYNTAXES, in their order.
+def serialized(triples: Iterable[Triple], syntax: str, prefixes: Mapping[str, str] | None = None) -> str:
+    """The triples in a syntax of SYNTAXES, in their order; Turtle with prefixes, where some are given.
 
     >>> from hybridkg.rdf.terms import Literal, NamedNode
     >>> serialized([Triple(NamedNode("x:a"), NamedNode("x:p"), Literal("1"))], "nt")
     '<x:a> <x:p> "1" .\\n'
     """
-    text = serialize(triples, format=SYNTAXES[syntax])
+    used = dict(prefixes) if prefixes and syntax == "turtle" else None
+    text = serialize(triples, format=SYNTAXES[syntax], prefixes=used)
     assert text is not None  # no output is given
     return text.decode()

@@ -56,6 +56,7 @@ def build_result(
         behind=behind if is_hybrid(form) else (),
         strategy=strategy,
         warnings=warnings,
+        prefixes=query.prefixes,
         boolean=bool(solutions.rows) if is_ask else None,
         is_graph=nodes.makes_graph(form),
         evidence=Evidence.of(form.where, store) if isinstance(form, ast.SelectQuery) else None,

@@ -9,12 +9,12 @@ from hybridkg.results.result_set import ResultSet
 
 
 def write_turtle(result: ResultSet, out: TextIO) -> None:
-    """Turtle (RDF 1.1), triples in the result's order.
+    """Turtle (RDF 1.1) with the prefixes of the query, triples in the result's order.
 
     Raises:
         UnsupportedQueryError: the result is no graph.
     """
-    out.write(serialized(result.graph_triples(), "turtle"))
+    out.write(serialized(result.graph_triples(), "turtle", dict(result.prefixes)))
 
 
 def write_ntriples(result: ResultSet, out: TextIO) -> None:

@@ -123,6 +123,7 @@ class ResultSet(Sequence[Row]):
         strategy: how the query was run.
         warnings: what the query probably does not mean; print one to read it.
         boolean: the answer of an ASK; None for SELECT.
+        prefixes: (prefix, IRI) that the query declares.
         is_graph: whether the rows are the triples of a CONSTRUCT or DESCRIBE.
         evidence: finds the triples behind a row.
         explanation: the plan, for EXPLAIN; else None.
@@ -141,6 +142,7 @@ class ResultSet(Sequence[Row]):
     strategy: str = ""
     warnings: tuple[HybridkgError, ...] = ()
     boolean: bool | None = None
+    prefixes: tuple[tuple[str, str], ...] = ()
     is_graph: bool = False
     evidence: Evidence | None = field(default=None, repr=False)
     explanation: Explanation | None = field(default=None, repr=False)
