@@ -13,14 +13,15 @@ from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.text_query import text_query
 from hybridkg.query import ast
 from hybridkg.query.scope import matches
+from hybridkg.query.source import shown
 from hybridkg.query.walk import children, walk
 from hybridkg.schema import RDF_TYPE, Schema, read_schema
 
 MOST_NAMES_ASKED = 50
 """Predicates and classes of one query that are looked up; about 50 us each, once for each state."""
 
-MOST_TRIPLES_COUNTED = 5_000_000
-"""A larger graph is not counted to find a similar name: that would take longer than most queries."""
+MOST_TRIPLES_COUNTED = 300_000
+"""Of a larger graph only so many are looked at to find a similar name, in about 0.2 s, and no counts are shown."""
 
 SIMILAR = 0.6
 
@@ -31,10 +32,11 @@ class Advisor:
     Args:
         store: the graph.
         text: the text index, None before the first.
+        quads: how many the graph has.
     """
 
-    def __init__(self, store: GraphStore, text: TextIndex | None):
-        self._store, self._text = store, text
+    def __init__(self, store: GraphStore, text: TextIndex | None, quads: int):
+        self._store, self._text, self._quads = store, text, quads
         self._there: dict[tuple[str, str], bool] = {}
 
     def advise(self, query: ast.Query) -> list[QueryWarning]:
@@ -76,8 +78,12 @@ class Advisor:
         return self._there[key]
 
     @cached_property
+    def _is_small(self) -> bool:
+        return self._quads <= MOST_TRIPLES_COUNTED
+
+    @cached_property
     def _schema(self) -> Schema:
-        return read_schema(self._store) if len(self._store) <= MOST_TRIPLES_COUNTED else Schema()
+        return read_schema(self._store, sample=None if self._is_small else MOST_TRIPLES_COUNTED)
 
     def _similar(self, kind: str, iri: str, prefixes: tuple[tuple[str, str], ...]) -> str:
         counts = self._schema.classes if kind == "class" else self._schema.predicates
@@ -85,7 +91,8 @@ class Advisor:
         if not near:
             return "list what there is: hybridkg schema KB"
         unit = "instances" if kind == "class" else "triples"
-        return "did you mean " + ", or ".join(f"{_shown(name, prefixes)} ({counts[name]:,} {unit})" for name in near)
+        said = (_shown(name, prefixes) + (f" ({counts[name]:,} {unit})" if self._is_small else "") for name in near)
+        return "did you mean " + ", or ".join(said)
 
 
 def _predicates_and_classes(node: ast.Syntax) -> Iterator[tuple[str, ast.Iri]]:
@@ -96,9 +103,10 @@ def _predicates_and_classes(node: ast.Syntax) -> Iterator[tuple[str, ast.Iri]]:
             yield from _predicates_and_classes(where)
             return
         case ast.TriplePattern(_, predicate, target):
-            yield from (("predicate", below) for below in walk(predicate) if isinstance(below, ast.Iri))
             if isinstance(predicate, ast.Iri) and predicate.value == RDF_TYPE and isinstance(target, ast.Iri):
                 yield "class", target
+            else:
+                yield from (("predicate", below) for below in walk(predicate) if isinstance(below, ast.Iri))
             return
     for child in children(node):
         yield from _predicates_and_classes(child)
@@ -123,4 +131,4 @@ def _shown(iri: str, prefixes: tuple[tuple[str, str], ...]) -> str:
     for prefix, start in prefixes:
         if start and iri.startswith(start) and re.fullmatch(r"[\w-]*", iri[len(start) :]):
             return f"{prefix}:{iri[len(start) :]}"
-    return f"<{iri}>"
+    return f"<{shown(''.join(c if c.isprintable() else f'%u{ord(c):04X}' for c in iri))}>"

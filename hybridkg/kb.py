@@ -152,11 +152,12 @@ class KnowledgeBase:
         try:
             snapshot = self.snapshot
             limit = _checked(limit, strategy)
-            query, plan = planned(text, params, limit, strategy, name, services=self._services)
+            written, query, plan = planned(text, params, limit, strategy, name, services=self._services)
             if query.explain:
                 return explained(self._explanation(snapshot, query, plan, analyze=query.explain == "analyze"))
             solutions = _run(snapshot.context(), query, plan)
-            found = [*advise(query), *snapshot.advisor.advise(query)]
+            given = {name.lstrip("?$") for name in params or ()}
+            found = [*advise(written, given), *snapshot.advisor.advise(query)]
             warnings = sorted(found, key=lambda warning: warning.span.start if warning.span else 0)
             return build_result(
                 query,
@@ -184,7 +185,8 @@ class KnowledgeBase:
     ) -> Explanation:
         """How a query would be run; with `analyze`, runs it and adds actual rows and times. Print it to read it."""
         try:
-            query, plan = planned(text, params, _checked(limit, strategy), strategy, name, services=self._services)
+            limit = _checked(limit, strategy)
+            _, query, plan = planned(text, params, limit, strategy, name, services=self._services)
             return self._explanation(self.snapshot, query, plan, analyze=analyze or query.explain == "analyze")
         except HybridkgError as e:
             raise e.at(Source(name, text)) from e.__cause__
@@ -305,17 +307,20 @@ class KnowledgeBase:
 
 def planned(
     text: str, params: Parameters | None, limit: int | None, strategy: str | None, name: str, *, services: bool = False
-) -> tuple[ast.Query, PhysicalPlan]:
-    """From query text to the plan that will run; `services` allows it to ask other endpoints."""
+) -> tuple[ast.Query, ast.Query, PhysicalPlan]:
+    """From query text to the query as written, the same with its parameters in place, and the plan that will run.
+
+    `services` allows it to ask other endpoints.
+    """
     if not isinstance(text, str):
         raise UserError(f"a query is a text, not {type(text).__name__!r}")
-    query = parse(text, name=name)
-    check(query)
+    written = parse(text, name=name)
+    check(written)
     if not services:
-        refuse_services(query)
-    query = bind(query, {} if params is None else params)
+        refuse_services(written)
+    query = bind(written, {} if params is None else params)
     logical = with_limit(rewrite(from_ast(query)), limit)
-    return query, choose(logical, strategy)
+    return written, query, choose(logical, strategy)
 
 
 def _run(context: ExecutionContext, query: ast.Query, plan: PhysicalPlan) -> Solutions:

@@ -109,8 +109,12 @@ class Description:
         }
 
 
-def read_schema(store: GraphStore) -> Schema:
+def read_schema(store: GraphStore, *, sample: int | None = None) -> Schema:
     """Counts the classes and predicates of a graph.
+
+    Args:
+        store: the graph.
+        sample: count so many type statements, and so many triples, only: most names, but not their numbers.
 
     Raises:
         StorageError: the disk failed.
@@ -122,13 +126,12 @@ def read_schema(store: GraphStore) -> Schema:
     {'http://e/p': 2}
     """
     ordered = f"ORDER BY DESC(?n) ?name LIMIT {MOST_NAMES}"
+    typed, stated = f"?s <{RDF_TYPE}> ?name FILTER(isIRI(?name))", "?s ?name ?o"
+    if sample is not None:
+        typed, stated = (f"{{ SELECT ?s ?name {{ {part} }} LIMIT {sample} }}" for part in (typed, stated))
     return Schema(
-        classes=_counts(
-            store,
-            "SELECT ?name (COUNT(DISTINCT ?s) AS ?n) "
-            f"WHERE {{ ?s <{RDF_TYPE}> ?name FILTER(isIRI(?name)) }} GROUP BY ?name {ordered}",
-        ),
-        predicates=_counts(store, f"SELECT ?name (COUNT(*) AS ?n) WHERE {{ ?s ?name ?o }} GROUP BY ?name {ordered}"),
+        classes=_counts(store, f"SELECT ?name (COUNT(DISTINCT ?s) AS ?n) WHERE {{ {typed} }} GROUP BY ?name {ordered}"),
+        predicates=_counts(store, f"SELECT ?name (COUNT(*) AS ?n) WHERE {{ {stated} }} GROUP BY ?name {ordered}"),
     )
 
 

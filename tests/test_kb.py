@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import threading
@@ -22,6 +23,7 @@ from hybridkg.errors import (
     LockedError,
     NotAKnowledgeBaseError,
     ParameterError,
+    QueryLimitError,
     UnknownNameError,
     UnsupportedQueryError,
     UserError,
@@ -472,3 +474,50 @@ def test_warnings_come_with_the_answer_and_say_where(films):
 def test_what_is_no_text_is_no_query(films, text):
     with pytest.raises(UserError, match="a query is a text"):
         films.query(text)
+
+
+BRANCHES = """PREFIX : <http://example.org/films/> SELECT * {
+  { ?f MATCH 'space' AS ?s } UNION { ?d MATCH 'crew' AS ?s . ?d :director ?f }
+} RANK BY rrf(?s)"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (BRANCHES, r"\?s is the score of \?f in one branch, of \?d in another"),
+        ("SELECT * { ?f MATCH 'space' AS ?s } RANK BY ?s AS ?s", r"\?s has a value already"),
+        ("SELECT * { ?f MATCH 'space' ON (label^1e308) AS ?s } RANK BY ?s", "must be between 0 and 1,000,000"),
+        ("SELECT * { ?f MATCH 'space' AS ?s } RANK BY rrf(?s^1e308)", "must be between 0 and 1,000,000"),
+        ("SELECT * { GRAPH ?g { ?f MATCH ?g } }", r"\?g, the text of the MATCH"),
+    ],
+)
+def test_what_has_no_sure_meaning_is_refused(films, text, message):
+    with pytest.raises(UserError, match=message):
+        films.query(text)
+
+
+def test_many_named_graphs_are_asked_one_by_one_and_the_rows_have_a_limit(tmp_path, monkeypatch):
+    quads = "".join(f"<http://e/{i}> <http://e/p> <http://e/{i + 1}> <http://e/g{i}> .\n" for i in range(60)) + "".join(
+        f'<http://e/{i}> <http://www.w3.org/2000/01/rdf-schema#label> "red thing {i}" .\n' for i in range(200)
+    )
+    (tmp_path / "g.nq").write_text(quads)
+    text = (
+        "SELECT * { GRAPH ?g { ?a <http://e/p> ?b . ?a MATCH 'red' AS ?s OPTIONAL { ?b <http://e/q> ?c } } } RANK BY ?s"
+    )
+    with KnowledgeBase.temporary(tmp_path / "g.nq") as kb:
+        found = kb.query(text)
+        assert len(found) == 60
+        assert found.strategy == "bind_join"
+        assert [tuple(row.values()) for row in found] == [
+            tuple(row.values()) for row in kb.query(text, strategy="reference")
+        ]
+        monkeypatch.setattr("hybridkg.operators.context.ExecutionContext.collect", _at_most_30)
+        with pytest.raises(QueryLimitError):
+            kb.query(text)
+
+
+def _at_most_30(self, rows):
+    collected = list(itertools.islice(rows, 301))
+    if len(collected) > 300 or (collected and len(collected[0]) > 1 and len(collected) > 30):
+        raise QueryLimitError("too many")
+    return collected

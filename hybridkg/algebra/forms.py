@@ -45,13 +45,15 @@ def outside_graph(variable: ast.Var, pattern: ast.Group) -> ast.Group | None:
     """GRAPH ?g { triples MATCH FILTER } with its MATCHes and FILTERs written behind it; None if there is more.
 
     A MATCH does not depend on the graph, and joins commute. Within GRAPH ?g nothing has bound ?g yet, so a
-    filter that mentions it stays inside.
+    filter or a text that mentions it stays inside.
     """
     triples: list[ast.TriplePattern] = []
     rest: list[ast.Element] = []
     for element in pattern.elements:
         match element:
             case ast.Triples(items):
+                if any(isinstance(item, ast.Match) and item.text == variable for item in items):
+                    return None
                 triples += (item for item in items if isinstance(item, ast.TriplePattern))
                 ranked = tuple(item for item in items if not isinstance(item, ast.TriplePattern))
                 rest += (ast.Triples(ranked, span=element.span),) if ranked else ()

@@ -40,6 +40,13 @@ def subjects_of_lists(plan: nodes.Plan, expression: ast.Expression) -> tuple[tup
     found: dict[str, tuple[str, ...]] = {}
     for score in sorted(lists, key=lambda variable: variable.name):
         entities = dict.fromkeys(m.match.entity.name for m in visible_matches(plan) if m.score == score.name)
+        if len(entities) > 1:
+            raise UnsupportedQueryError(
+                f"?{score.name} is the score of {' in one branch, of '.join(f'?{n}' for n in entities)} in another, "
+                "so nothing has one rank",
+                hint="give the entity the same name in every branch, or each branch a score of its own",
+                span=score.span,
+            )
         for entity in entities:
             if entity not in plan.variables:
                 raise UnsupportedQueryError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from hybridkg.errors import QueryLimitError, UnsupportedQueryError
@@ -24,11 +24,13 @@ class GraphEach(OneChild):
     Args:
         child: shows in EXPLAIN what is asked of each graph; it never runs.
         variable: gets the name.
+        columns: the variables of the child.
         about: makes the operators for the graph of a name.
         dataset: FROM and FROM NAMED.
     """
 
     variable: str
+    columns: tuple[str, ...]
     about: Callable[[str], PhysicalOperator]
     dataset: tuple[ast.DatasetClause, ...] = ()
 
@@ -55,22 +57,20 @@ class GraphEach(OneChild):
                     hint=f"leave nothing but triples, MATCH and FILTER inside GRAPH ?{self.variable}",
                 )
             iris.append(name)
-        columns: tuple[str, ...] = ()
-        rows: list[Row] = []
-        for iri in sorted(iris, key=lambda node: node.value):
-            found = context.run(self.about(iri.value))
-            columns, named = self._named(found, iri)
-            rows += named
-        return Solutions(columns or (self.variable,), context.collect(rows))
+        columns = tuple(sorted({*self.columns, self.variable}))
+        graphs = sorted(iris, key=lambda node: node.value)
+        return Solutions(columns, context.collect(row for iri in graphs for row in self._rows(columns, iri, context)))
 
-    def _named(self, found: Solutions, name: NamedNode) -> tuple[tuple[str, ...], list[Row]]:
-        """The rows that the name is compatible with, and it in them."""
-        if self.variable not in found.variables:
-            return (*found.variables, self.variable), [(*row, name) for row in found.rows]
-        at = found.variables.index(self.variable)
-        return found.variables, [
-            (*row[:at], name, *row[at + 1 :]) for row in found.rows if row[at] is None or row[at] == name
-        ]
+    def _rows(self, columns: tuple[str, ...], name: NamedNode, context: ExecutionContext) -> Iterator[Row]:
+        """The rows about one graph that its name is compatible with, and it in them."""
+        found = context.run(self.about(name.value))
+        at = {column: found.variables.index(column) for column in columns if column in found.variables}
+        own = at.get(self.variable)
+        for row in found.rows:
+            if own is None or row[own] is None or row[own] == name:
+                yield tuple(
+                    name if column == self.variable else row[at[column]] if column in at else None for column in columns
+                )
 
     def describe(self) -> str:
         """The variable; the operators below are those for one graph."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
@@ -32,20 +32,32 @@ from hybridkg.query import ast
 from hybridkg.query.scope import in_scope
 from hybridkg.query.walk import rebuild, variables
 
+Planner = Callable[[nodes.Plan], PhysicalOperator]
+"""Makes the operators of a plan, by some strategy."""
 
-def lower(plan: nodes.Plan, ready: Mapping[nodes.Plan, PhysicalOperator] | None = None) -> PhysicalOperator:
-    """The operators of a plan; `ready` gives the operator of subtrees that a strategy has decided already."""
-    return _Lowering(ready or {}).operator(plan)
+
+def lower(
+    plan: nodes.Plan, ready: Mapping[nodes.Plan, PhysicalOperator] | None = None, again: Planner | None = None
+) -> PhysicalOperator:
+    """The operators of a plan.
+
+    Args:
+        plan: what to compute.
+        ready: the operators of subtrees that a strategy has decided already.
+        again: how the strategy makes the operators for each graph of GRAPH ?variable.
+    """
+    return _Lowering(ready or {}, again or lower).operator(plan)
 
 
 def left_condition(plan: nodes.LeftJoin) -> tuple[ast.Expression | None, tuple[ExistsTest, ...]]:
     """The conditions of an OPTIONAL as one, and the tests of EXISTS that it reads."""
-    return _Lowering({}).left_condition(plan)
+    return _Lowering({}, lower).left_condition(plan)
 
 
 @dataclass
 class _Lowering:
     ready: Mapping[nodes.Plan, PhysicalOperator]
+    again: Planner
     tests: int = field(default=0)
 
     def operator(self, plan: nodes.Plan) -> PhysicalOperator:
@@ -63,7 +75,10 @@ class _Lowering:
                 each = MatchEach(self.operator(child), match, score)
                 return Snippet(each, match, score) if early else each
             case nodes.GraphEach(child, variable, placeholder, dataset):
-                return GraphEach(self.operator(child), variable, _Graphs(child, placeholder).operator, dataset)
+                columns = tuple(sorted(child.variables))
+                return GraphEach(
+                    self.operator(child), variable, columns, _Graphs(child, placeholder, self.again).operator, dataset
+                )
             case nodes.Join(left, right):
                 return HashJoin(self.operator(left), self.operator(right))
             case nodes.LeftJoin(left, right, _, _):
@@ -135,10 +150,11 @@ class _Graphs:
 
     template: nodes.Plan
     placeholder: ast.Iri
+    again: Planner
 
     def operator(self, name: str) -> PhysicalOperator:
         """The operators that ask the graph of this name."""
-        return lower(_replaced(self.template, self.placeholder, ast.Iri(name)))
+        return self.again(_replaced(self.template, self.placeholder, ast.Iri(name)))
 
 
 def _replaced(value: Any, old: ast.Iri, new: ast.Iri) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 from hybridkg.errors import QueryWarning, Span
 from hybridkg.query import ast
@@ -22,15 +23,19 @@ Nodes: TypeAlias = tuple[ast.Syntax, ...]
 """Every node of a query, parents first, in the order of the text."""
 
 
-def advise(query: ast.Query) -> list[QueryWarning]:
+def advise(query: ast.Query, given: Container[str] = ()) -> list[QueryWarning]:
     """The warnings about a query, in the order of the text.
+
+    Args:
+        query: as it was written, before parameters take their places.
+        given: the names of its parameters.
 
     >>> from hybridkg.query.parser import parse
     >>> [w.message for w in advise(parse('SELECT ?x { ?x MATCH "fish" AS ?s }'))]
     ['nothing uses the score ?s']
     """
     nodes = tuple(walk(query.form))
-    found = [*_products(nodes), *_unbound(nodes), *_unused_scores(nodes), *_literals(nodes), *_mixed(nodes)]
+    found = [*_products(nodes), *_unbound(nodes, given), *_unused_scores(nodes), *_literals(nodes), *_mixed(nodes)]
     return sorted(found, key=lambda warning: (warning.span or Span()).start)
 
 
@@ -52,66 +57,91 @@ def _products(nodes: Nodes) -> Iterator[QueryWarning]:
                 )
 
 
+@dataclass
+class _Part:
+    """Patterns of a group that variables connect: the place of the first, and their variables."""
+
+    span: Span
+    names: set[str]
+    is_pattern: bool
+
+
 def _parts(group: ast.Group) -> list[tuple[Span, set[str]]]:
-    """(place of its first pattern, variables) of the parts of a group that no variable or constant connects."""
-    parts: list[tuple[Span, set[str], set[object]]] = []
+    """(place of its first pattern, variables) of the parts of a group that no variable connects."""
+    part_of: dict[object, _Part] = {}
+    parts: dict[int, _Part] = {}
+    for element in group.elements:
+        for link in _links(element):
+            together = {id(part): part for key in link.keys if (part := part_of.get(key)) is not None}
+            part = max(together.values(), key=lambda one: len(one.names), default=_Part(link.span, set(), False))
+            parts[id(part)] = part
+            for other in together.values():
+                if other is not part:
+                    part.names |= other.names
+                    part.span = min(part.span, other.span, key=lambda span: span.start)
+                    part.is_pattern = part.is_pattern or other.is_pattern
+                    part_of.update(dict.fromkeys(other.names, part))
+                    del parts[id(other)]
+            part.names |= link.keys
+            part_of.update(dict.fromkeys(link.keys, part))
+            if link.has_rows and not part.is_pattern:
+                part.span, part.is_pattern = link.span, True
+    found = [(part.span, {name for name in part.names if not name.startswith("_:")}) for part in parts.values()
+             if part.is_pattern]  # fmt: skip
+    return sorted(((span, names) for span, names in found if names), key=lambda one: one[0].start)
 
-    def connect(span: Span, names: frozenset[str], terms: frozenset[object], *, pattern: bool) -> None:
-        joined: list[tuple[Span, set[str], set[object]]] = []
-        for part in parts.copy():
-            if part[2] & terms:
-                parts.remove(part)
-                joined.append(part)
-        if joined or pattern:
-            span = joined[0][0] if joined else span
-            own = set(names) if pattern else set()
-            parts.append((span, own.union(*(p[1] for p in joined)), set(terms).union(*(p[2] for p in joined))))
 
-    for connects in (False, True):  # first the patterns, then what only connects them
-        for element in group.elements:
-            for span, names, terms, pattern in _links(element):
-                if pattern != connects:
-                    connect(span, names, terms, pattern=pattern)
-    return sorted(((span, names) for span, names, _ in parts if names), key=lambda part: part[0].start)
+class _Link(NamedTuple):
+    """A part of an element: its place, the variables and blank nodes that connect it, whether it multiplies rows."""
+
+    span: Span
+    keys: frozenset[str]
+    has_rows: bool
 
 
-def _links(element: ast.Element) -> Iterator[tuple[Span, frozenset[str], frozenset[object], bool]]:
-    """(place, variables, what connects, whether it has rows of its own) of each part of an element."""
+def _links(element: ast.Element) -> Iterator[_Link]:
     match element:
         case ast.Triples(items):
             for item in items:
-                names = variables(item)
-                ends = (item.subject, item.object) if isinstance(item, ast.TriplePattern) else ()
-                constants = {end for end in ends if isinstance(end, ast.Iri | ast.Lit | ast.Blank)}
-                yield item.span, names, frozenset(constants) | names, True
+                labels = {f"_:{node.label}" for node in walk(item) if isinstance(node, ast.Blank)}
+                # What is said of one known thing is mostly one row: looked up, not joined.
+                looked_up = isinstance(item, ast.TriplePattern) and isinstance(item.subject, ast.Iri)
+                yield _Link(item.span, variables(item) | labels, not looked_up)
         case ast.Filter() | ast.Bind():
-            yield element.span, frozenset(), variables(element), False
+            yield _Link(element.span, variables(element), False)
         case ast.InlineData(columns, rows):
-            names = frozenset(column.name for column in columns)
-            yield element.span, names, names, len(rows) > 1
+            yield _Link(element.span, frozenset(column.name for column in columns), len(rows) > 1)
+        case ast.SubSelect(query):
+            yield _Link(element.span, bound_by(element), not _has_one_row(query))
         case ast.MinusPattern():
             return
+        case ast.Group() if len(element.elements) == 1:
+            yield from _links(element.elements[0])
         case _:
-            names = bound_by(element)
-            yield element.span, names, names | frozenset(_constants(element)), True
+            yield _Link(element.span, bound_by(element), True)
 
 
-def _constants(element: ast.Syntax) -> Iterator[object]:
-    for node in walk(element):
-        if isinstance(node, ast.TriplePattern):
-            yield from (end for end in (node.subject, node.object) if isinstance(end, ast.Iri | ast.Lit))
+def _has_one_row(query: ast.SelectQuery) -> bool:
+    modifiers = query.modifiers
+    aggregates = any(
+        isinstance(node, ast.Aggregate)
+        for item in query.projection or ()
+        if item.expression is not None
+        for node in walk(item.expression)
+    )
+    return modifiers.limit in (0, 1) or (aggregates and not modifiers.group_by)
 
 
 # --- variables -------------------------------------------------------------------------
 
 
-def _unbound(nodes: Nodes) -> Iterator[QueryWarning]:
+def _unbound(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
     """Variables that are read and never bound: mostly slips of the pen."""
     bound = _bound_somewhere(nodes)
     known = [f"?{name}" for name in sorted(bound)]
     seen: set[str] = set()
     for node in nodes:
-        if isinstance(node, ast.Var) and node.name not in bound and node.name not in seen:
+        if isinstance(node, ast.Var) and node.name not in bound and node.name not in seen and node.name not in given:
             seen.add(node.name)
             yield QueryWarning(
                 "W102",
@@ -137,7 +167,11 @@ def _bound_somewhere(nodes: Nodes) -> frozenset[str]:
 
 
 def _unused_scores(nodes: Nodes) -> Iterator[QueryWarning]:
-    if any(isinstance(node, ast.SelectQuery) and node.projection is None for node in nodes):
+    if any(
+        (isinstance(node, ast.SelectQuery) and node.projection is None)
+        or (isinstance(node, ast.DescribeQuery) and not node.subjects)
+        for node in nodes
+    ):
         return
     mentions: dict[str, int] = {}
     for node in nodes:

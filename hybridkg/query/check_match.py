@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from hybridkg.errors import QueryCheckError, Span, UnsupportedQueryError
 from hybridkg.query import ast
 
+LARGEST_WEIGHT = 1_000_000
+"""Of a field or of a list in rrf: far beyond any use, and far from where sums of products overflow."""
+
 
 @dataclass
 class Bindings:
@@ -109,9 +112,10 @@ def _check_fields(fields: tuple[ast.OnField, ...]) -> None:
                 f"the field {on_field.name!r} stands twice in ON", hint="give it one weight", span=on_field.span
             )
         seen.add(on_field.name)
-        if on_field.weight is not None and on_field.weight < 0:
+        if on_field.weight is not None and not 0 <= on_field.weight <= LARGEST_WEIGHT:
             raise QueryCheckError(
-                f"the weight of {on_field.name!r} is {on_field.weight:g}; it must be at least 0", span=on_field.span
+                f"the weight of {on_field.name!r} is {on_field.weight:g}; it must be between 0 and {LARGEST_WEIGHT:,}",
+                span=on_field.span,
             )
         check_arguments(on_field.arguments)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
 from hybridkg.query import ast
-from hybridkg.query.check_match import Bindings, check_arguments, check_roles, check_top
+from hybridkg.query.check_match import LARGEST_WEIGHT, Bindings, check_arguments, check_roles, check_top
 from hybridkg.query.check_select import is_grouped
 from hybridkg.query.walk import walk
 from hybridkg.registry import did_you_mean
@@ -29,6 +29,13 @@ def check_rank_functions(form: ast.QueryForm, bindings: Bindings) -> None:
         bindings: what its WHERE and VALUES bind.
     """
     rank, rerank = form.modifiers.rank_by, form.modifiers.rerank
+    for modifier in (rank, rerank):
+        if modifier is not None and modifier.score is not None and modifier.score.name in bindings.bound:
+            raise QueryCheckError(
+                f"?{modifier.score.name} has a value already",
+                hint="use a new name after AS, or leave AS out",
+                span=modifier.score.span,
+            )
     if rerank is not None:
         check_top(rerank)
         check_arguments(rerank.reranker.arguments)
@@ -55,8 +62,9 @@ def _check_function(function: ast.RankFunction, bindings: Bindings) -> None:
                 hint=did_you_mean(ranked.score.name, scores),
                 span=ranked.score.span,
             )
-        if ranked.weight is not None and (function.name != "rrf" or ranked.weight < 0):
-            why = "must be at least 0" if function.name == "rrf" else f"has no meaning in {function.name}"
+        if ranked.weight is not None and (function.name != "rrf" or not 0 <= ranked.weight <= LARGEST_WEIGHT):
+            between = f"must be between 0 and {LARGEST_WEIGHT:,}"
+            why = between if function.name == "rrf" else f"has no meaning in {function.name}"
             raise QueryCheckError(f"the weight of ?{ranked.score.name} {why}", span=ranked.span)
     if function.name != "rrf" and len(function.lists) > 1:
         raise QueryCheckError(f"{function.name} takes one score", hint="add several: " + " + ".join(

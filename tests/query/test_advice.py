@@ -13,6 +13,8 @@ SPOKEN = [
     ('SELECT * { ?f MATCH "x" . ?g <e:p> ?h }', "W101", "nothing joins ?f with ?g and ?h"),
     ("SELECT * { ?a <e:p> ?b { ?c <e:p> ?d } }", "W101", "nothing joins ?a and ?b with ?c and ?d"),
     ("SELECT * { VALUES ?x { 1 2 } ?a <e:p> ?b }", "W101", "nothing joins ?x with ?a and ?b"),
+    ("SELECT * { ?p <e:year> 2001 . ?q <e:year> 2001 }", "W101", "nothing joins ?p with ?q"),
+    ("SELECT * { ?p a <e:Film> . ?q a <e:Film> }", "W101", "nothing joins ?p with ?q"),
     ("SELECT * { ?x <e:p> ?y FILTER EXISTS { ?a <e:p> ?b . ?c <e:p> ?d } }", "W101", "nothing joins ?a and ?b with"),
     ('SELECT ?scoer { ?f MATCH "x" AS ?score } RANK BY ?score', "W102", "nothing in the query binds ?scoer"),
     ("SELECT ?x { ?x <e:p> ?y FILTER(?z > 3) }", "W102", "nothing in the query binds ?z"),
@@ -31,6 +33,12 @@ SILENT = [
     'SELECT ?f ?s { ?f MATCH "x" AS ?s . ?f <e:p> ?g } RANK BY ?s',
     "SELECT * { ?a <e:p> ?b . ?c <e:p> ?d FILTER(?b = ?d) }",
     "SELECT * { ?a <e:p> <e:x> . <e:x> <e:q> ?b }",
+    "SELECT ?l ?n { <e:a> <e:label> ?l . <e:c> <e:year> ?n }",
+    "SELECT ?n ?m { { SELECT (COUNT(*) AS ?n) { ?a <e:p> ?b } } { SELECT (COUNT(*) AS ?m) { ?c <e:q> ?d } } }",
+    "SELECT * { ?a <e:p> ?b { SELECT (MAX(?y) AS ?m) { ?c <e:year> ?y } } }",
+    "SELECT * { ?a <e:p> ?b { SELECT ?c { ?c <e:year> ?y } LIMIT 1 } }",
+    "SELECT * { ?a <e:p> _:b . _:b <e:q> ?c }",
+    'DESCRIBE * { ?p MATCH "x" AS ?s }',
     "SELECT * { VALUES ?x { 1 } ?a <e:p> ?b }",
     "SELECT ?n { { SELECT (COUNT(*) AS ?n) { ?a <e:p> ?b } } }",
     "SELECT * { { ?a <e:p> ?b } UNION { ?c <e:p> ?d } }",
@@ -66,3 +74,9 @@ def test_no_example_has_a_product_or_an_unbound_variable(path):
     codes = [w.code for w in advise(parse(text)) if not (w.code == "W102" and w.message.split("?")[1] in known)]
     meant = {"W101"} if path.name == "07-two-sentences-joined.hq" else set()  # QLever's query is a product, too
     assert set(codes) <= {"W103", *meant}
+
+
+def test_a_parameter_is_no_variable_that_nothing_binds():
+    text = "SELECT ?x { ?x <e:p> ?y FILTER(?y > $least) ?x <e:by> $who . ?z <e:by> $who . ?z <e:p> ?y }"
+    assert [warning.code for warning in advise(parse(text))] == ["W102"]
+    assert advise(parse(text), {"least", "who"}) == []

@@ -37,7 +37,12 @@ class BindJoins:
         """Operators, or None where no fragment meets a MATCH."""
         ready: dict[Plan, PhysicalOperator] = {}
         _collect(logical, ready)
-        return lower(logical, ready) if ready else None
+        return lower(logical, ready, _operators) if ready else None
+
+
+def _operators(plan: Plan) -> PhysicalOperator:
+    """The operators about one graph of GRAPH ?variable, joined in the same way."""
+    return BindJoins.plan(plan) or lower(plan)
 
 
 def _collect(plan: Plan, ready: dict[Plan, PhysicalOperator]) -> None:

@@ -67,6 +67,16 @@ VECTORS: tuple[Help, ...] = (
         ),
     ),
     Help(
+        "rrf, minmax and zscore stand in RANK BY only",
+        "they are functions of the scores of all rows: RANK BY rrf(?t, ?v)",
+        (
+            "SELECT * { } ORDER BY rrf(?t)",
+            "SELECT * { } ORDER BY ?x zscore(?t)",
+            "SELECT * { } GROUP BY minmax(?t)",
+            "SELECT * { } HAVING minmax(?t)",
+        ),
+    ),
+    Help(
         "RERANK says how many rows it reorders, and by what",
         RERANK_ORDER,
         (
