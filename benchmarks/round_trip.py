@@ -1,6 +1,6 @@
 """Round trips over the whole grammar: parse(write(q)) == q for random texts of every production.
 
-    python -m benchmarks.round_trip [--texts N] [--seconds S] [--processes P]
+    python -m benchmarks.round_trip [--texts N] [--seconds S] [--processes P] [--seed N --add]
 
 Texts are random derivations of grammar/hybrid.lark itself, so a new production
 is covered when it is written. Of the alternatives of a symbol those used least
@@ -11,6 +11,7 @@ beyond the grammar (an undeclared prefix, a limit) are counted and left.
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import time
 from collections import Counter
@@ -193,21 +194,24 @@ def unreached(reached: Counter[Production]) -> list[str]:
 
 def main() -> None:
     """Runs and records."""
-    from benchmarks.record import record
+    from benchmarks.record import RESULTS, record
 
     options = argparse.ArgumentParser(description="round trips over the whole grammar")
     options.add_argument("--texts", type=int, default=1_000_000)
     options.add_argument("--seconds", type=float, default=600)
     options.add_argument("--processes", type=int, default=2)
+    options.add_argument("--seed", type=int, default=SEED)
+    options.add_argument("--add", action="store_true", help="keep the stored runs of other seeds, and add this one")
     chosen = options.parse_args()
     started = time.monotonic()
     share = -(-chosen.texts // chosen.processes)
     with ProcessPoolExecutor(chosen.processes) as pool:
-        runs = [pool.submit(rounds, SEED + i, share, chosen.seconds) for i in range(chosen.processes)]
+        runs = [pool.submit(rounds, chosen.seed + i, share, chosen.seconds) for i in range(chosen.processes)]
         done = [run.result() for run in runs]
     reached = sum((run["reached"] for run in done), Counter())
     refused = sum((run["refused"] for run in done), Counter())
     figures = {
+        "seed": chosen.seed,
         "asked_for": chosen.texts,
         "queries": sum(run["queries"] for run in done),
         "texts": sum(run["tried"] for run in done),
@@ -218,7 +222,9 @@ def main() -> None:
         "unreached": unreached(reached),
         "refused_by_rules_beyond_the_grammar": dict(refused.most_common(12)),
     }
-    record("round_trip", figures, seed=SEED)
+    stored = json.loads((RESULTS / "round_trip.json").read_text())["runs"] if chosen.add else []
+    every = [run for run in stored if run["seed"] != chosen.seed] + [figures]
+    record("round_trip", {"queries": sum(run["queries"] for run in every), "runs": every}, seed=chosen.seed)
 
 
 if __name__ == "__main__":
