@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.advice import Advisor
-from hybridkg.entities.documents import Documents
-from hybridkg.entities.extract import entity_texts
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import CorruptError
@@ -21,6 +19,9 @@ from hybridkg.store.generation import Generation
 from hybridkg.store.generations import Folder
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextIndex
+
+if TYPE_CHECKING:
+    from hybridkg.entities.documents import Documents
 
 PROFILE_FILE = "profile.json"
 """In the folder of the text index: the profile it was built with, resolved."""
@@ -53,7 +54,7 @@ class Snapshot:
         """
         generation = folder.current()
         store = OxigraphStore.open(generation.graph, union_default_graph=folder.config.default_graph == "union")
-        documents = Documents.open(generation.documents) if generation.documents.is_dir() else None
+        documents = _documents(generation.documents)
         text_folder = generation.path / "text"
         if not text_folder.is_dir():
             return cls(generation, store, documents, None, None, None)
@@ -74,6 +75,8 @@ class Snapshot:
         """(field, text, language) of an entity, as they were indexed."""
         if self.profile is None:
             return []
+        from hybridkg.entities.extract import entity_texts
+
         return entity_texts(self.profile, self.store, self.documents, node, fields)
 
     def stats(self) -> dict[str, Any]:
@@ -92,6 +95,14 @@ class Snapshot:
             for f in self.profile.fields
         ]
         return {**found, "entities": self.text.counts["entities"], "profile": self.profile.name, "fields": fields}
+
+
+def _documents(folder: Path) -> Documents | None:
+    if not folder.is_dir():
+        return None
+    from hybridkg.entities.documents import Documents
+
+    return Documents.open(folder)
 
 
 def scratch(triples: Iterable[Triple]) -> GraphStore:

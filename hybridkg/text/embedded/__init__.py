@@ -1,6 +1,23 @@
-"""The text index that lives in the knowledge base folder: memory-mapped postings, no server."""
+"""The text index that lives in the knowledge base folder: memory-mapped postings, no server.
 
-from hybridkg.text.embedded.builder import EmbeddedTextBuilder
+Who only asks does not import what builds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from hybridkg.text.embedded.index import EmbeddedTextIndex
 
+if TYPE_CHECKING:
+    from hybridkg.text.embedded.builder import EmbeddedTextBuilder
+
 __all__ = ["EmbeddedTextBuilder", "EmbeddedTextIndex"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "EmbeddedTextBuilder":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from hybridkg.text.embedded.builder import EmbeddedTextBuilder
+
+    return EmbeddedTextBuilder
