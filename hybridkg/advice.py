@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 
 from hybridkg.errors import QueryWarning
@@ -15,6 +13,8 @@ from hybridkg.query import ast
 from hybridkg.query.scope import matches
 from hybridkg.query.source import shown
 from hybridkg.query.walk import children, walk
+from hybridkg.query.well_known import shortened
+from hybridkg.rdf.similar import similar_iris
 from hybridkg.schema import RDF_TYPE, Schema, read_schema
 
 MOST_NAMES_ASKED = 50
@@ -22,8 +22,6 @@ MOST_NAMES_ASKED = 50
 
 MOST_TRIPLES_COUNTED = 300_000
 """Of a larger graph only so many are looked at to find a similar name, in about 0.2 s, and no counts are shown."""
-
-SIMILAR = 0.6
 
 
 class Advisor:
@@ -87,7 +85,7 @@ class Advisor:
 
     def _similar(self, kind: str, iri: str, prefixes: tuple[tuple[str, str], ...]) -> str:
         counts = self._schema.classes if kind == "class" else self._schema.predicates
-        near = _nearest(iri, counts)
+        near = similar_iris(iri, counts)[:2]
         if not near:
             return "list what there is: hybridkg schema KB"
         unit = "instances" if kind == "class" else "triples"
@@ -112,23 +110,6 @@ def _predicates_and_classes(node: ast.Syntax) -> Iterator[tuple[str, ast.Iri]]:
         yield from _predicates_and_classes(child)
 
 
-def _nearest(iri: str, counts: Mapping[str, int]) -> list[str]:
-    """At most two names whose last part is like that of the IRI: the most similar first, then the most frequent."""
-    wanted = _last_part(iri)
-    scored = [
-        (difflib.SequenceMatcher(None, wanted, _last_part(name)).ratio(), count, name) for name, count in counts.items()
-    ]
-    return [
-        name for ratio, _, name in sorted(scored, key=lambda item: (-item[0], -item[1], item[2])) if ratio >= SIMILAR
-    ][:2]
-
-
-def _last_part(iri: str) -> str:
-    return re.split(r"[/#:]", iri.rstrip("/#"))[-1].lower()
-
-
 def _shown(iri: str, prefixes: tuple[tuple[str, str], ...]) -> str:
-    for prefix, start in prefixes:
-        if start and iri.startswith(start) and re.fullmatch(r"[\w-]*", iri[len(start) :]):
-            return f"{prefix}:{iri[len(start) :]}"
-    return f"<{shown(''.join(c if c.isprintable() else f'%u{ord(c):04X}' for c in iri))}>"
+    printable = "".join(c if c.isprintable() else f"%u{ord(c):04X}" for c in iri)
+    return shown(shortened(printable, dict(prefixes)))

@@ -7,13 +7,12 @@ cost as much again for each predicate, so they are only asked for what is shown.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.query.well_known import WELL_KNOWN
+from hybridkg.query.well_known import shortened
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
@@ -23,8 +22,6 @@ MOST_NAMES = 100_000
 
 MOST_COUNTED = 2_000_000
 """Triples read for the distinct subjects and objects of one description; about 1.5 us each."""
-
-_LOCAL_NAME = re.compile(r"[A-Za-z_](?:[\w-]*\w)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -188,18 +185,6 @@ def _distinct(store: GraphStore, predicate: str) -> tuple[int | None, int | None
     if not isinstance(subjects, Literal) or not isinstance(objects, Literal):
         return None, None
     return int(subjects.value), int(objects.value)
-
-
-def shortened(iri: str) -> str:
-    """An IRI as people write it: by a well-known prefix, else in angle brackets.
-
-    >>> shortened("http://www.w3.org/2000/01/rdf-schema#label"), shortened("http://e/label")
-    ('rdfs:label', '<http://e/label>')
-    """
-    for prefix, namespace in WELL_KNOWN.items():
-        if iri.startswith(namespace) and _LOCAL_NAME.fullmatch(iri, len(namespace)):
-            return f"{prefix}:{iri[len(namespace) :]}"
-    return f"<{iri}>"
 
 
 def shortened_term(term: Term, longest: int = 60) -> str:

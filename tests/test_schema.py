@@ -7,8 +7,9 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hybridkg.query.well_known import shortened
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Quad, Triple
-from hybridkg.schema import RDF_TYPE, Schema, describe, read_schema, shortened, shortened_term
+from hybridkg.schema import RDF_TYPE, Schema, describe, read_schema, shortened_term
 from hybridkg.store.oxigraph import OxigraphStore
 
 TYPE = NamedNode(RDF_TYPE)

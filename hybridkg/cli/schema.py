@@ -58,7 +58,8 @@ def schema(kb: Path, limit: int, fmt: str) -> None:
 
 
 def _print_tables(found: Description) -> None:
-    from hybridkg.schema import shortened, shortened_term
+    from hybridkg.query.well_known import shortened
+    from hybridkg.schema import shortened_term
 
     classes = [
         ([shortened(c.iri), f"{c.instances:,}"], "" if c.example is None else shortened_term(c.example))

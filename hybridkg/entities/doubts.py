@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Collection, Iterator
 
 from hybridkg.entities.extract import RDF_TYPE
@@ -11,14 +9,13 @@ from hybridkg.entities.fields import Field, Profile
 from hybridkg.entities.paths import Alternative, Inverse, Path, Predicate, Repeat, Sequence, single_steps
 from hybridkg.entities.profile_reader import known_profiles
 from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.rdf.similar import similar_iris
 
 MOST_SHOWN = 3
 """Predicates named in one note."""
 
 MOST_TRIPLES_SEARCHED = 5_000_000
 """A larger graph is not searched for similar names: that reads all of it."""
-
-SIMILAR = 0.6
 
 
 def doubts(profile: Profile, store: GraphStore, empty: Collection[str]) -> list[str]:
@@ -82,14 +79,5 @@ def _similar(store: GraphStore, pattern: str, iri: str) -> str:
     if len(store) > MOST_TRIPLES_SEARCHED:
         return ""
     rows = store.select(f"SELECT DISTINCT ?name WHERE {{ {pattern} FILTER(isIRI(?name)) }}").rows
-    wanted = _last_part(iri)
-    scored = [
-        (difflib.SequenceMatcher(None, wanted, _last_part(name)).ratio(), name)
-        for name in sorted(str(row[0])[1:-1] for row in rows)
-    ]
-    ratio, name = max(scored, key=lambda one: one[0], default=(0.0, ""))
-    return f"; did you mean <{name}>?" if ratio >= SIMILAR else ""
-
-
-def _last_part(iri: str) -> str:
-    return re.split(r"[/#:]", iri.rstrip("/#"))[-1].lower()
+    near = similar_iris(iri, {str(row[0])[1:-1]: 0 for row in rows})
+    return f"; did you mean <{near[0]}>?" if near else ""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from hybridkg.algebra.nodes import GRAPH_COLUMNS
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import XSD_STRING, BlankNode, Literal, NamedNode, Term
-
-COLUMNS = ("subject", "predicate", "object")
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Construct(OneChild):
         made: dict[Row, None] = {}
         for number, row in enumerate(solutions.rows, 1):
             made.update(dict.fromkeys(self._filled(dict(zip(solutions.variables, row, strict=True)), number)))
-        return Solutions(COLUMNS, context.collect(made))
+        return Solutions(GRAPH_COLUMNS, context.collect(made))
 
     def _filled(self, values: Mapping[str, Term | None], number: int) -> Iterator[Row]:
         for triple in self.template:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hybridkg.algebra.nodes import GRAPH_COLUMNS
 from hybridkg.operators.base import OneChild
-from hybridkg.operators.construct import COLUMNS
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.query import ast
 from hybridkg.query.write import write
@@ -29,7 +29,7 @@ class Describe(OneChild):
         for node in dict.fromkeys(self._nodes(solutions)):
             for triple in context.store.triples(text, {"node": node}):
                 made[triple.subject, triple.predicate, triple.object] = None
-        return Solutions(COLUMNS, context.collect(made))
+        return Solutions(GRAPH_COLUMNS, context.collect(made))
 
     def _nodes(self, solutions: Solutions) -> Iterator[Node]:
         names = [subject.name for subject in self.subjects if isinstance(subject, ast.Var)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from hybridkg.algebra.nodes import GRAPH_COLUMNS
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.construct import COLUMNS
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.query import ast
 from hybridkg.query.write import write
@@ -30,7 +30,7 @@ class WholeQuery(PhysicalOperator):
             return Solutions((), [()] if context.store.ask(self.sparql) else [])
         if isinstance(self.query, ast.ConstructQuery | ast.DescribeQuery):
             triples = context.collect(context.store.triples(self.sparql))
-            return Solutions(COLUMNS, [(t.subject, t.predicate, t.object) for t in triples])
+            return Solutions(GRAPH_COLUMNS, [(t.subject, t.predicate, t.object) for t in triples])
         stream = context.store.select(self.sparql)
         return Solutions(stream.variables, context.collect(stream.rows))
 

@@ -1,6 +1,9 @@
-"""Namespaces that people expect to know a prefix for, used in hints only."""
+"""Namespaces that people expect to know a prefix for, used in hints and to show IRIs."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Mapping
 
 WELL_KNOWN = {
     "dbo": "http://dbpedia.org/ontology/",
@@ -25,3 +28,22 @@ WELL_KNOWN = {
     "wdt": "http://www.wikidata.org/prop/direct/",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
+
+_LOCAL_NAME = re.compile(r"[A-Za-z0-9_](?:[\w-]*\w)?", re.ASCII)
+
+
+def shortened(iri: str, prefixes: Mapping[str, str] = WELL_KNOWN) -> str:
+    """The IRI as a query would write it: with the prefix of its longest namespace, else in angle brackets.
+
+    >>> shortened("http://www.w3.org/2000/01/rdf-schema#label"), shortened("urn:x")
+    ('rdfs:label', '<urn:x>')
+    """
+    fitting = [
+        (len(namespace), name)
+        for name, namespace in prefixes.items()
+        if namespace and iri.startswith(namespace) and _LOCAL_NAME.fullmatch(iri, len(namespace))
+    ]
+    if not fitting:
+        return f"<{iri}>"
+    length, name = max(fitting, key=lambda pair: (pair[0], -len(pair[1])))
+    return f"{name}:{iri[length:]}"

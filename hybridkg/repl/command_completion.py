@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
-from hybridkg.query.well_known import WELL_KNOWN
+from hybridkg.query.well_known import WELL_KNOWN, shortened
 from hybridkg.repl.commands import COMMANDS
 from hybridkg.repl.completion import Suggestion, suggest
 from hybridkg.repl.reading import COMMAND_LINE, QUERY_COMMAND
 from hybridkg.repl.session import Session
-from hybridkg.repl.vocabulary import shortened
 
 COMMAND, ARGUMENT = "a command", "an argument"
 

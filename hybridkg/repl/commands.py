@@ -11,10 +11,11 @@ from hybridkg.errors import IndexMissingError, LoadError, ParameterError, QueryS
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.query.iris import is_absolute, why_invalid
 from hybridkg.query.source import MAX_CHARACTERS
+from hybridkg.query.well_known import shortened
 from hybridkg.registry import did_you_mean
 from hybridkg.repl.listing import facts, listing
 from hybridkg.repl.session import Session
-from hybridkg.repl.vocabulary import MOST_TRIPLES, shortened
+from hybridkg.repl.vocabulary import MOST_TRIPLES
 
 Run = Callable[[Session, str], None]
 

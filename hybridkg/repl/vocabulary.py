@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybridkg.query.well_known import WELL_KNOWN
 from hybridkg.rdf.terms import Literal, NamedNode
+from hybridkg.schema import RDF_TYPE
 
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
@@ -24,8 +25,6 @@ MOST_TRIPLES = 2_000_000
 MOST_NAMES = 1_000
 """Predicates, and classes, that are kept: the most frequent ones."""
 
-RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-
 Counts = tuple[tuple[str, int], ...]
 
 _COUNT = (
@@ -34,7 +33,6 @@ _COUNT = (
 )
 
 _PREFIX_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
-_LOCAL_NAME = re.compile(r"[A-Za-z0-9_](?:[\w-]*\w)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -105,20 +103,3 @@ def namespace_of(iri: str) -> str:
     """The IRI up to its last `#` or `/`; empty where it has none, or nothing behind it."""
     cut = max(iri.rfind("#"), iri.rfind("/")) + 1
     return iri[:cut] if 0 < cut < len(iri) else ""
-
-
-def shortened(iri: str, prefixes: Mapping[str, str]) -> str:
-    """The IRI as a query would write it: with the prefix of its longest namespace, else in angle brackets.
-
-    >>> shortened("http://www.w3.org/2000/01/rdf-schema#label", WELL_KNOWN), shortened("urn:x", WELL_KNOWN)
-    ('rdfs:label', '<urn:x>')
-    """
-    fitting = [
-        (len(namespace), name)
-        for name, namespace in prefixes.items()
-        if namespace and iri.startswith(namespace) and _LOCAL_NAME.fullmatch(iri, len(namespace))
-    ]
-    if not fitting:
-        return f"<{iri}>"
-    length, name = max(fitting, key=lambda pair: (pair[0], -len(pair[1])))
-    return f"{name}:{iri[length:]}"
