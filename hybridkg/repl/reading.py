@@ -186,7 +186,7 @@ def statements(text: str) -> Iterator[Statement]:
         if start >= len(text):
             return
         position = _end_of_command(query, start) if COMMAND_LINE.match(text, start) else _end_of_query(query, start)
-        yield Statement(text[start:position].rstrip(), start)
+        yield Statement(text[start:position].rstrip(" \t\r\n"), start)
 
 
 QUERY_COMMAND = re.compile(r"\.(?:explain|analyze)\s+", re.IGNORECASE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hybridkg.query.expected import kind
@@ -87,6 +87,7 @@ TEXTS = (
 
 @settings(max_examples=300, deadline=None)
 @given(TEXTS, TEXTS)
+@example("\x0c", "")
 def test_no_text_is_too_odd_to_be_completed_coloured_or_cut(before: str, after: str):
     for suggestion in suggest(before, after, PREFIXES, WORDS):
         assert 0 <= suggestion.start <= len(before)
