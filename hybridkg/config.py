@@ -8,21 +8,58 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from hybridkg.errors import ConfigError
 
-CHOICES = {"text": ("embedded",), "default_graph": ("default", "union"), "service": ("refuse", "allow")}
-"""Keys whose value is one of a few names; the others take any non-empty string."""
+CHOICES = {
+    "text": ("embedded", "elasticsearch"),
+    "default_graph": ("default", "union"),
+    "service": ("refuse", "allow"),
+    "analysis": ("hybridkg", "native"),
+}
+"""Keys whose value is one of a few names; the other texts take any string that is not empty."""
+
+RANGES: dict[str, tuple[float, float]] = {"shards": (1, 1024), "k1": (0, 1000), "b": (0, 1), "timeout": (1, 3600)}
+"""Smallest and largest value of the numbers."""
+
+SECRETS = ("api_key", "key", "password", "user", "username", "token", "secret")
+"""What people put into settings of servers, and must not stand here in clear."""
 
 TEMPLATE = """\
 # Settings of this knowledge base; an unknown key is an error.
 profile = {profile}  # name of a shipped profile, or path of a Turtle file
-text = {text}  # text index: "embedded"
+text = {text}  # text index: "embedded" or "elasticsearch"; hybridkg index KB builds it
 default_graph = {default_graph}  # "default", or "union" of all graphs
 service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
 """
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticSettings:
+    """The table `[elasticsearch]`. Who asks is told by the environment (hybridkg.text.elastic.client), never here.
+
+    Args:
+        url: of the server, `http://` or `https://`.
+        alias: name of the alias, and beginning of the names of the indexes; empty for one made from the folder.
+        analysis: `hybridkg`: the same terms as in the embedded index; `native`: the profile's analyzers are names of
+            Elasticsearch's own.
+        ca_file: certificates (PEM) that the server's is checked against; empty for those of the system.
+        shards: of an index that is built.
+        k1: saturation of `bm25` and `combined_fields` in an index that is built, at least 0.
+        b: their length normalisation, 0..1.
+        timeout: seconds that one request may take.
+    """
+
+    url: str = "http://127.0.0.1:9200"
+    alias: str = ""
+    analysis: str = "hybridkg"
+    ca_file: str = ""
+    shards: int = 1
+    k1: float = 1.2
+    b: float = 0.75
+    timeout: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,31 +68,42 @@ class Config:
 
     Args:
         profile: name of a shipped profile or path of a Turtle file; says which predicates feed which field.
-        text: the text index.
+        text: the text engine that `index` builds for.
         default_graph: what a query sees outside GRAPH: the `default` graph, or the `union` of all.
         service: whether SERVICE may reach the network: `refuse` or `allow`.
+        elasticsearch: where Elasticsearch is, and how it is used.
     """
 
     profile: str = "default"
     text: str = "embedded"
     default_graph: str = "default"
     service: str = "refuse"
+    elasticsearch: ElasticSettings = field(default_factory=ElasticSettings)
 
 
-KEYS = tuple(field.name for field in fields(Config))
+TABLES = {"elasticsearch": ElasticSettings}
+KEYS = tuple(one.name for one in fields(Config))
 
 
 def write_config(config: Config) -> str:
-    """The text of a kb.toml.
+    """The text of a kb.toml; a table only where it differs from the defaults.
 
     >>> parse_config(write_config(Config(profile='a"b')), "kb.toml").profile
     'a"b'
     """
-    return TEMPLATE.format(**{key: _quoted(getattr(config, key)) for key in KEYS})
+    text = TEMPLATE.format(**{key: _toml(getattr(config, key)) for key in KEYS if key not in TABLES})
+    for name, kind in TABLES.items():
+        table, plain = getattr(config, name), kind()
+        keys = [one.name for one in fields(kind) if getattr(table, one.name) != getattr(plain, one.name)]
+        if keys:
+            text += "\n".join(["", f"[{name}]", *(f"{key} = {_toml(getattr(table, key))}" for key in keys), ""])
+    return text
 
 
-def _quoted(value: str) -> str:
-    """A TOML basic string."""
+def _toml(value: str | float) -> str:
+    """A TOML number or basic string."""
+    if not isinstance(value, str):
+        return repr(value)
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in escaped) + '"'
 
@@ -87,27 +135,52 @@ def parse_config(text: str, name: str) -> Config:
         raise ConfigError(f"not TOML: {_without_capital(str(e))}", place=name) from e
     for key, value in values.items():
         place = f"{name}:{_line_of(key, text)}"
-        if key not in KEYS:
-            near = difflib.get_close_matches(key, KEYS, 1)
-            raise ConfigError(
-                f"no setting {key!r}; known: {', '.join(KEYS)}",
-                hint=f"did you mean {near[0]!r}?" if near else "",
-                place=place,
-            )
-        allowed = CHOICES.get(key)
-        if not isinstance(value, str) or not value or (allowed and value not in allowed):
-            wanted = " or ".join(f'"{name}"' for name in allowed) if allowed else "a text in quotes"
-            near = difflib.get_close_matches(str(value), allowed or (), 1)
-            raise ConfigError(
-                f"setting {key!r} must be {wanted}, not {value!r}",
-                hint=f"did you mean {near[0]!r}?" if near else "",
-                place=place,
-            )
+        if key not in TABLES or not isinstance(value, dict):
+            _check(key, value, Config, place)
+            continue
+        for inner, own in value.items():
+            _check(inner, own, TABLES[key], f"{name}:{_line_of(inner, text)}", f"{key}.")
+        values[key] = TABLES[key](**value)
     return Config(**values)
 
 
+def _check(key: str, value: object, kind: type, place: str, prefix: str = "") -> None:
+    """Whether a key is known and its value of the right kind."""
+    defaults = {one.name: one.default for one in fields(kind)}
+    if key in SECRETS and prefix:
+        raise ConfigError(
+            f"{key!r} does not belong into a file that is copied and shared",
+            hint="set HYBRIDKG_ELASTICSEARCH_API_KEY, or HYBRIDKG_ELASTICSEARCH_API_KEY_FILE to a file that holds it",
+            place=place,
+        )
+    if key not in defaults:
+        near = difflib.get_close_matches(key, defaults, 1)
+        raise ConfigError(
+            f"no setting {prefix + key!r}; known: {', '.join(prefix + known for known in defaults)}",
+            hint=f"did you mean {prefix + near[0]!r}?" if near else "",
+            place=place,
+        )
+    allowed, hint = CHOICES.get(key), ""
+    if allowed:
+        wanted = " or ".join(f'"{name}"' for name in allowed)
+        good = value in allowed
+        near = difflib.get_close_matches(str(value), allowed, 1)
+        hint = f"did you mean {near[0]!r}?" if near else ""
+    elif key in RANGES:
+        low, high = RANGES[key]
+        whole = isinstance(defaults[key], int)
+        wanted = f"a {'whole ' if whole else ''}number from {low:g} to {high:g}"
+        good = isinstance(value, int if whole else int | float) and not isinstance(value, bool) and low <= value <= high
+    elif key in TABLES:
+        wanted, good = f"a table: [{key}]", False
+    else:
+        wanted, good = "a text in quotes", isinstance(value, str) and bool(value)
+    if not good:
+        raise ConfigError(f"setting {prefix + key!r} must be {wanted}, not {value!r}", hint=hint, place=place)
+
+
 def _line_of(key: str, text: str) -> int:
-    """1-based line on which a top-level key or table is written; 1 where it cannot be told."""
+    """1-based line on which a key or table is written; 1 where it cannot be told."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip().lstrip("[").lstrip().lstrip("'\"").startswith(key):
             return number

@@ -4,27 +4,76 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hybridkg.entities.documents import Documents
 from hybridkg.entities.doubts import doubts
-from hybridkg.entities.extract import extract
+from hybridkg.entities.extract import Extraction, extract
 from hybridkg.entities.fields import Profile
-from hybridkg.entities.gathering import Value
-from hybridkg.entities.table import MAX_NODES, NodeTable
+from hybridkg.entities.table import NodeTable
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
-from hybridkg.snapshot import PROFILE_FILE
-from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.interfaces.text_engine import Taker, TextEngine
+from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.snapshot import ENGINE_FILE, PROFILE_FILE
 
-ENTITIES_PER_REPORT = 1_000
-"""Entities between two reports of progress; at 50,000 texts/s that is 50 a second."""
+
+class Source:
+    """The text of a generation, for a text engine to index; writes `nodes.*` on the way.
+
+    Args:
+        folder: the generation's folder.
+        profile: the fields, before those that only the documents have.
+        store: the graph.
+        documents: text that is not in the graph.
+        progress: told about rows read.
+        union_default_graph: how the store shows the graph.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        profile: Profile,
+        store: GraphStore,
+        documents: Documents | None,
+        progress: Progress,
+        *,
+        union_default_graph: bool,
+    ):
+        self.profile = profile if documents is None else profile.with_documents(documents.fields())
+        self.union_default_graph = union_default_graph
+        self._folder, self._store, self._documents, self._progress = folder, store, documents, progress
+
+    @property
+    def fields(self) -> tuple[IndexedField, ...]:
+        """What the index stores, in the profile's order."""
+        return self.profile.indexed_fields()
+
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """IRIs of the predicates whose values an engine may store beside the text."""
+        return self.profile.filters
+
+    def extract(self, early: Taker | None = None) -> Extraction:
+        """Reads everything."""
+        self._progress.start("reading text from the graph", None)
+        found = extract(self.profile, self._store, self._documents, lambda rows: self._progress.advance(0, rows), early)
+        self._progress.done(len(found.nodes))
+        NodeTable.write(self._folder, found.nodes)
+        return found
 
 
 def build_indexes(
-    folder: Path, profile: Profile, store: GraphStore, documents: Documents | None, progress: Progress
+    folder: Path,
+    profile: Profile,
+    store: GraphStore,
+    documents: Documents | None,
+    engine: tuple[str, TextEngine],
+    progress: Progress,
+    *,
+    union_default_graph: bool,
 ) -> dict[str, Any]:
     """Writes `nodes.*` and `text/` into a generation that is being built.
 
@@ -33,63 +82,25 @@ def build_indexes(
         profile: the fields, before those that only the documents have.
         store: the graph.
         documents: text that is not in the graph.
+        engine: name and engine that builds the text index.
         progress: told about rows read and entities indexed.
+        union_default_graph: how the store shows the graph.
 
     Returns:
         Counts: entities, fields, terms, postings, tokens, text_bytes; and `notes`, sentences about what of the
         profile has found nothing.
     """
-    with _collector_paused():
-        return _build(folder, profile, store, documents, progress)
-
-
-def _build(
-    folder: Path, profile: Profile, store: GraphStore, documents: Documents | None, progress: Progress
-) -> dict[str, Any]:
     text_folder = folder / "text"
     text_folder.mkdir()
-    if documents is not None:
-        profile = profile.with_documents(documents.fields())
-    with closing(EmbeddedTextBuilder(text_folder, profile.indexed_fields(), MAX_NODES)) as builder:
-        done: list[int] = []
-
-        def add_early(position: int, values: Iterator[tuple[int, list[Value]]]) -> None:
-            builder.add_all(position, values)
-            done.append(position)
-
-        progress.start("reading text from the graph", None)
-        extraction = extract(profile, store, documents, lambda rows: progress.advance(0, rows), add_early)
-        builder.renumber(extraction.provisional, len(extraction.nodes))
-        for position in done:
-            builder.complete(position)
-        progress.done(len(extraction.nodes))
-        entities = NodeTable.write(folder, extraction.nodes)
-        left = [position for position in range(len(extraction.fields)) if position not in done]
-        progress.start("indexing text", entities * len(left))
-        for position in left:
-            builder.add_all(position, _reported(extraction.stream(position), entities, progress))
-            builder.complete(position)
-        counts = builder.finish()
-    progress.done(entities)
-    (text_folder / PROFILE_FILE).write_text(extraction.profile.to_json(), encoding="utf-8")
-    index = EmbeddedTextIndex.open(text_folder)
+    source = Source(folder, profile, store, documents, progress, union_default_graph=union_default_graph)
+    name, builder = engine
+    with _collector_paused():
+        counts = builder.build(text_folder, source, progress)
+    (text_folder / PROFILE_FILE).write_text(source.profile.to_json(), encoding="utf-8")
+    (text_folder / ENGINE_FILE).write_text(f"{name}\n", encoding="ascii")
+    index = builder.open(text_folder)
     empty = [name for name in index.fields if not index.field_totals(name)["entities"]]
-    return {"fields": len(extraction.fields), **counts, "notes": doubts(extraction.profile, store, empty)}
-
-
-def _reported(
-    records: Iterator[tuple[int, list[Value]]], entities: int, progress: Progress
-) -> Iterator[tuple[int, list[Value]]]:
-    """The records of a field, in ascending order of their entities, told to the progress as they pass."""
-    waiting = 0
-    last = 0
-    for record in records:
-        yield record
-        waiting += 1
-        if waiting == ENTITIES_PER_REPORT:
-            progress.advance(record[0] - last, waiting)
-            waiting, last = 0, record[0]
-    progress.advance(entities - last, waiting)
+    return {"fields": len(source.fields), **counts, "notes": doubts(source.profile, store, empty)}
 
 
 @contextmanager

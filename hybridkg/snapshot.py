@@ -13,18 +13,22 @@ from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.interfaces.text_engine import TEXT_ENGINES
+from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.rdf.terms import Node, Quad, Triple
 from hybridkg.store.generation import Generation
 from hybridkg.store.generations import Folder
 from hybridkg.store.oxigraph import OxigraphStore
-from hybridkg.text.embedded import EmbeddedTextIndex
 
 if TYPE_CHECKING:
     from hybridkg.entities.documents import Documents
 
 PROFILE_FILE = "profile.json"
 """In the folder of the text index: the profile it was built with, resolved."""
+
+ENGINE_FILE = "engine"
+"""Beside it: the name of the text engine that built the index; before there was a second, none was written."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Snapshot:
     generation: Generation
     store: GraphStore
     documents: Documents | None
-    text: EmbeddedTextIndex | None
+    text: TextIndex | None
     nodes: NodeTable | None
     profile: Profile | None
 
@@ -59,7 +63,8 @@ class Snapshot:
         if not text_folder.is_dir():
             return cls(generation, store, documents, None, None, None)
         nodes = NodeTable.open(generation.path)
-        text = EmbeddedTextIndex.open(text_folder, nodes.rank)
+        engine = TEXT_ENGINES.get(_engine_name(text_folder))(folder.path, folder.config)
+        text = engine.open(text_folder, nodes.rank, fresh="text" not in generation.behind())
         return cls(generation, store, documents, text, nodes, read_profile(text_folder))
 
     @cached_property
@@ -94,7 +99,18 @@ class Snapshot:
             {"field": f.name, "weight": f.weight, "b": f.b, **self.text.field_totals(f.name)}
             for f in self.profile.fields
         ]
-        return {**found, "entities": self.text.counts["entities"], "profile": self.profile.name, "fields": fields}
+        return {
+            **found,
+            "entities": self.text.counts["entities"],
+            "profile": self.profile.name,
+            "text": self.text.about(),
+            "fields": fields,
+        }
+
+
+def _engine_name(text_folder: Path) -> str:
+    file = text_folder / ENGINE_FILE
+    return file.read_text(encoding="ascii").strip() if file.is_file() else "embedded"
 
 
 def _documents(folder: Path) -> Documents | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from hybridkg.entities.documents import Documents, add_documents, check_document
 from hybridkg.entities.fields import Profile
 from hybridkg.indexing import build_indexes
 from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
 from hybridkg.store.building import Building
 from hybridkg.store.generations import Folder
 from hybridkg.store.loading import check_sources
@@ -40,7 +42,8 @@ def load(
     """
     check_sources(inputs)
     check_document_files(texts)
-    with folder.building(progress) as building:
+    engine = _engine(folder)
+    with folder.building(progress) as building, _removed_on_failure(building, engine[1]):
         loaded = load_sources(building, inputs, progress) if inputs else []
         counts: dict[str, Any] = {
             "statements": sum(count.statements for count in loaded),
@@ -55,24 +58,52 @@ def load(
             for name in TEXT_INDEX:
                 building.keep(name)
         else:
-            counts["index"] = _index(building, folder, profile, progress)
+            counts["index"] = _index(building, folder, profile, engine, progress)
+    if profile is not None:
+        _publish(folder, engine[1])
     return counts
 
 
 def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any]:
     """Builds the node table and the text index anew, in a generation with the same graph and documents."""
-    with folder.building(progress) as building:
-        return _index(building, folder, profile, progress)
+    engine = _engine(folder)
+    with folder.building(progress) as building, _removed_on_failure(building, engine[1]):
+        counts = _index(building, folder, profile, engine, progress)
+    _publish(folder, engine[1])
+    return counts
 
 
-def _index(building: Building, folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any]:
+def _engine(folder: Folder) -> tuple[str, TextEngine]:
+    """The text engine that kb.toml names."""
+    config = folder.config
+    return config.text, TEXT_ENGINES.get(config.text)(folder.path, config)
+
+
+@contextmanager
+def _removed_on_failure(building: Building, engine: TextEngine) -> Iterator[None]:
+    """What an engine has built outside the folder goes when the generation does not come to life."""
+    try:
+        yield
+    except BaseException:
+        engine.discard(building.path / "text")
+        raise
+
+
+def _publish(folder: Folder, engine: TextEngine) -> None:
+    engine.publish(folder.current().path / "text")
+
+
+def _index(
+    building: Building, folder: Folder, profile: Profile, engine: tuple[str, TextEngine], progress: Progress
+) -> dict[str, Any]:
     """Reads the graph of the generation in the making, so it sees what this very step has loaded."""
     building.compact_graph()
     documents_folder = building.path / "documents"
     if not documents_folder.exists():
         documents_folder = building.previous.documents
     documents = Documents.open(documents_folder) if documents_folder.is_dir() else None
-    store = OxigraphStore.open(building.path / "graph", union_default_graph=folder.config.default_graph == "union")
-    counts = build_indexes(building.path, profile, store, documents, progress)
-    building.built("text")
+    union = folder.config.default_graph == "union"
+    store = OxigraphStore.open(building.path / "graph", union_default_graph=union)
+    counts = build_indexes(building.path, profile, store, documents, engine, progress, union_default_graph=union)
+    building.built("text", engine[1].name_of(building.path / "text"))
     return counts

@@ -23,12 +23,22 @@ def test_missing_keys_have_defaults():
     [
         (
             "\nprofil = 'x'",
-            "no setting 'profil'; known: profile, text, default_graph, service",
+            "no setting 'profil'; known: profile, text, default_graph, service, elasticsearch",
             "did you mean 'profile'?",
             "k:2",
         ),
-        ("[cluster]\nx = 1", "no setting 'cluster'; known: profile, text, default_graph, service", "", "k:1"),
-        ("text = 'elastic'", "setting 'text' must be \"embedded\", not 'elastic'", "", "k:1"),
+        (
+            "[cluster]\nx = 1",
+            "no setting 'cluster'; known: profile, text, default_graph, service, elasticsearch",
+            "",
+            "k:1",
+        ),
+        (
+            "text = 'elastic'",
+            "setting 'text' must be \"embedded\" or \"elasticsearch\", not 'elastic'",
+            "did you mean 'elasticsearch'?",
+            "k:1",
+        ),
         (
             "profile = 'p'\ndefault_graph = 'unoin'",
             "setting 'default_graph' must be \"default\" or \"union\", not 'unoin'",

@@ -21,6 +21,7 @@ from hybridkg.entities.gathering import Gathering, Route, Value
 from hybridkg.entities.paths import can_be_empty, longer_part, to_sparql
 from hybridkg.errors import UnknownNameError
 from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.interfaces.text_engine import Taker
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import NamedNode, Node, Term
 from hybridkg.rdf.tsv import node_of
@@ -72,9 +73,11 @@ class Extraction:
         """
         return self._gathering.stream(position, self._tokens)
 
-
-Taker = Callable[[int, Iterator[tuple[int, list[Value]]]], None]
-"""Takes a field early: its position, and (provisional number of an entity, values) in any order."""
+    def filter_values(self, predicate: str) -> Iterator[tuple[int, list[str]]]:
+        """(index into `nodes`, objects as N-Triples writes them: distinct and sorted), ascending; for entities that
+        have the predicate of a filter. Blank nodes and triples are left out.
+        """
+        raise NotImplementedError(predicate)
 
 
 def extract(

@@ -98,6 +98,7 @@ class Profile:
         entities: classes whose instances are entities; empty means every node that has text.
         labels: predicates that name a node, tried in this order.
         ignore: predicates that no rest field reads.
+        filters: predicates whose values a text engine on a server stores beside the text, to filter by them.
 
     Raises:
         ProfileError: no field, a name twice, or an IRI that is none.
@@ -111,6 +112,7 @@ class Profile:
     entities: tuple[str, ...] = ()
     labels: tuple[str, ...] = LABEL_PREDICATES
     ignore: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.fields:
@@ -119,7 +121,7 @@ class Profile:
         for name in names:
             if names.count(name) > 1:
                 raise ProfileError(f"field {name!r} is defined {names.count(name)} times")
-        for iri in (*self.entities, *self.labels, *self.ignore):
+        for iri in (*self.entities, *self.labels, *self.ignore, *self.filters):
             try:
                 NamedNode(iri)
             except ValueError as e:
@@ -150,6 +152,7 @@ class Profile:
             "entities": list(self.entities),
             "labels": list(self.labels),
             "ignore": list(self.ignore),
+            "filters": list(self.filters),
             "fields": [
                 {
                     "name": f.name,

@@ -72,6 +72,22 @@ class ModelArgument:
 
 
 @dataclass(frozen=True)
+class ModelLimits:
+    """What a model cannot do; a query that asks for it is refused, with the alternatives.
+
+    Args:
+        least_weight: smallest weight of a field.
+        weights: whether fields have weights at all; without them those of the profile are not looked at, and a
+            query may write no other than 1.
+        one_analyzer: whether all ON fields must have the same analyzer.
+    """
+
+    least_weight: float = 0.0
+    weights: bool = True
+    one_analyzer: bool = False
+
+
+@dataclass(frozen=True)
 class Postings:
     """Occurrences of one term in one field.
 
@@ -115,12 +131,16 @@ class ScoredTerm:
         count: how often the query has it.
         df: entities of the index that have it in any field that the query allows for it.
         cf: int[fields], its occurrences in each field of the whole index; 0 where it is not allowed.
+        field_df: int[fields], entities of the whole index that have it in each field; 0 where it is not allowed.
+        allowed: bool[fields], whether the query allows it in the field (`title:red` allows one).
         postings: one per field, possibly restricted to candidates; empty where the field lacks the term.
     """
 
     count: int
     df: int
     cf: tuple[int, ...]
+    field_df: tuple[int, ...]
+    allowed: tuple[bool, ...]
     postings: tuple[Postings, ...]
 
 
@@ -151,6 +171,9 @@ class RankingModel(Protocol):
 
     field_arguments: ClassVar[tuple[ModelArgument, ...]]
     """What may stand behind a field of ON."""
+
+    limits: ClassVar[ModelLimits]
+    """What it cannot do."""
 
     def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
         """(ids uint32[m] ascending, scores float64[m]) of every entity in any of the task's postings."""

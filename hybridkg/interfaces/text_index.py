@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,23 @@ class FieldChoice:
 
 
 @dataclass(frozen=True)
+class Condition:
+    """A triple pattern about the entity, `?entity <predicate> value`, with a constant or a number in a range.
+
+    Args:
+        predicate: its IRI.
+        equals: the constant as N-Triples writes it: `<iri>` or a quoted literal; None for a range.
+        low: smallest number; None for no bound.
+        high: largest number; None for no bound.
+    """
+
+    predicate: str
+    equals: str | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
 class TextQuery:
     """One MATCH as the index sees it.
 
@@ -41,6 +58,8 @@ class TextQuery:
         all_terms: MATCH ALL: every term must occur, each in any of the fields.
         model: a name of RANKING_MODELS.
         arguments: the model's named arguments, in the order written.
+        conditions: entities that break one may be left out, whatever their score; others never. Only those of
+            which `TextIndex.holds` is true.
     """
 
     text: str
@@ -50,6 +69,15 @@ class TextQuery:
     all_terms: bool = False
     model: str = "bm25f"
     arguments: tuple[Argument, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True)
+class TextQuestion:
+    """A relation that a plan will read: complete, or its best k."""
+
+    query: TextQuery
+    k: int | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +91,7 @@ class TermStatistics:
 
 
 class TextIndex(Protocol):
-    """Ranks entities by text.
+    """Ranks entities by text. Safe to use from many threads.
 
     Entities are dense uint32 ids of the NodeTable. Scores use the statistics
     of the whole index, so `matching`, `topk` and `score` agree on every id;
@@ -72,13 +100,33 @@ class TextIndex(Protocol):
     """
 
     exact: bool
+    """Whether `topk` is the true best k; told to the user with every answer."""
+
+    scan_limit: int | None
+    """Matches beyond which reading the complete relation costs more than reading a pattern of the graph of the same
+    size first and scoring only what it names; None where the relation is at hand."""
+
+    counts: Mapping[str, int]
+    """Of the whole index: entities, terms, postings, tokens, text_bytes, as far as the engine knows them."""
 
     @property
     def fields(self) -> tuple[str, ...]:
         """The field names, in the profile's order."""
 
+    def field_totals(self, name: str) -> dict[str, float]:
+        """Of one field: entities that have it, tokens in all, and mean length in tokens over those entities."""
+
+    def about(self) -> dict[str, Any]:
+        """What `stats` says of the engine, `engine` first; never raises: what cannot be told is told as such."""
+
+    def holds(self, condition: Condition) -> bool:
+        """Whether the index can leave out entities that break the condition, and knows what the graph knows."""
+
     def check(self, query: TextQuery) -> None:
         """Raises UnknownNameError (field, model, argument) or TextQueryError; cheap, reads no postings."""
+
+    def most(self, query: TextQuery) -> int:
+        """No fewer than `matching` will give; cheap."""
 
     def matching(self, query: TextQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
@@ -88,6 +136,9 @@ class TextIndex(Protocol):
 
     def score(self, query: TextQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity does not match; ids in any order, repeats allowed."""
+
+    def answers(self, questions: Sequence[TextQuestion]) -> list[tuple[Ids, Scores]]:
+        """`matching` or `topk` of each question, asked together where that saves time."""
 
     def terms(self, query: TextQuery) -> list[TermStatistics]:
         """The analysed terms and phrases with their df, for EXPLAIN."""
@@ -116,19 +167,3 @@ class IndexedField:
     weight: float = 1.0
     b: float = 0.75
     analyzer: str = "standard"
-
-
-class TextIndexBuilder(Protocol):
-    """Builds a text index in an empty folder; nothing is readable before `finish` returns."""
-
-    def add(self, entity: int, field: int, values: Sequence[tuple[str, str]]) -> None:
-        """All values of one field of one entity, once: (text, language tag or ""), in a deterministic order.
-
-        Args:
-            entity: id of the node.
-            field: position in the list of fields given to the builder.
-            values: the texts; a phrase never matches across two of them.
-        """
-
-    def finish(self) -> dict[str, int]:
-        """Writes the index and returns its counts: entities, terms, postings, tokens, text_bytes."""

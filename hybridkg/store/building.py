@@ -50,7 +50,7 @@ class Building:
         self.documents_loaded = old.documents
         self.counts = {"quads": 0, **old.counts}
         self._sources = dict.fromkeys(TRUTH, 0) | dict(old.sources)
-        self._built: list[str] = []
+        self._built: dict[str, str] = {}
         self._kept: list[str] = []
 
     def writable_graph(self) -> Store:
@@ -84,9 +84,9 @@ class Building:
         """`graph` or `documents` is new in this generation, so indexes not built in it are behind."""
         self._sources[source] = self.number
 
-    def built(self, index: str) -> None:
-        """The index of this name was built from the graph and documents of this generation."""
-        self._built.append(index)
+    def built(self, index: str, engine: str) -> None:
+        """The index of this name was built from the graph and documents of this generation, and is kept by `engine`."""
+        self._built[index] = engine
 
     def keep(self, index: str) -> None:
         """Takes an index over unchanged: the entries `index` and `index.*` of the live generation."""
@@ -116,6 +116,7 @@ class Building:
             counts=self.counts,
             sources=self._sources,
             indexes=self._indexes(),
+            engines=self._engines(),
             files={},
         )
         files = self._seal()
@@ -129,6 +130,10 @@ class Building:
         old = self.previous.manifest.indexes
         kept = {name: dict(old[name]) for name in self._kept if name in old}
         return kept | {name: dict(self._sources) for name in self._built}
+
+    def _engines(self) -> dict[str, str]:
+        old = self.previous.manifest.engines
+        return {name: old[name] for name in self._kept if name in old} | self._built
 
     def _seal(self) -> dict[str, FileEntry]:
         """Checksums and fsyncs every file; those shared with the live generation have both already."""

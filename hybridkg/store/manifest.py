@@ -41,6 +41,7 @@ class Manifest:
         counts: figures to show, by name; `quads` is always there.
         sources: for `graph` and `documents`, the generation in which each last changed.
         indexes: for each index, the `sources` that it was built from.
+        engines: for each index, what keeps it: `embedded`, or a server's engine and its name for the index.
         files: by path below the generation, with `/`.
     """
 
@@ -50,6 +51,7 @@ class Manifest:
     counts: Mapping[str, int] = field(default_factory=dict)
     sources: Mapping[str, int] = field(default_factory=dict)
     indexes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    engines: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, FileEntry] = field(default_factory=dict)
 
     def behind(self) -> tuple[str, ...]:
@@ -70,6 +72,7 @@ class Manifest:
             "counts": dict(self.counts),
             "sources": dict(self.sources),
             "indexes": {name: dict(built_from) for name, built_from in self.indexes.items()},
+            "engines": dict(self.engines),
             "files": {name: {"size": f.size, "crc32": f.checksum} for name, f in self.files.items()},
         }
         return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -111,6 +114,7 @@ def _from_json(value: Mapping[str, Any]) -> Manifest:
         counts={str(name): int(count) for name, count in value["counts"].items()},
         sources={str(name): int(number) for name, number in value["sources"].items()},
         indexes={str(name): {str(k): int(n) for k, n in of.items()} for name, of in value["indexes"].items()},
+        engines={str(name): str(engine) for name, engine in value.get("engines", {}).items()},
         files={str(name): FileEntry(int(f["size"]), str(f["crc32"])) for name, f in value["files"].items()},
     )
 

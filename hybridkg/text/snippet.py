@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.text.analysis.languages import ENGLISH_STOP_WORDS
-from hybridkg.text.embedded.resolve import Item, OnField, Words
+from hybridkg.text.resolve import Item, OnField, Words
 
 WIDTH = 200
 """Characters of a passage, marks and ellipses not counted."""

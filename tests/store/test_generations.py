@@ -84,7 +84,7 @@ def build_text(folder):
         (building.path / "text").mkdir()
         (building.path / "text" / "postings").write_text("p")
         (building.path / "nodes.text").write_text("n")
-        building.built("text")
+        building.built("text", "embedded")
         building.counts["entities"] = 7
 
 
@@ -113,7 +113,7 @@ def test_what_is_not_kept_is_gone_but_never_the_graph_and_the_documents(folder, 
         (building.path / "documents").mkdir()
         (building.path / "documents" / "d").write_text("d")
         building.changed("documents")
-        building.built("text")
+        building.built("text", "embedded")
     load_into(folder, triples(1))
     generation = folder.current()
     assert (generation.documents / "d").read_text() == "d"
@@ -336,7 +336,7 @@ while True:
         (building.path / "text").mkdir()
         for i in range(20):
             (building.path / "text" / str(i)).write_bytes(bytes(50_000))
-        building.built("text")
+        building.built("text", "embedded")
     n += 1
 """
 
@@ -366,7 +366,7 @@ def test_a_writer_killed_at_any_instant_leaves_the_last_good_state(tmp_path):
         n = max(found, default=-1) + 1
     folder = Folder.open_or_create(path)
     with folder.building() as building:
-        building.built("text")
+        building.built("text", "embedded")
     names = [entry.name for entry in path.iterdir()]
     assert not [name for name in names if name.startswith((".building", ".removed"))]
     assert len(names) <= 5

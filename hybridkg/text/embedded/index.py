@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
 from hybridkg.interfaces.ranking_model import Postings, ScoredField, ScoredTerm, ScoringTask
-from hybridkg.interfaces.text_index import Ids, IndexedField, Scores, TermStatistics, TextQuery
+from hybridkg.interfaces.text_index import (
+    Condition,
+    Ids,
+    IndexedField,
+    Scores,
+    TermStatistics,
+    TextQuery,
+    TextQuestion,
+)
 from hybridkg.text.embedded.layout import ArrayReader
 from hybridkg.text.embedded.phrases import phrase_postings
 from hybridkg.text.embedded.postings import FieldPostings, TermDictionary
-from hybridkg.text.embedded.resolve import Item, ResolvedQuery, Words, resolve, role_of
 from hybridkg.text.models.bm25f import idf
 from hybridkg.text.query_string import NOT
+from hybridkg.text.resolve import Item, ResolvedQuery, Words, resolve, role_of
 from hybridkg.text.sets import NO_POSTINGS, NONE, contains, intersection, restricted, union
 from hybridkg.text.snippet import best_passage
 
@@ -48,6 +57,7 @@ class EmbeddedTextIndex:
     """
 
     exact = True
+    scan_limit = None
 
     def __init__(
         self,
@@ -62,7 +72,7 @@ class EmbeddedTextIndex:
         self._lengths = reader.array("lengths")
         self._totals = [(int(f["entities"]), int(f["tokens"])) for f in reader.about("fields")]
         self._sets = list(zip(*(reader.array(f"sets.{n}").tolist() for n in ("fields", "entities")), strict=True))
-        self.counts: dict[str, int] = dict(reader.about("counts"))
+        self.counts: Mapping[str, int] = dict(reader.about("counts"))
         if self._lengths.ndim != 2 or len(self._lengths) != len(fields):
             raise CorruptError("the field lengths of the text index have the wrong shape", hint="index again")
         self._df: dict[object, int] = {}
@@ -110,9 +120,22 @@ class EmbeddedTextIndex:
         entities, tokens = self._totals[self.fields.index(name)]
         return {"entities": entities, "tokens": tokens, "mean_length": tokens / entities if entities else 0.0}
 
+    def about(self) -> dict[str, Any]:
+        """What `stats` says of the engine."""
+        return {"engine": "embedded"}
+
+    def holds(self, condition: Condition) -> bool:
+        """Conditions on the graph are the graph's own business: it is as near as the postings."""
+        del condition
+        return False
+
     def check(self, query: TextQuery) -> None:
         """Raises UnknownNameError or TextQueryError for a query without an answer; reads no postings."""
         self._resolve(query)
+
+    def most(self, query: TextQuery) -> int:
+        """The sum of the document frequencies."""
+        return sum(term.df for term in self.terms(query) if term.role != NOT)
 
     def matching(self, query: TextQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
@@ -139,6 +162,10 @@ class EmbeddedTextIndex:
         answer = np.full(len(wanted), np.nan)
         answer[np.searchsorted(wanted, found)] = scores
         return answer[place]
+
+    def answers(self, questions: Sequence[TextQuestion]) -> list[tuple[Ids, Scores]]:
+        """One after the other."""
+        return [self.matching(q.query) if q.k is None else self.topk(q.query, q.k) for q in questions]
 
     def terms(self, query: TextQuery) -> list[TermStatistics]:
         """The analysed terms and phrases with their df, for EXPLAIN."""
@@ -221,7 +248,8 @@ class EmbeddedTextIndex:
             postings = whole.postings
             if candidates is not None:
                 postings = tuple(restricted(p, candidates) for p in postings)
-            terms.append(ScoredTerm(count, whole.df, whole.cf, postings))
+            field_df = tuple(len(p.ids) for p in whole.postings)
+            terms.append(ScoredTerm(count, whole.df, whole.cf, field_df, tuple(map(bool, item.words)), postings))
         fields = tuple(
             ScoredField(f.name, f.number, f.weight, f.b, *self._totals[f.number], f.arguments) for f in query.fields
         )

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.interfaces.ranking_model import ModelArgument, ScoringTask
+from hybridkg.interfaces.ranking_model import ModelArgument, ModelLimits, ScoringTask
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.kernels import LazyKernel
 from hybridkg.text.sets import NONE, union
@@ -63,6 +63,7 @@ class BM25F:
 
     arguments: ClassVar = (ModelArgument("k1", 0, above_low=True), ModelArgument("b", 0, 1))
     field_arguments: ClassVar = (ModelArgument("b", 0, 1),)
+    limits: ClassVar = ModelLimits()
 
     def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
         """(ids ascending, scores) of every entity in the task's postings."""

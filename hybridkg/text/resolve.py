@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from hybridkg.errors import Span, TextQueryError, UnknownNameError
 from hybridkg.interfaces.analyzer import Analyzer
-from hybridkg.interfaces.ranking_model import RANKING_MODELS, ModelArgument, RankingModel
+from hybridkg.interfaces.ranking_model import RANKING_MODELS, ModelArgument, ModelLimits, RankingModel
 from hybridkg.interfaces.text_index import Argument, FieldChoice, IndexedField, TextQuery
 from hybridkg.registry import did_you_mean
 from hybridkg.text.query_string import MUST, NOT, SHOULD, Clause, parse_query_string
@@ -87,6 +87,7 @@ def resolve(query: TextQuery, fields: Sequence[IndexedField], analyzers: Mapping
     owner = f"model {query.model!r}"
     arguments = _arguments(query.arguments, model.arguments, owner)
     on = _on_fields(query, fields, analyzers, model)
+    _check_limits(query, on, model.limits)
     counts: dict[Item, int] = {}
     required: dict[Item, None] = {}
     excluded: dict[Item, None] = {}
@@ -148,6 +149,33 @@ def _on_fields(
             arguments=_arguments(choice.arguments, model.field_arguments, owner),
         )
     return tuple(on.values())
+
+
+def _check_limits(query: TextQuery, on: Sequence[OnField], limits: ModelLimits) -> None:
+    """Refuses what the model cannot do.
+
+    Raises:
+        TextQueryError: names the field, and what can be done instead.
+    """
+    if not limits.weights:
+        weighted = next((f.name for f in query.fields if f.weight not in (None, 1)), None)
+        if weighted is not None:
+            raise TextQueryError(
+                f"model {query.model!r} reads its fields as one text, so {weighted!r} can have no weight",
+                hint="leave the weight out, or USING bm25f, which has weights and b for each field",
+            )
+    light = next((f for f in on if f.weight < limits.least_weight), None) if limits.weights else None
+    if light is not None:
+        raise TextQueryError(
+            f"field {light.name!r} has weight {light.weight:g}; model {query.model!r} needs at least "
+            f"{limits.least_weight:g}",
+            hint=f"ON ({light.name}^{limits.least_weight:g}, ...), or USING bm25f, which takes any weight",
+        )
+    if limits.one_analyzer and (other := next((f for f in on if f.analyzer is not on[0].analyzer), None)):
+        raise TextQueryError(
+            f"model {query.model!r} needs fields with the same analyzer; {on[0].name!r} and {other.name!r} differ",
+            hint="name fields that are analysed alike: ON (...), or USING bm25f",
+        )
 
 
 def _check_clause_field(clause: Clause, on: Sequence[OnField]) -> None:

@@ -1,0 +1,119 @@
+"""What builds, opens and removes text indexes, and the engines by name. A new engine is one folder and one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_index import Ids, IndexedField, TextIndex
+from hybridkg.rdf.terms import Node
+from hybridkg.registry import Registry
+
+Values = list[tuple[str, str]]
+"""(text, language tag or "") each; distinct and sorted."""
+
+Taker = Callable[[int, Iterator[tuple[int, Values]]], None]
+"""Takes a field early: its position, and (provisional number of an entity, values) in any order."""
+
+
+class ExtractedText(Protocol):
+    """The text of a knowledge base."""
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The entities; a position in this list is the id."""
+
+    @property
+    def provisional(self) -> list[int]:
+        """The id of each provisional number that was given out early."""
+
+    def stream(self, position: int) -> Iterator[tuple[int, Values]]:
+        """(id, values) of the entities that have the field at a position, ascending."""
+
+    def filter_values(self, predicate: str) -> Iterator[tuple[int, list[str]]]:
+        """(id, objects as N-Triples writes them: distinct and sorted) of the entities that have the predicate of a
+        filter, ascending; blank nodes and triples are left out.
+        """
+
+
+class TextSource(Protocol):
+    """What an engine is given to index."""
+
+    @property
+    def fields(self) -> tuple[IndexedField, ...]:
+        """What the index stores, in the profile's order."""
+
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """IRIs of the predicates whose values an engine may store beside the text."""
+
+    @property
+    def union_default_graph(self) -> bool:
+        """Whether what is read is the union of all graphs."""
+
+    def extract(self, early: Taker | None = None) -> ExtractedText:
+        """Reads everything; to be called once.
+
+        Args:
+            early: called with each field of literals as soon as it is known, while others are still read.
+        """
+
+
+class TextEngine(Protocol):
+    """One kind of text index. Made with the settings of kb.toml: `Engine(config)`."""
+
+    def build(self, folder: Path, source: TextSource, progress: Progress) -> dict[str, int]:
+        """Builds an index; nobody finds it before the generation of the folder is live.
+
+        Args:
+            folder: an existing empty folder in the generation that is being built; what is written there stays
+                with the index.
+            source: the text.
+            progress: told about entities.
+
+        Returns:
+            Counts: entities, terms, postings, tokens, text_bytes, as far as the engine knows them.
+        """
+
+    def open(self, folder: Path, rank: Callable[[Ids], Ids] | None = None, *, fresh: bool = True) -> TextIndex:
+        """Opens the index of a folder; a server is not asked before the first query.
+
+        Args:
+            folder: filled by `build`.
+            rank: order of the nodes, for ties: ids -> ranks; without it the ids themselves.
+            fresh: whether the graph is as it was when the index was built.
+
+        Raises:
+            CorruptError: a file is missing or damaged.
+        """
+
+    def name_of(self, folder: Path) -> str:
+        """What the manifest says of the index of a folder."""
+
+    def publish(self, folder: Path) -> None:
+        """The generation of the folder is live: strangers may find its index."""
+
+    def discard(self, folder: Path) -> None:
+        """The generation of the folder will never be live; its index is removed as far as it can be reached."""
+
+    def unused(self, live: Sequence[Path]) -> list[dict[str, Any]]:
+        """Indexes outside the knowledge base folder that no generation needs: name, and what is known of them.
+
+        Args:
+            live: the text folders of all generations on disk.
+        """
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Removes indexes that `unused` named."""
+
+
+TEXT_ENGINES = Registry(
+    "text engine",
+    "hybridkg.text_engines",
+    {
+        "embedded": "hybridkg.text.embedded.engine:EmbeddedTextEngine",
+        "elasticsearch": "hybridkg.text.elastic.engine:ElasticTextEngine",
+    },
+)
