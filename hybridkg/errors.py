@@ -234,3 +234,9 @@ class IndexMissingError(UserError):
     """The query needs an index that has not been built yet."""
 
     code = "T702"
+
+
+class TextServerError(HybridkgError):
+    """The server of a text index does not answer, refuses, or does not hold what was left there."""
+
+    code = "T703"

@@ -3,23 +3,90 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from elastic_server import ElasticServer, self_signed, unavailable, unique_name
 
 ROOT = Path(__file__).resolve().parent.parent
+SKIP_KINDS = {"no shared data": "shared data", "no Elasticsearch": "Elasticsearch", "exhaustive": "exhaustive"}
+"""How the reasons begin, and what the summary calls them."""
+
+SESSION_SERVER = pytest.StashKey[ElasticServer]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--exhaustive", action="store_true", help="also run long fuzzing and big data")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    # Here and not in a fixture, so that it holds for fixtures of every scope: no test may reach, or write to, the
+    # developer's own server.
+    for name in [name for name in os.environ if name.startswith("HYBRIDKG_ELASTICSEARCH_")]:
+        del os.environ[name]
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    no_elastic = unavailable()
     for item in items:
         if item.get_closest_marker("exhaustive") and not config.getoption("--exhaustive"):
             item.add_marker(pytest.mark.skip(reason="exhaustive: runs in `make test-all`"))
         if item.get_closest_marker("needs_shared") and not shared_data().is_dir():
             item.add_marker(pytest.mark.skip(reason=f"no shared data at {shared_data()}"))
+        if no_elastic and _needs_elastic(item):
+            item.add_marker(pytest.mark.skip(reason=no_elastic))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Starts the session's Elasticsearch as soon as it is known to be needed: other tests run until it is ready."""
+    if session.config.option.collectonly or session.config.option.setupplan:
+        return
+    if any(_needs_session_server(item) and not item.get_closest_marker("skip") for item in session.items):
+        _session_server(session.config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (server := config.stash.get(SESSION_SERVER, None)) is not None:
+        server.stop()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    stats = terminalreporter.stats
+    ran = sum(len(stats.get(kind, ())) for kind in ("passed", "failed", "xfailed", "xpassed"))
+    reasons = [_reason(report) for report in stats.get("skipped", ())]
+    kinds = Counter(next((kind for start, kind in SKIP_KINDS.items() if r.startswith(start)), "other") for r in reasons)
+    listed = ", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items()))
+    terminalreporter.write_line(f"{ran:,} tests ran, {len(reasons):,} skipped" + (f": {listed}" if listed else ""))
+
+
+def _reason(report: Any) -> str:
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return reason.removeprefix("Skipped: ")
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return getattr(item, "fixturenames", [])
+
+
+def _needs_elastic(item: pytest.Item) -> bool:
+    wanted = {"elastic", "elastic_server"} & set(_fixtures(item))
+    return bool(wanted) or item.get_closest_marker("needs_elastic") is not None
+
+
+def _needs_session_server(item: pytest.Item) -> bool:
+    """Who is only marked asks for the fixture by `request.getfixturevalue`, unless it has servers of its own."""
+    return "elastic" in _fixtures(item) or (_needs_elastic(item) and "elastic_server" not in _fixtures(item))
+
+
+def _session_server(config: pytest.Config) -> ElasticServer:
+    if SESSION_SERVER not in config.stash:
+        server = config.stash[SESSION_SERVER] = ElasticServer()
+        server.launch()
+    return config.stash[SESSION_SERVER]
 
 
 def shared_data() -> Path:
@@ -30,3 +97,54 @@ def shared_data() -> Path:
 def shared_data_fixture() -> Path:
     """The folder of real public data; tests that use it are marked needs_shared."""
     return shared_data()
+
+
+@pytest.fixture(scope="session")
+def elastic(request: pytest.FixtureRequest) -> ElasticServer:
+    """The Elasticsearch that all tests share, ready: `elastic.url`; not to be killed or reconfigured.
+
+    Tests take their names from `elastic_name`. Where there can be none, the test is skipped; a test that reaches
+    this fixture in another way than by its arguments is marked needs_elastic.
+    """
+    if why := unavailable():
+        pytest.skip(why)
+    return _session_server(request.config).wait()
+
+
+@pytest.fixture
+def elastic_name(elastic: ElasticServer, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A name for an index or alias of one test; indexes whose names begin with it are removed after the test."""
+    name = unique_name(request.node.name)
+    yield name
+    elastic.clear(name)
+
+
+@pytest.fixture(scope="module")
+def elastic_server() -> Iterator[Any]:
+    """elastic_server(password=, tls=, settings=, heap=, wait=True) -> ElasticServer of one's own.
+
+    It lives until it is stopped, at the latest to the end of the module.
+    """
+    if why := unavailable():
+        pytest.skip(why)
+    servers: list[ElasticServer] = []
+
+    def make(*, wait: bool = True, **options: Any) -> ElasticServer:
+        server = ElasticServer(**options)
+        servers.append(server)
+        server.launch()
+        return server.wait() if wait else server
+
+    try:
+        yield make
+    finally:
+        for server in servers:
+            server.stop()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """(certificate, key), self-signed for 127.0.0.1: `elastic_server(tls=certificate)`."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no Elasticsearch with TLS: it needs the program `openssl`")
+    return self_signed(tmp_path_factory.mktemp("certificate"))

@@ -184,5 +184,7 @@ RANKING_MODELS = Registry(
     "hybridkg.ranking_models",
     {
         "bm25f": "hybridkg.text.models.bm25f:BM25F",
+        "bm25": "hybridkg.text.models.bm25:BM25",
+        "combined_fields": "hybridkg.text.models.combined_fields:CombinedFields",
     },
 )

@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from elastic_index import build_elastic
+from elastic_server import unique_name
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -174,3 +176,20 @@ class TestEmbedded(TextIndexContract):
             return EmbeddedTextIndex.open(folder, rank)
 
         return make
+
+
+@pytest.mark.needs_elastic
+class TestElastic(TextIndexContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def build(cls, tmp_path_factory, elastic):
+        made = []
+
+        def make(documents, fields, n_nodes, rank):
+            made.append(unique_name("contract"))
+            folder = tmp_path_factory.mktemp("elastic")
+            return build_elastic(elastic.url, made[-1], folder, documents, fields, n_nodes, rank)
+
+        yield make
+        for name in made:
+            elastic.clear(name)

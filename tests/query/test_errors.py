@@ -106,12 +106,12 @@ error[Q202]: 'FACT' arrives in a later version
   |
 1 | SELECT ?x { FACT (?x ?p ?o) ABOUT "a" }
   |             ^^^^""",
-    'SELECT * { ?x MATCH "a" USING bm25 }': """\
-error[R201]: no ranking model 'bm25'; known: bm25f
+    'SELECT * { ?x MATCH "a" USING bm26f }': """\
+error[R201]: no ranking model 'bm26f'; known: bm25, bm25f, combined_fields
  --> query:1:31
   |
-1 | SELECT * { ?x MATCH "a" USING bm25 }
-  |                               ^^^^
+1 | SELECT * { ?x MATCH "a" USING bm26f }
+  |                               ^^^^^
   hint: did you mean 'bm25f'?""",
     "SELECT ?o (COUNT(*) AS ?n) { ?x ?p ?o } GROUP BY ?x": """\
 error[Q201]: ?o is neither a key of GROUP BY nor inside an aggregate

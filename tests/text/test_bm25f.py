@@ -139,7 +139,11 @@ def test_an_argument_out_of_range_is_an_error_that_names_the_range(build, query,
 @pytest.mark.parametrize(
     ("query", "message", "hint"),
     [
-        (ask(model="bm25"), "no ranking model 'bm25'; known: bm25f", "did you mean 'bm25f'?"),
+        (
+            ask(model="bm26f"),
+            "no ranking model 'bm26f'; known: bm25, bm25f, combined_fields",
+            "did you mean 'bm25f'?",
+        ),
         (ask(arguments=(("k", 1),)), "model 'bm25f' has no argument 'k'; known: b, k1", "did you mean 'k1'?"),
         (ask(fields=(FieldChoice("titel"),)), "no text field 'titel'; known: title, body", "did you mean 'title'?"),
         (ask(fields=(FieldChoice("body", None, (("mu", 3),)),)), "field 'body' has no argument 'mu'; known: b", ""),

@@ -44,7 +44,7 @@ def test_long_streams_spill_to_disk_without_changing_a_byte(build, monkeypatch):
     want = contents(build.folder)
     monkeypatch.setattr("hybridkg.text.embedded.builder._SPILL_TOKENS", 10)
     monkeypatch.setattr("hybridkg.text.embedded.builder.MOST_REMEMBERED_WORDS", 3)
-    monkeypatch.setattr("hybridkg.text.embedded.builder._NODES_AT_ONCE", 7)
+    monkeypatch.setattr("hybridkg.text.presence._NODES_AT_ONCE", 7)
     build(docs, chunk_tokens=50)
     assert contents(build.folder) == want
 

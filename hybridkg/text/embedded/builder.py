@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from hybridkg.errors import ProfileError
 from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
 from hybridkg.interfaces.text_index import IndexedField
-from hybridkg.text.embedded.layout import Array, ArrayWriter
 from hybridkg.text.embedded.runs import (
     CHUNK_TOKENS,
     NEXT_VALUE,
@@ -32,9 +31,8 @@ from hybridkg.text.embedded.runs import (
     sort_run,
     write_postings,
 )
-
-MOST_FIELDS = 64
-"""Fields of one index: the set of fields that an entity has is one 64-bit number."""
+from hybridkg.text.layout import ArrayWriter
+from hybridkg.text.presence import MOST_FIELDS, describe_fields, write_presence
 
 MOST_REMEMBERED_WORDS = 1_000_000
 LONGEST_REMEMBERED_WORD = 255
@@ -47,7 +45,6 @@ MOST_LANGUAGE_TAGS = 1_000
 _SPILL_TOKENS = 1_000_000
 _MOST_TOKENS_KEPT = 100_000
 """Tokens of a sorted chunk that may wait in memory for the end; larger ones wait in a temporary file."""
-_NODES_AT_ONCE = 1_000_000
 
 
 class _TermNumbers(dict[str, int]):
@@ -238,7 +235,7 @@ class EmbeddedTextBuilder:
             for path in sorted(self._folder.glob(f"field{i}.*.tmp")):
                 path.unlink()
         self.close()
-        entities = self._write_presence(out, lengths)
+        entities = write_presence(out, lengths)
         counts = {
             "entities": entities,
             "terms": len(terms),
@@ -246,11 +243,7 @@ class EmbeddedTextBuilder:
             "tokens": int(lengths.sum(dtype=np.int64)),
             "text_bytes": self._text_bytes,
         }
-        described = [
-            {"name": f.name, "weight": f.weight, "b": f.b, "analyzer": f.analyzer,
-             "entities": int(np.count_nonzero(lengths[i])), "tokens": int(lengths[i].sum(dtype=np.int64))}
-            for i, f in enumerate(self._fields)
-        ]  # fmt: skip
+        described = describe_fields([(f.name, f.weight, f.b, f.analyzer) for f in self._fields], lengths)
         chains = {name: analyzer.chain for name, analyzer in self._analyzers.items()}
         out.finish({"n_nodes": self._n_nodes, "fields": described, "analyzers": chains, "counts": counts})
         return counts
@@ -283,18 +276,3 @@ class EmbeddedTextBuilder:
             few = len(run.positions) <= _MOST_TOKENS_KEPT
             runs.append(run if few else run.spill(self._folder / f"field{i}.run{len(runs)}.tmp"))
         return _SortedField(runs, entities, counts)
-
-    def _write_presence(self, out: ArrayWriter, lengths: Array) -> int:
-        """Counts the entities of each distinct set of fields, so that N of any ON clause is a small sum."""
-        totals: dict[int, int] = {}
-        for start in range(0, self._n_nodes, _NODES_AT_ONCE):
-            part = lengths[:, start : start + _NODES_AT_ONCE]
-            sets = np.zeros(part.shape[1], np.uint64)
-            for i in range(len(self._fields)):
-                sets |= (part[i] > 0).astype(np.uint64) << np.uint64(i)
-            for members, count in zip(*np.unique(sets, return_counts=True), strict=True):
-                if members:
-                    totals[int(members)] = totals.get(int(members), 0) + int(count)
-        out.write("sets.fields", np.array(sorted(totals), np.uint64))
-        out.write("sets.entities", np.array([totals[s] for s in sorted(totals)], np.uint64))
-        return sum(totals.values())

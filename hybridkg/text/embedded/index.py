@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hybridkg.errors import CorruptError
-from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
+from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.interfaces.ranking_model import Postings, ScoredField, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import (
     Condition,
@@ -22,14 +22,16 @@ from hybridkg.interfaces.text_index import (
     TextQuery,
     TextQuestion,
 )
-from hybridkg.text.embedded.layout import ArrayReader
 from hybridkg.text.embedded.phrases import phrase_postings
 from hybridkg.text.embedded.postings import FieldPostings, TermDictionary
+from hybridkg.text.layout import ArrayReader
 from hybridkg.text.models.bm25f import idf
+from hybridkg.text.presence import Presence
 from hybridkg.text.query_string import NOT
 from hybridkg.text.resolve import Item, ResolvedQuery, Words, resolve, role_of
-from hybridkg.text.sets import NO_POSTINGS, NONE, contains, intersection, restricted, union
+from hybridkg.text.sets import NO_POSTINGS, contains, intersection, restricted, union
 from hybridkg.text.snippet import best_passage
+from hybridkg.text.stored import best, stored_analyzers, stored_fields
 
 MOST_REMEMBERED_COUNTS = 100_000
 """Document frequencies over several fields that an open index remembers."""
@@ -71,7 +73,7 @@ class EmbeddedTextIndex:
         self._postings = [FieldPostings(reader, f"field{i}", len(self._terms)) for i in range(len(fields))]
         self._lengths = reader.array("lengths")
         self._totals = [(int(f["entities"]), int(f["tokens"])) for f in reader.about("fields")]
-        self._sets = list(zip(*(reader.array(f"sets.{n}").tolist() for n in ("fields", "entities")), strict=True))
+        self._presence = Presence(reader)
         self.counts: Mapping[str, int] = dict(reader.about("counts"))
         if self._lengths.ndim != 2 or len(self._lengths) != len(fields):
             raise CorruptError("the field lengths of the text index have the wrong shape", hint="index again")
@@ -92,23 +94,7 @@ class EmbeddedTextIndex:
             CorruptError: a file is missing, of the wrong size, or written with other analyzers.
         """
         reader = ArrayReader(folder)
-        try:
-            fields = [
-                IndexedField(f["name"], float(f["weight"]), float(f["b"]), f["analyzer"])
-                for f in reader.about("fields")
-            ]
-            chains = dict(reader.about("analyzers"))
-        except (KeyError, TypeError, ValueError) as e:
-            raise CorruptError(f"the header of the text index is damaged: {e}", place=str(folder)) from e
-        analyzers: dict[str, Analyzer] = {name: ANALYZERS.get(name)() for name in sorted(chains)}
-        for name, chain in chains.items():
-            if analyzers[name].chain != chain:
-                raise CorruptError(
-                    f"the text index was analysed by {chain!r}; here {name!r} is {analyzers[name].chain!r}",
-                    hint="index again",
-                    place=str(folder),
-                )
-        return cls(reader, fields, analyzers, rank)
+        return cls(reader, stored_fields(reader, folder), stored_analyzers(reader, folder), rank)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -143,16 +129,7 @@ class EmbeddedTextIndex:
 
     def topk(self, query: TextQuery, k: int) -> tuple[Ids, Scores]:
         """Best k: (ids uint32[m], scores float64[m]), by score descending, then the node's rank; exact."""
-        ids, scores = self.matching(query)
-        if k <= 0:
-            return NONE, np.zeros(0)
-        if k < len(ids):
-            # Every entity at or above the k-th best score, so that ties there are settled by rank.
-            kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
-            ids, scores = ids[kept], scores[kept]
-        ranks = ids if self._rank is None else self._rank(ids)
-        order = np.lexsort((ranks, -scores))[:k]
-        return ids[order], scores[order]
+        return best(*self.matching(query), k, self._rank)
 
     def score(self, query: TextQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity does not match; ids in any order, repeats allowed."""
@@ -190,8 +167,7 @@ class EmbeddedTextIndex:
         return resolve(query, self._fields, self._analyzers)
 
     def _n_entities(self, query: ResolvedQuery) -> int:
-        wanted = sum(1 << field.number for field in query.fields)
-        return sum(count for members, count in self._sets if members & wanted)
+        return self._presence.entities(field.number for field in query.fields)
 
     def _occurrences(self, item: Item, query: ResolvedQuery) -> _Occurrences:
         found = [self._in_field(f.number, words) for f, words in zip(query.fields, item.words, strict=True)]

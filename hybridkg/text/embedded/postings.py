@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.ranking_model import Postings
-from hybridkg.text.embedded.layout import Array, ArrayReader
+from hybridkg.text.layout import Array, ArrayReader
 from hybridkg.text.sets import NO_POSTINGS, NONE
 
 

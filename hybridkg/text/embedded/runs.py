@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.text.embedded.layout import Array, ArrayWriter, smallest_unsigned
+from hybridkg.text.layout import Array, ArrayWriter, smallest_unsigned
 
 NO_TERM = 0xFFFF_FFFF
 """Mark of a word that keeps its position but has no term (a stop word)."""

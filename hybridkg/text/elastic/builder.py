@@ -1,0 +1,259 @@
+"""Builds an index on the server: entity by entity, into a new index that nothing names before it is complete."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import secrets
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hybridkg.entities.filters import number_of
+from hybridkg.errors import HybridkgError, ProfileError, TextServerError
+from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
+from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_engine import ExtractedText, Values
+from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.rdf.terms import NamedNode, Node
+from hybridkg.text.elastic.analysis import TermTexts, native_analyzers
+from hybridkg.text.elastic.bulk import BulkSender, lost
+from hybridkg.text.elastic.header import IDENTITY, IndexIdentity
+from hybridkg.text.elastic.mapping import LONGEST_FILTER_VALUE, check_as_asked, index_body
+from hybridkg.text.elastic.server import Body, Server
+from hybridkg.text.elastic.statistics import field_statistics
+from hybridkg.text.layout import ArrayWriter
+from hybridkg.text.presence import MOST_FIELDS, describe_fields, write_presence
+
+ENTITIES_PER_REPORT = 1_000
+
+
+class ElasticTextBuilder:
+    """One new index.
+
+    Args:
+        server: where.
+        folder: gets the header and, with hybridkg's analysis, the field lengths.
+        fields: what the index stores, in the profile's order; at most 64.
+        n_nodes: ids are below this.
+        alias: the beginning of its name.
+        owner: whose it is; kept in the index.
+        filters: IRIs of the predicates whose values are stored.
+        union_default_graph: whether those are of all graphs.
+
+    Raises:
+        TextServerError: the server does not answer, or does not let us make an index.
+        UnknownNameError: a field names an unknown analyzer.
+        ProfileError: too many fields.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        folder: Path,
+        fields: Sequence[IndexedField],
+        n_nodes: int,
+        *,
+        alias: str,
+        owner: str = "",
+        filters: Sequence[str] = (),
+        union_default_graph: bool = False,
+    ):
+        if len(fields) > MOST_FIELDS:
+            raise ProfileError(f"{len(fields)} text fields; an index holds at most {MOST_FIELDS}")
+        self._server, self._fields, self._filters, settings = server, tuple(fields), tuple(filters), server.settings
+        self._union, self._alias, self._out = union_default_graph, alias, ArrayWriter(folder)
+        _ = server.version
+        self._analyzers = analyzers_of(server, {field.analyzer for field in fields}, native=self._native)
+        self._lengths = None if self._native else self._out.create("lengths", "<u4", (len(fields), n_nodes))
+        self._joined: dict[tuple[str, str], TermTexts] = {}
+        self._text_bytes = 0
+        self._build = secrets.token_hex(8)
+        now = datetime.now(UTC)
+        self.index = f"{alias}-{now:%Y%m%d%H%M%S}-{self._build[:6]}"
+        meta = {"build": self._build, "owner": owner, "alias": alias, "created": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
+        body = index_body(fields, filters, settings, meta)
+        server.ask("making an index", lambda client: client.indices.create(index=self.index, **body), again=False)
+        try:
+            made = server.ask("reading the new index", lambda client: client.indices.get(index=self.index))
+            check_as_asked(body, made[self.index])
+            self._sender = BulkSender(server, self.index)
+            self._sender.__enter__()
+        except BaseException:
+            self.abandon()
+            raise
+
+    @property
+    def _native(self) -> bool:
+        return self._server.settings.analysis == "native"
+
+    def add(self, entity: int, node: Node, texts: Sequence[tuple[int, Values]], filters: Sequence[list[str]]) -> None:
+        """One entity, once.
+
+        Args:
+            entity: its id.
+            node: its name.
+            texts: (position of a field, values) of each field that it has.
+            filters: for each filter, the objects as N-Triples writes them; or nothing at all.
+        """
+        document: Body = {"node": entity}
+        if isinstance(node, NamedNode):
+            document["iri"] = node.value
+        terms = document["terms"] = {}
+        lengths: dict[str, int] = {}
+        text: dict[str, list[str]] = {}
+        language: dict[str, list[str]] = {}
+        for position, values in texts:
+            name = self._fields[position].name
+            texts_of_field = [value for value, _ in values]
+            self._text_bytes += sum(len(value) if value.isascii() else len(value.encode()) for value in texts_of_field)
+            if self._lengths is None:
+                terms[name] = texts_of_field
+                continue
+            pieces = [self._terms(position, tag).joined(value) for value, tag in values]
+            length = sum(count for _, count in pieces)
+            text[name] = texts_of_field
+            if any(tag for _, tag in values):
+                language[name] = [tag for _, tag in values]
+            if length:
+                terms[name] = [piece for piece, _ in pieces]
+                lengths[name] = self._lengths[position, entity] = length
+        document |= {key: held for key, held in (("text", text), ("language", language), ("length", lengths)) if held}
+        if any(filters):
+            document["filter"] = _filter_values(filters)
+        self._sender.put(document)
+
+    def _terms(self, position: int, tag: str) -> TermTexts:
+        name = self._fields[position].analyzer
+        found = self._joined.get((name, tag))
+        if found is None:
+            analyzer = self._analyzers[name]
+            stemmer = analyzer.stemmer(tag)
+            found = self._joined.setdefault((name, f"\0{stemmer}"), TermTexts(analyzer, stemmer))
+            self._joined[name, tag] = found
+        return found
+
+    def finish(self, n_entities: int) -> dict[str, int]:
+        """Waits for the last document, counts them on the server, and writes the header.
+
+        Args:
+            n_entities: how many were added.
+
+        Returns:
+            Counts: entities, tokens, text_bytes.
+        """
+        self._sender.__exit__(None, None, None)
+        self._server.ask("refreshing the index", lambda client: client.indices.refresh(index=self.index))
+        found = int(self._server.ask("counting", lambda client: client.count(index=self.index))["count"])
+        if found != n_entities or self._sender.sent != n_entities:
+            raise lost(n_entities, found)
+        settings = {"index": {"blocks": {"write": True}, "auto_expand_replicas": "0-1"}}
+        self._server.ask(
+            "closing the index for writing",
+            lambda client: client.indices.put_settings(index=self.index, settings=settings),
+        )
+        described = self._described()
+        with_words = n_entities if self._lengths is None else write_presence(self._out, self._lengths)
+        own = self._server.settings
+        identity = IndexIdentity(
+            self.index, self._alias, self._build, own.analysis, n_entities, own.shards, float(own.k1), float(own.b),
+            self._filters, self._union,
+        )  # fmt: skip
+        counts = {
+            "entities": with_words,
+            "tokens": sum(int(field["tokens"]) for field in described),
+            "text_bytes": self._text_bytes,
+        }
+        self._out.finish(
+            {
+                "n_nodes": n_entities if self._lengths is None else self._lengths.shape[1],
+                "fields": described,
+                "analyzers": {name: analyzer.chain for name, analyzer in self._analyzers.items()},
+                "counts": counts,
+                IDENTITY: identity.to_data(),
+            }
+        )
+        return counts
+
+    def _described(self) -> list[dict[str, Any]]:
+        fields = [(f.name, f.weight, f.b, f.analyzer) for f in self._fields]
+        if self._lengths is not None:
+            return describe_fields(fields, self._lengths)
+        found = field_statistics(self._server, self.index, self._server.settings.shards, [f.name for f in self._fields])
+        return [
+            {"name": name, "weight": weight, "b": b, "analyzer": analyzer, **found[name]}
+            for name, weight, b, analyzer in fields
+        ]
+
+    def abandon(self) -> None:
+        """Stops, and removes the index if the server can be reached; else it stays, and `prune` will list it."""
+        if hasattr(self, "_sender"):
+            self._sender.__exit__(RuntimeError, None, None)
+        with contextlib.suppress(HybridkgError):
+            self._server.ask(
+                "removing a half-finished index",
+                lambda client: client.indices.delete(index=self.index, ignore_unavailable=True),
+                again=False,
+            )
+
+
+def analyzers_of(server: Server, names: set[str], *, native: bool) -> dict[str, Analyzer]:
+    """The analyzers of an index by name: hybridkg's, or the server's own."""
+    if native:
+        return native_analyzers(server, sorted(names))
+    return {name: ANALYZERS.get(name)() for name in sorted(names)}
+
+
+def add_all(
+    builder: ElasticTextBuilder, extracted: ExtractedText, n_fields: int, filters: Sequence[str], progress: Progress
+) -> None:
+    """Gives a builder every entity of a knowledge base, in ascending order."""
+    nodes, waiting = extracted.nodes, 0
+    texts: Iterator[tuple[int, int, Any]] = heapq.merge(
+        *(_marked(extracted.stream(position), position) for position in range(n_fields)),
+        *(_marked(extracted.filter_values(iri), n_fields + i) for i, iri in enumerate(filters)),
+    )
+    entity = -1
+    own: list[tuple[int, Values]] = []
+    held: list[list[str]] = [[] for _ in filters]
+    for following, place, values in texts:
+        if following != entity:
+            if own:
+                builder.add(entity, nodes[entity], own, held)
+                waiting += 1
+            if waiting == ENTITIES_PER_REPORT:
+                progress.advance(waiting, waiting)
+                waiting = 0
+            entity, own, held = following, [], [[] for _ in filters]
+        if place < n_fields:
+            own.append((place, values))
+        else:
+            held[place - n_fields] = values
+    if own:
+        builder.add(entity, nodes[entity], own, held)
+    progress.advance(waiting + bool(own), waiting + bool(own))
+
+
+def _marked(stream: Iterator[tuple[int, Any]], place: int) -> Iterator[tuple[int, int, Any]]:
+    return ((entity, place, values) for entity, values in stream)
+
+
+def _filter_values(filters: Sequence[list[str]]) -> dict[str, list[str] | list[float]]:
+    stored: dict[str, list[str] | list[float]] = {}
+    for i, values in enumerate(filters):
+        terms = [value for value in values if len(value) <= LONGEST_FILTER_VALUE]
+        numbers = [number for value in values if (number := number_of(value)) is not None]
+        if terms:
+            stored[f"p{i}"] = terms
+        if numbers:
+            stored[f"n{i}"] = numbers
+    return stored
+
+
+def unexpected(found: int, wanted: int) -> TextServerError:
+    """The error when an index does not hold what was left there."""
+    return TextServerError(
+        f"the index on the server holds {found:,} entities; {wanted:,} were left there",
+        hint="somebody has changed it; build it again: hybridkg index KB",
+    )

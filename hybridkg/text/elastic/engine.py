@@ -1,0 +1,166 @@
+"""The engine of indexes in Elasticsearch: a new index for each build, behind an alias once its generation lives."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from hybridkg.config import Config
+from hybridkg.errors import ConfigError, CorruptError, TextServerError
+from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_engine import TextSource
+from hybridkg.interfaces.text_index import Ids
+from hybridkg.text.elastic.builder import ElasticTextBuilder, add_all
+from hybridkg.text.elastic.header import IndexIdentity, identity_in
+from hybridkg.text.elastic.index import ElasticTextIndex
+from hybridkg.text.elastic.server import Server
+
+ALIAS = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
+
+
+class ElasticTextEngine:
+    """Indexes of one knowledge base on the server that kb.toml, or the environment, names.
+
+    Args:
+        folder: of the knowledge base.
+        config: its settings.
+    """
+
+    def __init__(self, folder: Path, config: Config):
+        self._server, self._config = Server(config.elasticsearch), config
+        place = f"{platform.node()}\0{folder.resolve()}"
+        self._owner = blake2b(place.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+        words = re.sub(r"[^a-z0-9]+", "-", folder.resolve().stem.lower()).strip("-")[:40]
+        self._alias = config.elasticsearch.alias or f"hybridkg-{words or 'kb'}-{self._owner[:6]}"
+
+    def build(self, folder: Path, source: TextSource, progress: Progress) -> dict[str, int]:
+        """Builds a new index; a failure removes it again, if the server can be reached.
+
+        Raises:
+            ConfigError: the alias cannot be a name in Elasticsearch.
+            TextServerError: the server does not answer or refuses.
+        """
+        if not ALIAS.fullmatch(self._alias):
+            raise ConfigError(
+                f"setting 'elasticsearch.alias' cannot be {self._alias!r}",
+                hint="lower-case letters, digits, '-' and '_', at most 100, beginning with a letter or digit",
+            )
+        self._check_alias()
+        extracted = source.extract()
+        entities = len(extracted.nodes)
+        builder = ElasticTextBuilder(
+            self._server, folder, source.fields, entities, alias=self._alias, owner=self._owner,
+            filters=source.filters, union_default_graph=source.union_default_graph,
+        )  # fmt: skip
+        try:
+            progress.start("indexing text", entities)
+            add_all(builder, extracted, len(source.fields), source.filters, progress)
+            counts = builder.finish(entities)
+        except BaseException:
+            builder.abandon()
+            raise
+        progress.done(entities)
+        return counts
+
+    def open(self, folder: Path, rank: Callable[[Ids], Ids] | None = None, *, fresh: bool = True) -> ElasticTextIndex:
+        """Opens the index of a folder; the server is asked with the first query."""
+        union = self._config.default_graph == "union"
+        same_graph = identity_in(folder).union_default_graph == union
+        return ElasticTextIndex(self._server, folder, rank, fresh=fresh and same_graph)
+
+    def name_of(self, folder: Path) -> str:
+        """For the manifest."""
+        return f"elasticsearch index {identity_in(folder).index}"
+
+    def publish(self, folder: Path) -> None:
+        """Points the alias to the index of the folder, in one step."""
+        own = identity_in(folder)
+        actions = [
+            {"remove": {"index": f"{own.alias}-*", "alias": own.alias, "must_exist": False}},
+            {"add": {"index": own.index, "alias": own.alias, "is_write_index": False}},
+        ]
+        try:
+            self._server.ask("moving the alias", lambda client: client.indices.update_aliases(actions=actions))
+        except TextServerError as e:
+            e.hint = (
+                f"the new index is live and queries use it; only the alias {own.alias!r}, by which other programs find "
+                f"it, has not moved\n{e.hint}"
+            )
+            raise
+
+    def discard(self, folder: Path) -> None:
+        """Removes the index of a generation that will never live, if the server can be reached."""
+        try:
+            own = identity_in(folder)
+        except CorruptError:
+            return  # it was not finished, and whoever made it has removed it
+        try:
+            self._delete([own.index], again=False)
+        except TextServerError:
+            return  # `prune` lists it
+
+    def unused(self, live: Sequence[Path]) -> list[dict[str, Any]]:
+        """Indexes that this folder has made and that no generation on disk names.
+
+        Returns:
+            For each: name, created, documents, bytes.
+        """
+        kept = {own.index for folder in live if (own := _identity(folder)) is not None}
+        found = self._server.ask(
+            "listing indexes",
+            lambda client: client.indices.get(index="*", expand_wildcards="open", filter_path="*.mappings._meta"),
+        )
+        mine = sorted(
+            name
+            for name, about in found.items()
+            if name not in kept and about["mappings"]["_meta"].get("owner") == self._owner
+        )
+        if not mine:
+            return []
+        stats = self._server.ask(
+            "reading sizes", lambda client: client.indices.stats(index=",".join(mine), metric=["store", "docs"])
+        )["indices"]
+        return [
+            {
+                "name": name,
+                "created": found[name]["mappings"]["_meta"].get("created", ""),
+                "documents": int(stats.get(name, {}).get("primaries", {}).get("docs", {}).get("count", 0)),
+                "bytes": int(stats.get(name, {}).get("primaries", {}).get("store", {}).get("size_in_bytes", 0)),
+            }
+            for name in mine
+        ]
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Removes indexes that `unused` named."""
+        self._delete(names, again=True)
+
+    def _delete(self, names: Sequence[str], *, again: bool) -> None:
+        for name in names:
+            self._server.ask("removing an index", partial(_delete_index, name), again=again)
+
+    def _check_alias(self) -> None:
+        """An index that has the alias's name would keep the alias from ever being set."""
+        if self._server.ask(
+            "looking at the alias",
+            lambda client: client.indices.get(index=self._alias, ignore_unavailable=True, allow_no_indices=True),
+        ).get(self._alias):
+            raise TextServerError(
+                f"{self._server.url} has an index named {self._alias!r}",
+                hint="set another elasticsearch.alias in kb.toml",
+            )
+
+
+def _delete_index(name: str, client: Any) -> Any:
+    return client.indices.delete(index=name, ignore_unavailable=True)
+
+
+def _identity(folder: Path) -> IndexIdentity | None:
+    try:
+        return identity_in(folder)
+    except CorruptError:
+        return None  # the embedded engine's, or damaged

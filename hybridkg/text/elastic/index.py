@@ -1,0 +1,354 @@
+"""Answers text queries from an index in Elasticsearch.
+
+Two ways, with the same answer. Where Elasticsearch ranks by the very model
+that is asked for (native.py), its scores are taken. Everywhere else it finds
+the entities and counts the words in them, and hybridkg's own model computes
+the scores from those counts, the exact lengths and the statistics of the whole
+index: the same integers through the same code as in the embedded index, so
+the same bits.
+
+The best k of `bm25f` are found by scores that Elasticsearch computes in
+32 bits, and are computed again here; reading stops when no entity that is
+still to come can have a place among them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hybridkg.errors import HybridkgError, TextServerError
+from hybridkg.interfaces.analyzer import Analyzer
+from hybridkg.interfaces.ranking_model import ScoredField, ScoredTerm, ScoringTask
+from hybridkg.interfaces.text_index import (
+    Condition,
+    Ids,
+    Scores,
+    TermStatistics,
+    TextQuery,
+    TextQuestion,
+)
+from hybridkg.text.elastic import bodies
+from hybridkg.text.elastic.analysis import native_analyzers
+from hybridkg.text.elastic.bodies import IDS_AT_ONCE
+from hybridkg.text.elastic.bounds import bound_clauses
+from hybridkg.text.elastic.builder import unexpected
+from hybridkg.text.elastic.header import IDENTITY, IndexIdentity
+from hybridkg.text.elastic.mapping import LONGEST_FILTER_VALUE
+from hybridkg.text.elastic.native import native_clauses
+from hybridkg.text.elastic.reading import Gathered, Reader, scores_of
+from hybridkg.text.elastic.server import Body, Server, Steps
+from hybridkg.text.elastic.vectors import read_vectors
+from hybridkg.text.elastic.wordcounts import ItemCounts, WordCounts
+from hybridkg.text.layout import ArrayReader
+from hybridkg.text.models.bm25f import idf
+from hybridkg.text.presence import Presence
+from hybridkg.text.query_string import NOT
+from hybridkg.text.resolve import Item, ResolvedQuery, resolve, role_of
+from hybridkg.text.sets import NONE, restricted
+from hybridkg.text.snippet import best_passage
+from hybridkg.text.stored import best, stored_analyzers, stored_fields
+
+SCAN_LIMIT = 2_000
+"""Matches beyond which a pattern of the graph is read first: 10,000 rows come from Elasticsearch in 0.1 to 0.2 s, from
+the graph in 0.03 to 0.1 s (benchmarks/elastic.py)."""
+
+MOST_REMEMBERED_COUNTS = 10_000
+
+ROUNDING = 1e-5
+"""More than what 32-bit arithmetic can lose in a score of the server: some 20 roundings of 6e-8 each."""
+
+T = TypeVar("T")
+
+
+class ElasticTextIndex:
+    """An index on a server, read-only; safe to use from many threads. Asks nothing before the first query.
+
+    Args:
+        server: has it.
+        folder: of the generation, with the header and the lengths.
+        rank: order of the nodes, for ties.
+        fresh: whether the graph is as it was when the index was built, so that conditions may be pushed.
+    """
+
+    exact = True
+    scan_limit = SCAN_LIMIT
+
+    def __init__(self, server: Server, folder: Path, rank: Callable[[Ids], Ids] | None, *, fresh: bool):
+        reader = ArrayReader(folder)
+        self._server, self._rank, self._fresh = server, rank, fresh
+        self._identity = IndexIdentity.from_data(reader.about(IDENTITY), str(folder))
+        self._fields = stored_fields(reader, folder)
+        self._local_analyzers = None if self._identity.native else stored_analyzers(reader, folder)
+        self._totals = [(int(f["entities"]), int(f["tokens"])) for f in reader.about("fields")]
+        self.counts: Mapping[str, int] = dict(reader.about("counts"))
+        self._n_nodes = int(reader.about("n_nodes"))
+        self._lengths = None if self._identity.native else reader.array("lengths")
+        self._presence = None if self._identity.native else Presence(reader)
+        self._reader = Reader(server, self._identity.index)
+        self._words = WordCounts(server, self._identity, self._reader)
+        self._most: dict[TextQuery, int] = {}
+        self._with_any: dict[tuple[str, ...], int] = {}
+        self._connecting = threading.Lock()
+        self._connected = False
+
+    # --- what it is ----------------------------------------------------------
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The field names, in the profile's order."""
+        return tuple(field.name for field in self._fields)
+
+    def field_totals(self, name: str) -> dict[str, float]:
+        """Of one field: entities that have it, tokens in all, and mean length in tokens over those entities."""
+        entities, tokens = self._totals[self.fields.index(name)]
+        return {"entities": entities, "tokens": tokens, "mean_length": tokens / entities if entities else 0.0}
+
+    def about(self) -> dict[str, Any]:
+        """What `stats` says: where the index is, and how the server is."""
+        own = self._identity
+        told: dict[str, Any] = {"engine": "elasticsearch", "index": own.index, "alias": own.alias}
+        told |= {"analysis": own.analysis, "documents": own.documents}
+        try:
+            told["url"] = self._server.url
+            told["version"] = self._server.version
+            self._connect()
+            stats = self._server.ask(
+                "reading sizes", lambda client: client.indices.stats(index=own.index, metric="store"), again=False
+            )
+            health = self._server.ask(
+                "reading the health", lambda client: client.cluster.health(index=own.index), again=False
+            )
+            told["bytes"] = int(stats["_all"]["primaries"]["store"]["size_in_bytes"])
+            told["health"] = str(health["status"])
+        except HybridkgError as e:
+            told["problem"] = e.message
+        return told
+
+    def holds(self, condition: Condition) -> bool:
+        """Whether its documents have the predicate's values, and the graph has not changed since."""
+        if not self._fresh or condition.predicate not in self._identity.filters:
+            return False
+        return condition.equals is None or len(condition.equals) <= LONGEST_FILTER_VALUE
+
+    # --- questions -------------------------------------------------------------
+
+    def check(self, query: TextQuery) -> None:
+        """Raises UnknownNameError or TextQueryError for a query without an answer."""
+        self._resolve(query)
+
+    def most(self, query: TextQuery) -> int:
+        """How many match, exactly; remembered."""
+        known = self._most.get(query)
+        if known is None:
+            if len(self._most) >= MOST_REMEMBERED_COUNTS:
+                self._most.clear()
+            known = self._most[query] = self._run(self._count(query))
+        return known
+
+    def matching(self, query: TextQuery) -> tuple[Ids, Scores]:
+        """The complete relation, paged from the server."""
+        return self._run(self._matching(query))
+
+    def topk(self, query: TextQuery, k: int) -> tuple[Ids, Scores]:
+        """Best k, by score descending, then the node's rank; exact."""
+        return self._run(self._topk(query, k))
+
+    def score(self, query: TextQuery, ids: Ids) -> Scores:
+        """float64[len(ids)]; NaN where the entity does not match; asked for 65,536 entities at a time."""
+        wanted, place = np.unique(np.asarray(ids, np.uint32), return_inverse=True)
+        answer = np.full(len(wanted), np.nan)
+        if len(wanted):
+            found, scores = self._run(self._scores_of(query, wanted))
+            answer[np.searchsorted(wanted, found)] = scores
+        return answer[place]
+
+    def answers(self, questions: Sequence[TextQuestion]) -> list[tuple[Ids, Scores]]:
+        """All of them side by side: what they want next from the server is one request."""
+        self._connect()
+        askers = [self._matching(q.query) if q.k is None else self._topk(q.query, q.k) for q in questions]
+        return self._server.together(self._identity.index, askers, dfs=self._identity.shards > 1)
+
+    def terms(self, query: TextQuery) -> list[TermStatistics]:
+        """The analysed terms and phrases with their df, for EXPLAIN."""
+        resolved = self._resolve(query)
+        items = [*resolved.counts, *resolved.excluded]
+        found = self._run(self._words.of(items, resolved.fields)) if items else {}
+        return [
+            TermStatistics(item.shown(), found[item].df, role_of(item, resolved) if item in resolved.counts else NOT)
+            for item in items
+        ]
+
+    def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str:
+        """The best passage of an entity's texts, matching words between `**` marks; empty without a match."""
+        resolved = self._resolve(query)
+        if not resolved.counts:
+            return ""
+        found = self._run(self._words.of(list(resolved.counts), resolved.fields))
+        n = self._run(self._n_entities(resolved))
+        return best_passage(resolved.fields, {item: idf(found[item].df, n) for item in resolved.counts}, texts)
+
+    # --- how they are answered ---------------------------------------------------
+
+    @cached_property
+    def _analyzers(self) -> Mapping[str, Analyzer]:
+        if self._local_analyzers is not None:
+            return self._local_analyzers
+        return native_analyzers(self._server, sorted({field.analyzer for field in self._fields}))
+
+    def _resolve(self, query: TextQuery) -> ResolvedQuery:
+        return resolve(query, self._fields, self._analyzers)
+
+    def _run(self, steps: Steps[T]) -> T:
+        self._connect()
+        return self._server.run(self._identity.index, steps, dfs=self._identity.shards > 1)
+
+    def _connect(self) -> None:
+        """Looks once whether the index is the one that was left there, with as many documents."""
+        with self._connecting:
+            if self._connected:
+                return
+            own = self._identity
+            _ = self._server.version
+            found = self._server.ask(
+                "looking for the index", lambda client: client.indices.get(index=own.index, ignore_unavailable=True)
+            )
+            if own.index not in found:
+                raise TextServerError(
+                    f"{self._server.url} has no index {own.index!r}, which this knowledge base needs",
+                    hint="build it again: hybridkg index KB; or elasticsearch.url in kb.toml names another server",
+                )
+            if found[own.index]["mappings"].get("_meta", {}).get("build") != own.build:
+                raise TextServerError(
+                    f"the index {own.index!r} on {self._server.url} is not the one that was built",
+                    hint="build it again: hybridkg index KB",
+                )
+            held = int(self._server.ask("counting", lambda client: client.count(index=own.index))["count"])
+            if held != own.documents:
+                raise unexpected(held, own.documents)
+            self._connected = True
+
+    def _conditions(self, query: TextQuery) -> list[Body]:
+        return [bodies.condition(one, self._identity.filters.index(one.predicate)) for one in query.conditions]
+
+    def _count(self, query: TextQuery) -> Steps[int]:
+        resolved = self._resolve(query)
+        if not resolved.counts:
+            return 0
+        return (yield from self._reader.count(bodies.matches(resolved, self._conditions(query))))
+
+    def _matching(self, query: TextQuery) -> Steps[tuple[Ids, Scores]]:
+        resolved = self._resolve(query)
+        if not resolved.counts:
+            return NONE, np.zeros(0)
+        return (yield from self._scored(query, resolved, None))
+
+    def _scores_of(self, query: TextQuery, wanted: Ids) -> Steps[tuple[Ids, Scores]]:
+        resolved = self._resolve(query)
+        if not resolved.counts:
+            return NONE, np.zeros(0)
+        ids, scores = [NONE], [np.zeros(0)]
+        for start in range(0, len(wanted), IDS_AT_ONCE):
+            part = yield from self._scored(query, resolved, wanted[start : start + IDS_AT_ONCE])
+            ids.append(part[0])
+            scores.append(part[1])
+        return np.concatenate(ids), np.concatenate(scores)
+
+    def _scored(self, query: TextQuery, resolved: ResolvedQuery, wanted: Ids | None) -> Steps[tuple[Ids, Scores]]:
+        """Ids and scores of the entities that match, among at most 65,536 wanted ones or among all."""
+        conditions = self._conditions(query)
+        clauses = native_clauses(query, resolved, self._identity)
+        if clauses:
+            return (yield from self._reader.scored(bodies.matches(resolved, conditions, clauses, wanted)))
+        body = bodies.matches(resolved, conditions, ids=wanted)
+        task = yield from self._task(resolved, body)
+        return resolved.model.score(task)
+
+    def _topk(self, query: TextQuery, k: int) -> Steps[tuple[Ids, Scores]]:
+        resolved = self._resolve(query)
+        if not resolved.counts or k <= 0:
+            return NONE, np.zeros(0)
+        conditions = self._conditions(query)
+        clauses = native_clauses(query, resolved, self._identity)
+        if clauses:
+            return (yield from self._best(bodies.matches(resolved, conditions, clauses), k))
+        if self._lengths is not None:
+            found = yield from self._words.of(list(resolved.counts), resolved.fields)
+            n = yield from self._n_entities(resolved)
+            bounds = bound_clauses(query.model, resolved, self._totals, found, n)
+            if bounds:
+                return (yield from self._best(bodies.matches(resolved, conditions, bounds), k, (query, resolved)))
+        return best(*(yield from self._scored(query, resolved, None)), k, self._rank)
+
+    def _best(
+        self, body: Body, k: int, exactly: tuple[TextQuery, ResolvedQuery] | None = None
+    ) -> Steps[tuple[Ids, Scores]]:
+        """The k best of a query that the server ranks.
+
+        Args:
+            body: its scores are those wanted, or no less than them but for rounding.
+            k: how many.
+            exactly: where the scores wanted are to be computed here.
+        """
+        ids, scores = [NONE], [np.zeros(0)]
+        with closing(self._reader.best_first(body, k + 10)) as pages:
+            while hits := (yield from pages.following()):
+                own = np.array([hit["sort"][1] for hit in hits], np.uint32)
+                bound = float(scores_of(hits[-1:])[0])
+                if exactly is None:
+                    ids.append(own)
+                    scores.append(scores_of(hits))
+                else:
+                    bound *= 1 + ROUNDING
+                    found, exact = yield from self._scored(*exactly, np.sort(own))
+                    ids.append(found)
+                    scores.append(exact)
+                every = np.concatenate(scores)
+                if len(every) >= k and np.partition(every, len(every) - k)[len(every) - k] > bound:
+                    break
+        return best(np.concatenate(ids), np.concatenate(scores), k, self._rank)
+
+    def _task(self, resolved: ResolvedQuery, body: Body) -> Steps[ScoringTask]:
+        """What the model needs to score the entities that a body finds."""
+        items = list(resolved.counts)
+        found: dict[Item, ItemCounts] = yield from self._words.of(items, resolved.fields)
+        n = yield from self._n_entities(resolved)
+        gathered, ids = Gathered(), NONE
+        lengths = self._lengths
+        if lengths is None:
+            lengths = np.zeros((len(self._fields), self._n_nodes), np.uint32)
+            ids = yield from self._reader.ids(body)
+            read_vectors(self._server, self._identity.index, ids, items, resolved.fields, lengths, gathered)
+        else:
+            plain = [item for item in items if found[item].phrase is None]
+            yield from self._reader.words(body, plain, resolved.fields, gathered)
+            if len(plain) < len(items):
+                ids = yield from self._reader.ids(body)
+        terms = []
+        for item, count in resolved.counts.items():
+            own = found[item]
+            if own.phrase is None or self._lengths is None:
+                postings = gathered.postings(item)
+            else:
+                postings = tuple(restricted(p, ids) for p in own.phrase)
+            terms.append(ScoredTerm(count, own.df, own.cf, own.field_df, tuple(map(bool, item.words)), postings))
+        fields = tuple(
+            ScoredField(f.name, f.number, f.weight, f.b, *self._totals[f.number], f.arguments) for f in resolved.fields
+        )
+        return ScoringTask(fields, tuple(terms), n, lengths, resolved.arguments)
+
+    def _n_entities(self, resolved: ResolvedQuery) -> Steps[int]:
+        """Entities that have any of the ON fields."""
+        if self._presence is not None:
+            return self._presence.entities(field.number for field in resolved.fields)
+        names = tuple(sorted(field.name for field in resolved.fields))
+        if names not in self._with_any:
+            should = [{"exists": {"field": bodies.path(name)}} for name in names]
+            self._with_any[names] = yield from self._reader.count({"bool": {"filter": [{"bool": {"should": should}}]}})
+        return self._with_any[names]

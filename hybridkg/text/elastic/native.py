@@ -1,0 +1,55 @@
+"""What Elasticsearch ranks by itself, with the same scores as hybridkg's models.
+
+`combined_fields` over fields of one analyzer, and `bm25` over one field, with
+the k1 and b that the index was built with; one clause for each distinct word,
+boosted by how often the query has it. Phrases are left to hybridkg, because
+Lucene gives a phrase the sum of its words' idf. Another model that the server
+can rank by is one function and one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hybridkg.interfaces.text_index import TextQuery
+from hybridkg.text.elastic.bodies import path
+from hybridkg.text.elastic.header import IndexIdentity
+from hybridkg.text.elastic.server import Body
+from hybridkg.text.resolve import ResolvedQuery
+
+
+def native_clauses(query: TextQuery, resolved: ResolvedQuery, index: IndexIdentity) -> list[Body]:
+    """The clauses whose scores add up to the model's; none where Elasticsearch cannot rank by it."""
+    make = NATIVE.get(query.model)
+    if make is None or any(len(words) > 1 for item in resolved.counts for words in item.words):
+        return []
+    defaults = {"k1": 1.2, "b": 0.75}
+    for name, built_with in (("k1", index.k1), ("b", index.b)):
+        if np.float32(resolved.arguments.get(name, defaults[name])) != np.float32(built_with):
+            return []
+    return make(resolved)
+
+
+def combined_fields(query: ResolvedQuery) -> list[Body]:
+    """BM25F-simple, over the fields in which each word may occur."""
+    clauses = []
+    for item, count in query.counts.items():
+        allowed = [(f, words) for f, words in zip(query.fields, item.words, strict=True) if words]
+        fields = [f"{path(f.name)}^{f.weight!r}" for f, _ in allowed]
+        clauses.append({"combined_fields": {"query": allowed[0][1][0][1], "fields": fields, "boost": float(count)}})
+    return clauses
+
+
+def bm25(query: ResolvedQuery) -> list[Body]:
+    """BM25 of one field; over several, hybridkg's `bm25` reads them as one text, and Elasticsearch cannot."""
+    if len(query.fields) != 1:
+        return []
+    return [
+        {"term": {path(query.fields[0].name): {"value": item.words[0][0][1], "boost": float(count)}}}
+        for item, count in query.counts.items()
+    ]
+
+
+NATIVE: dict[str, Callable[[ResolvedQuery], list[Body]]] = {"bm25": bm25, "combined_fields": combined_fields}

@@ -1,0 +1,192 @@
+"""The float32 arithmetic of Lucene's BM25, as Elasticsearch returns it in `_score`.
+
+Sources: Lucene's BM25Similarity and SmallFloat, Elasticsearch's
+LegacyBM25Similarity (the factor 1 + k1); described in design/ranking.md 6.1
+and compared with a real server by benchmarks/lucene_scores.py.
+`bm25` and `combined_fields` differ only in what they take a term's frequency,
+an entity's length and the statistics from: their `TermView`.
+
+Every operation here is one rounding to float32, in Lucene's order; another
+order, or float64, gives other last digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.interfaces.ranking_model import ModelArgument, ScoredTerm, ScoringTask
+from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.text.sets import NONE, union
+
+Floats = NDArray[np.float32]
+Bytes = NDArray[np.uint8]
+
+ONE = np.float32(1)
+
+DEFAULT_K1 = 1.2
+DEFAULT_B = 0.75
+
+ARGUMENTS = (ModelArgument("k1", 0, 1000), ModelArgument("b", 0, 1))
+"""Above 1000 a saturation k1 leaves float32 few digits to tell scores apart."""
+
+LARGEST_LENGTH = 2**31 - 1
+"""Lengths are Java's int; longer ones count as this."""
+
+
+def _length_of_byte(byte: int) -> int:
+    """SmallFloat.byte4ToInt: exact below 24, then three bits behind a leading one."""
+    value = byte - 24
+    if value < 8:
+        return byte
+    return 24 + (((value & 7) | 8) << ((value >> 3) - 1))
+
+
+LENGTHS = np.array([_length_of_byte(byte) for byte in range(256)], np.int64)
+"""int64[256], ascending: the length that each length byte stands for."""
+
+_SHORT = 1 << 13
+_BYTE_OF_SHORT = (np.searchsorted(LENGTHS, np.arange(_SHORT), side="right") - 1).astype(np.uint8)
+
+
+def length_bytes(lengths: NDArray[Any]) -> Bytes:
+    """SmallFloat.intToByte4 of each length: the byte of the longest length that is no longer.
+
+    Args:
+        lengths: integers, at least 0; above 2^31 - 1 they count as that.
+
+    >>> LENGTHS[length_bytes(np.array([40, 41, 63, 100, 5000]))].tolist()
+    [40, 40, 60, 96, 4632]
+    """
+    if not len(lengths) or int(lengths.max()) < _SHORT:
+        return np.asarray(_BYTE_OF_SHORT[lengths])
+    bytes_ = np.searchsorted(LENGTHS, np.minimum(lengths, LARGEST_LENGTH), side="right") - 1
+    return np.asarray(bytes_, np.uint8)
+
+
+def idf(df: int, n: int) -> np.float32:
+    """ln(1 + (N - df + 0.5) / (df + 0.5)), computed in float64 and rounded once.
+
+    >>> float(idf(4, 4))
+    0.10536051541566849
+    """
+    return np.float32(math.log(1 + (n - df + 0.5) / (df + 0.5)))
+
+
+def inverse_norms(k1: float, b: float, mean: np.float32) -> Floats:
+    """float32[256]: 1 / (k1 * ((1 - b) + b * length / mean)) for each length byte; infinite where k1 is 0.
+
+    Args:
+        k1: saturation, 0..1000.
+        b: strength of length normalisation, 0..1.
+        mean: mean length, above 0.
+
+    >>> float(inverse_norms(1.2, 0.75, np.float32(2.5))[1])
+    1.515151...
+    """
+    k, strength = np.float32(k1), np.float32(b)
+    lengths = LENGTHS.astype(np.float32)
+    with np.errstate(divide="ignore"):
+        return np.asarray(ONE / (k * ((ONE - strength) + strength * lengths / mean)))
+
+
+def boosted(idf: np.float32, count: int, k1: float) -> np.float32:
+    """What a term can reach: (boost * (1 + k1)) * idf, the boost being how often the query has the term.
+
+    >>> float(boosted(np.float32(0.5), 2, 1.0))
+    2.0
+    """
+    return (np.float32(count) * (ONE + np.float32(k1))) * idf
+
+
+def saturated(weight: np.float32, frequency: Floats, inverse: Floats) -> Floats:
+    """weight - weight / (1 + frequency * inverse); not frequency / (frequency + norm), which rounds otherwise.
+
+    >>> saturated(np.float32(2), np.array([1, 3], np.float32), np.array([1, 1], np.float32)).tolist()
+    [1.0, 1.5]
+    """
+    # Past the largest float32 the quotient is 0, and the score all that the term can reach.
+    with np.errstate(over="ignore"):
+        return np.asarray(weight - weight / (ONE + frequency * inverse))
+
+
+@dataclass(frozen=True)
+class TermView:
+    """What a model takes a term's score from.
+
+    Args:
+        fields: positions of the fields whose occurrences count, in the order in which they are added.
+        weights: float32 weight of each of them.
+        df: entities that have the term.
+        n: entities counted by the idf.
+        inverse: float32[m], `inverse_norms` of each entity that is scored.
+    """
+
+    fields: Sequence[int]
+    weights: Sequence[np.float32]
+    df: int
+    n: int
+    inverse: Floats
+
+
+def score_terms(task: ScoringTask, k1: float, view_of: Callable[[ScoredTerm, Ids], TermView]) -> tuple[Ids, Scores]:
+    """The sum of the terms' scores, in float64, rounded once to float32.
+
+    Args:
+        task: the question.
+        k1: saturation.
+        view_of: what a term's score is taken from, given the term and the ids that are scored.
+
+    Returns:
+        (ids uint32[m] ascending, scores float64[m], each exactly a float32).
+    """
+    ids = union([postings.ids for term in task.terms for postings in term.postings])
+    if not len(ids):
+        return NONE, np.zeros(0)
+    place_of = _places(ids, sum(len(postings.ids) for term in task.terms for postings in term.postings))
+    total = np.zeros(len(ids))
+    scratch = np.zeros(len(ids), np.float32)
+    for term in task.terms:
+        if not any(len(postings.ids) for postings in term.postings):
+            continue
+        view = view_of(term, ids)
+        places, frequency = _frequencies(term, view, place_of, scratch)
+        weight = boosted(idf(view.df, view.n), term.count, k1)
+        total[places] += saturated(weight, frequency, view.inverse[places])
+    return ids, total.astype(np.float32).astype(np.float64)
+
+
+def _frequencies(
+    term: ScoredTerm, view: TermView, place_of: Callable[[Ids], NDArray[Any]], scratch: Floats
+) -> tuple[NDArray[Any], Floats]:
+    """Places ascending, and the weighted occurrences there; `scratch` is all 0 before and after."""
+    parts = []
+    with np.errstate(over="ignore"):
+        for field, weight in zip(view.fields, view.weights, strict=True):
+            postings = term.postings[field]
+            if len(postings.ids):
+                parts.append((place_of(postings.ids), weight * postings.tf.astype(np.float32)))
+        if len(parts) == 1:
+            return parts[0]
+        for places, occurrences in parts:
+            scratch[places] += occurrences
+    places = union([places for places, _ in parts])
+    frequency = scratch[places]
+    scratch[places] = 0
+    return places, frequency
+
+
+def _places(ids: Ids, questions: int) -> Callable[[Ids], NDArray[Any]]:
+    """A function from members of `ids` to their places in it."""
+    low, span = ids[0], int(ids[-1]) - int(ids[0]) + 1
+    if span > 4 * questions + 65_536:
+        return lambda members: np.searchsorted(ids, members)
+    # A table over the range of the ids costs less than a search for each posting.
+    table = np.empty(span, np.uint32)
+    table[ids - low] = np.arange(len(ids), dtype=np.uint32)
+    return lambda members: table[members - low]

@@ -1,0 +1,89 @@
+"""The server that other tests rely on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.needs_elastic
+
+
+def processes_that_name(text):
+    """Command lines of running processes; a process that ends meanwhile has none."""
+    found = subprocess.run(["ps", "-eww", "-o", "args="], capture_output=True, text=True, check=True).stdout
+    return [line for line in found.splitlines() if text in line]
+
+
+def test_each_test_has_a_name_of_its_own_and_its_indexes_go(elastic, elastic_name):
+    from elasticsearch import Elasticsearch
+
+    with Elasticsearch(elastic.url) as client:
+        client.index(index=f"{elastic_name}-1", id="7", document={"text": "a red fish"}, refresh=True)
+        assert client.count(index=f"{elastic_name}*")["count"] == 1
+    assert elastic.indexes(elastic_name) == [f"{elastic_name}-1"]
+    elastic.clear(elastic_name)
+    assert elastic.indexes(elastic_name) == []
+
+
+def test_nothing_of_the_developers_settings_is_seen():
+    assert not [name for name in os.environ if name.startswith("HYBRIDKG_ELASTICSEARCH_")]
+
+
+def test_a_killed_server_has_its_documents_when_it_is_started_again(elastic_server):
+    from elasticsearch import Elasticsearch
+
+    server = elastic_server()
+    with Elasticsearch(server.url) as client:
+        client.index(index="kept", id="7", document={"text": "a red fish"}, refresh=True)
+    server.kill()
+    assert processes_that_name(str(server.folder)) == []
+    with pytest.raises(OSError, match="refused"):
+        server.request("GET", "/")
+    server.start()
+    with Elasticsearch(server.url) as client:
+        assert client.get(index="kept", id="7")["_source"] == {"text": "a red fish"}
+    server.stop()
+    server.stop()
+    assert not server.folder.exists()
+    assert processes_that_name(str(server.folder)) == []
+
+
+def test_a_server_may_ask_for_a_password_over_tls(elastic_server, certificate):
+    from elasticsearch import AuthenticationException, Elasticsearch
+
+    server = elastic_server(password="a-good-one", tls=certificate)
+    assert server.url.startswith("https://")
+    with Elasticsearch(server.url, ca_certs=str(certificate[0]), basic_auth=("elastic", "a-good-one")) as client:
+        assert client.info()["version"]["number"].startswith("8.")
+    with (
+        Elasticsearch(server.url, ca_certs=str(certificate[0]), basic_auth=("elastic", "another")) as client,
+        pytest.raises(AuthenticationException),
+    ):
+        client.info()
+
+
+def test_a_server_goes_when_the_tests_are_killed():
+    """Not even kill -9 of the tests leaves a server or a folder."""
+    code = (
+        "import sys, time; sys.path.insert(0, sys.argv[1])\n"
+        "from elastic_server import ElasticServer\n"
+        "server = ElasticServer(); server.launch(); print(server.folder, flush=True); time.sleep(60)"
+    )
+    folder_of_module = Path(__file__).parents[2] / "servers"
+    with subprocess.Popen([sys.executable, "-c", code, folder_of_module], stdout=subprocess.PIPE, text=True) as tests:
+        assert tests.stdout is not None
+        folder = tests.stdout.readline().strip()
+        time.sleep(0.5)
+        assert processes_that_name(folder)
+        tests.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while (Path(folder).exists() or processes_that_name(folder)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not Path(folder).exists()
+    assert processes_that_name(folder) == []
