@@ -6,6 +6,7 @@ is one arrow of the design and one folder of the package.
 
 from __future__ import annotations
 
+import copy
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     import rdflib
 
     from hybridkg.entities.fields import Profile
+    from hybridkg.parity import ParityReport
 
 Parameters = Mapping[str, ParameterValue]
 
@@ -86,13 +88,20 @@ class KnowledgeBase:
         return cls(Folder.open(Path(path)))
 
     @staticmethod
-    def remove(path: str | Path) -> None:
-        """Deletes a knowledge base with everything in it.
+    def remove(path: str | Path) -> list[str]:
+        """Deletes a knowledge base with everything in it, and its indexes on a server.
+
+        Returns:
+            Indexes it used that stay there, because another folder has made them: this one was copied or moved.
 
         Raises:
             NotAKnowledgeBaseError: the path holds something else, which is left alone.
+            TextServerError: the server of its text index does not answer; nothing has been deleted.
+            LockedError: somebody is writing.
         """
-        shutil.rmtree(Folder.open(Path(path)).path)
+        from hybridkg.pruning import remove
+
+        return remove(Folder.open(Path(path)))
 
     @classmethod
     def temporary(cls, *inputs: Any, profile: str | Path | None = None, progress: Progress = SILENT) -> Temporary:
@@ -190,6 +199,35 @@ class KnowledgeBase:
             return self._explanation(self.snapshot, query, plan, analyze=analyze or query.explain == "analyze")
         except HybridkgError as e:
             raise e.at(Source(name, text)) from e.__cause__
+
+    def parity(
+        self,
+        queries: Mapping[str, str],
+        *,
+        model: str | None = None,
+        against: str | None = None,
+        progress: Progress = SILENT,
+    ) -> ParityReport:
+        """Runs queries on this index and on one of another text engine that is built for the purpose, then removed.
+
+        Args:
+            queries: query texts by name.
+            model: ranking model that every MATCH gets in place of its own.
+            against: name of the other engine; default: `elasticsearch`, or `embedded` where this one is not.
+            progress: told how far the work is.
+
+        Raises:
+            IndexMissingError: there is no index, or it is older than the graph.
+            HybridkgError: a text is no query, or the other index cannot be built.
+        """
+        from hybridkg.parity import compare_engines
+
+        def ask(state: Snapshot, text: str, name: str) -> ResultSet:
+            other = copy.copy(self)
+            other._snapshot = state
+            return other.query(text, name=name)
+
+        return compare_engines(self._folder, self.snapshot, queries, ask, progress, model=model, against=against)
 
     @property
     def _services(self) -> bool:
@@ -296,6 +334,24 @@ class KnowledgeBase:
         self.refresh()
         return counts
 
+    def prune(self, remove: bool = False, *, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """What the text engine keeps outside the folder and no state on disk needs: leftovers of broken builds.
+
+        Args:
+            remove: whether to remove it, or only to tell.
+            names: only those of these names.
+
+        Returns:
+            For each index `engine`, `name`, and what else is known of it.
+
+        Raises:
+            LockedError: somebody is writing.
+            TextServerError: the server does not answer.
+        """
+        from hybridkg.pruning import prune
+
+        return prune(self._folder, remove=remove, names=names)
+
     def _keep_profile(self, name_or_path: str | Path | None) -> None:
         """Writes a profile that was asked for into kb.toml, so that the next index uses it as well."""
         if name_or_path is None:
@@ -325,7 +381,7 @@ def planned(
 
 def _run(context: ExecutionContext, query: ast.Query, plan: PhysicalPlan) -> Solutions:
     try:
-        return context.run(plan.root)
+        return context.run_plan(plan.root)
     except StorageError as e:
         raise blamed(e, query) from e.__cause__
 

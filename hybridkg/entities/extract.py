@@ -14,9 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from hybridkg.entities.fields import Profile
+from hybridkg.entities.filters import n_triples
 from hybridkg.entities.gathering import Gathering, Route, Value
 from hybridkg.entities.paths import can_be_empty, longer_part, to_sparql
 from hybridkg.errors import UnknownNameError
@@ -60,6 +62,7 @@ class Extraction:
     provisional: list[int]
     _tokens: list[str]
     _gathering: Gathering
+    _store: GraphStore
 
     @property
     def fields(self) -> tuple[IndexedField, ...]:
@@ -76,8 +79,27 @@ class Extraction:
     def filter_values(self, predicate: str) -> Iterator[tuple[int, list[str]]]:
         """(index into `nodes`, objects as N-Triples writes them: distinct and sorted), ascending; for entities that
         have the predicate of a filter. Blank nodes and triples are left out.
+
+        Asks the store. Memory: the values, and once for all predicates a dictionary of the entities.
         """
-        raise NotImplementedError(predicate)
+        held: dict[int, list[str]] = {}
+        shared: dict[str, str] = {}  # many entities have one value
+        ids = self._ids
+        query = f"SELECT ?s ?o WHERE {{ ?s {NamedNode(predicate)} ?o }}"
+        with closing(self._store.select_lines([query])) as answers:
+            for _, lines in answers:
+                for line in lines:
+                    subject, token = line.split("\t")
+                    entity = ids.get(subject)
+                    if entity is not None and not token.startswith(("_:", "<<")):
+                        held.setdefault(entity, []).append(shared.setdefault(token, token))
+        for entity in sorted(held):
+            yield entity, sorted({n_triples(token) for token in held[entity]})
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        """The index into `nodes` of each token."""
+        return {token: i for i, token in enumerate(self._tokens)}
 
 
 def extract(
@@ -132,7 +154,7 @@ def extract(
     tokens = _in_term_order(gathering.with_text(members))
     ids = {token: i for i, token in enumerate(tokens)} if numbers else {}
     provisional = [ids[token] for token in numbers]
-    return Extraction(profile, list(map(node_of, tokens)), provisional, tokens, gathering)
+    return Extraction(profile, list(map(node_of, tokens)), provisional, tokens, gathering, store)
 
 
 def _queries(profile: Profile, store: GraphStore, gathering: Gathering) -> list[tuple[str, Route | None]]:

@@ -29,7 +29,7 @@ HK = "https://w3id.org/hybridkg/ns#"
 SH = "http://www.w3.org/ns/shacl#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
-PROFILE_PROPERTIES = ("entities", "fields", "ignore", "labels")
+PROFILE_PROPERTIES = ("entities", "fields", "filters", "ignore", "labels")
 FIELD_PROPERTIES = ("analyzer", "b", "languages", "localName", "name", "path", "rest", "text", "weight")
 VALUES = ("Literals", "Strings", "Labels")
 NAMES = ("Profile", "Field", *PROFILE_PROPERTIES, *FIELD_PROPERTIES, *VALUES)
@@ -41,6 +41,9 @@ RELATIVE = "https://relative.invalid/"
 
 LARGEST_PROFILE = 1_000_000
 """Bytes of a profile file; Turtle of this size parses in seconds, and a real profile has a few thousand."""
+
+MOST_FILTERS = 32
+"""Predicates of hk:filters; each is a field of the index on the server, which has about 1,000 for everything."""
 
 LONGEST_LIST = 10_000
 """Members of an RDF list; a list that runs in a circle ends here."""
@@ -118,7 +121,24 @@ class _Reader:
             entities=self._iris(self._values(found[0], "entities"), "hk:entities"),
             labels=self._iris(labels[0], "hk:labels") if labels else LABEL_PREDICATES,
             ignore=self._iris(self._values(found[0], "ignore"), "hk:ignore"),
+            filters=self._filters(self._values(found[0], "filters")),
         )
+
+    def _filters(self, nodes: list[Any]) -> tuple[str, ...]:
+        """The predicates of hk:filters, in the order written."""
+        if len(nodes) > 1:
+            raise self._error("hk:filters is given twice", "hk:filters", hint="one list with all predicates in it")
+        filters = self._iris(self._list(nodes[0], "hk:filters"), "hk:filters") if nodes else ()
+        for i, iri in enumerate(filters):
+            if iri in filters[:i]:
+                raise self._error(f"hk:filters: <{iri}> is listed twice", "hk:filters")
+        if len(filters) > MOST_FILTERS:
+            raise self._error(
+                f"hk:filters has {len(filters):,} predicates; at most {MOST_FILTERS}",
+                "hk:filters",
+                hint="list those that queries give a constant or a range of numbers beside a MATCH",
+            )
+        return filters
 
     def _field(self, node: Any) -> Field:
         name = self._one(node, "name", "field without hk:name")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from time import perf_counter_ns
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.interfaces.text_index import Ids, TextIndex
+from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuestion
 from hybridkg.rdf.batch import Solutions
 from hybridkg.rdf.terms import Node, Triple
 
@@ -24,6 +24,13 @@ T = TypeVar("T")
 
 MAX_ROWS = 10_000_000
 """Rows that one operator may hold; about 2 GB of tuples. A product of two large relations ends here, not in swap."""
+
+
+MOST_QUESTIONS = 64
+"""Questions that a text index is asked together."""
+
+MOST_ANSWERED = 50_000_000
+"""Entities in all answers that it gives together; 12 bytes each."""
 
 
 class Nodes(Protocol):
@@ -64,7 +71,26 @@ class ExecutionContext:
     scratch: Callable[[Iterable[Triple]], GraphStore]
     max_rows: int = MAX_ROWS
     actuals: dict[int, Actual] = field(default_factory=dict)
+    _answers: dict[TextQuestion, tuple[Ids, Scores]] = field(default_factory=dict)
     _below_ns: list[int] = field(default_factory=lambda: [0])
+
+    def run_plan(self, root: PhysicalOperator) -> Solutions:
+        """Runs a whole plan. A text index that is far away is first asked together what the plan will ask it for sure.
+
+        What an operator asks that does not run after all is asked for nothing.
+        """
+        if self.text is not None and self.text.scan_limit is not None:
+            questions = list(islice(dict.fromkeys(_questions(root, self.text)), together(self.text)))
+            if len(questions) > 1:
+                self._answers = dict(zip(questions, self.text.answers(questions), strict=True))
+        return self.run(root)
+
+    def answer(self, index: TextIndex, question: TextQuestion) -> tuple[Ids, Scores]:
+        """The relation that a question asks for, from the index unless the plan has asked for it already."""
+        known = self._answers.get(question)
+        if known is not None:
+            return known
+        return index.matching(question.query) if question.k is None else index.topk(question.query, question.k)
 
     def run(self, operator: PhysicalOperator) -> Solutions:
         """Runs an operator and counts its rows and its own time."""
@@ -91,3 +117,19 @@ class ExecutionContext:
                 hint="join the parts of the pattern by a common variable, or add a condition",
             )
         return collected
+
+
+def together(text: TextIndex) -> int:
+    """How many questions to ask the index at once: one where each relation is at hand."""
+    if text.scan_limit is None:
+        return 1
+    return max(1, min(MOST_QUESTIONS, MOST_ANSWERED // max(1, text.counts.get("entities", 1))))
+
+
+def _questions(root: PhysicalOperator, text: TextIndex) -> Iterator[TextQuestion]:
+    """The questions of an operator and all below it, in the order of EXPLAIN."""
+    waiting = [root]
+    while waiting:
+        operator = waiting.pop()
+        yield from operator.questions(text)
+        waiting += reversed(operator.children)

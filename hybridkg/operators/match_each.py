@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.interfaces.text_index import Ids, Scores, TextIndex
 from hybridkg.operators.base import OneChild
-from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.context import ExecutionContext, together
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.text_query import checked_index, describe
-from hybridkg.operators.text_relation import relation
+from hybridkg.operators.text_relation import question, rows_of
 from hybridkg.query import ast
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Literal
@@ -32,7 +32,7 @@ class MatchEach(OneChild):
 
     def run(self, context: ExecutionContext) -> Solutions:
         """One question for each distinct text, each joined with the rows that have it."""
-        checked_index(context.text, self.match)
+        index = checked_index(context.text, self.match)
         assert isinstance(self.match.text, ast.Var)
         solutions = context.run(self.child)
         names = tuple(dict.fromkeys((*solutions.variables, self.match.entity.name, self.score)))
@@ -45,14 +45,27 @@ class MatchEach(OneChild):
                 by_text.setdefault(cell, []).append(row)
 
         def joined() -> Iterator[Row]:
-            for text, own in by_text.items():
-                found = relation(self.match, self.score, context, text=text)
+            for text, answer in self._answers(index, list(by_text), context):
+                own, found = by_text[text], rows_of(self.match, self.score, answer, context)
                 pairs = Compatible(Solutions(solutions.variables, own), found)
                 for row in own:
                     for other in pairs.rows_for(row):
                         yield pairs.merged(row, other)
 
         return Solutions(names, context.collect(joined()))
+
+    def _answers(
+        self, index: TextIndex, texts: list[Literal], context: ExecutionContext
+    ) -> Iterator[tuple[Literal, tuple[Ids, Scores]]]:
+        """The relation of each text; an index that is far away is asked for many at once."""
+        size = together(index)
+        for start in range(0, len(texts), size):
+            batch = texts[start : start + size]
+            questions = [question(self.match, text=text) for text in batch]
+            if len(questions) == 1:
+                yield batch[0], context.answer(index, questions[0])
+            else:
+                yield from zip(batch, index.answers(questions), strict=True)
 
     def describe(self) -> str:
         """The MATCH; EXPLAIN adds model and fields."""

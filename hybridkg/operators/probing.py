@@ -36,6 +36,7 @@ def rows_meeting(
     count: int,
     values: Callable[[], Sequence[Term | None]],
     context: ExecutionContext,
+    begun: tuple[list[Row], Iterator[Row]] | None = None,
 ) -> list[Row]:
     """Rows of the fragment: all of them, or at least all whose `variable` has one of the values.
 
@@ -46,11 +47,11 @@ def rows_meeting(
         values: gives them, distinct, when they are needed. A blank node among them cannot be written in a
             query, so the whole fragment is read then.
         context: of the run.
+        begun: rows of the whole fragment that have been read, and those that follow, where it has been begun.
     """
-    stream = context.store.select(fragment.sparql).rows
-    first: list[Row] = []
+    first, stream = begun or ([], context.store.select(fragment.sparql).rows)
     if count > FEW_VALUES:
-        first = list(islice(stream, count + 1))
+        first += islice(stream, max(count + 1 - len(first), 0))
         if len(first) <= count:
             return first
     probes = values()

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from hybridkg.interfaces.text_index import Ids, Scores, TextIndex
+from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuery
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.conditions import conditions
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.operators.text_query import checked_index, describe, text_query
 from hybridkg.query import ast
 from hybridkg.rdf.batch import Row, Solutions
-from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, double
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term, double
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hybridkg.operators.context import Nodes
 
 
@@ -32,15 +38,40 @@ class TextJoin(PhysicalOperator):
     fragment: SparqlFragment
 
     def run(self, context: ExecutionContext) -> Solutions:
-        """Scores all matches as arrays, reads the fragment as operators.probing decides, and looks scores up."""
+        """Scores all matches as arrays, reads the fragment as operators.probing decides, and looks scores up.
+
+        Where the index is far away and has many matches, the fragment is read first; if it turns out to be the
+        smaller of the two, only its entities are scored.
+        """
         index = checked_index(context.text, self.match)
         nodes = context.nodes
         assert nodes is not None
-        ids, scores = index.matching(text_query(self.match))
+        query = self._query(index)
         variable = self.match.entity.name
-        rows = rows_meeting(self.fragment, variable, len(ids), lambda: nodes.nodes(ids), context)
         at = self.fragment.columns.index(variable)
-        score_of = _scores_of(list(dict.fromkeys(row[at] for row in rows)), ids, scores, nodes)
+        begun: tuple[list[Row], Iterator[Row]] | None = None
+        if index.scan_limit is not None and (most := index.most(query)) > index.scan_limit:
+            stream = context.store.select(self.fragment.sparql).rows
+            most = min(most, context.max_rows)
+            rows = list(islice(stream, most + 1))
+            if len(rows) <= most:
+                return self._joined(rows, _asked_for(_distinct(rows, at), text_query(self.match), index, nodes))
+            begun = rows, stream
+        ids, scores = index.matching(query)
+        rows = rows_meeting(self.fragment, variable, len(ids), lambda: nodes.nodes(ids), context, begun)
+        return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, nodes))
+
+    def _query(self, index: TextIndex) -> TextQuery:
+        """The question, with what the fragment says of the entity as far as the index knows about it."""
+        query = text_query(self.match)
+        if self.fragment.dataset:
+            return query  # the index knows the default graph, and this fragment sees another
+        known = conditions(self.fragment.group, self.match.entity.name)
+        return replace(query, conditions=tuple(condition for condition in known if index.holds(condition)))
+
+    def _joined(self, rows: list[Row], score_of: Mapping[Term | None, Literal]) -> Solutions:
+        """The rows that have a score, with it."""
+        at = self.fragment.columns.index(self.match.entity.name)
         joined: list[Row] = [(*row, score) for row in rows if (score := score_of.get(row[at])) is not None]
         return Solutions((*self.fragment.columns, self.score), joined)
 
@@ -58,18 +89,41 @@ class TextJoin(PhysicalOperator):
         return describe(self.match, text)
 
 
-def _scores_of(terms: list[Term | None], ids: Ids, scores: Scores, nodes: Nodes) -> dict[Term | None, Literal]:
-    """The score of each term that is a matching entity. ids ascend."""
+def _distinct(rows: list[Row], at: int) -> list[Node]:
+    """The nodes of a column, each once."""
+    return [term for term in dict.fromkeys(row[at] for row in rows) if isinstance(term, NamedNode | BlankNode)]
+
+
+def _looked_up(entities: list[Node], ids: Ids, scores: Scores, nodes: Nodes) -> dict[Term | None, Literal]:
+    """The score of each entity that is in a relation. ids ascend."""
     import numpy as np
 
-    entities = [term for term in terms if isinstance(term, NamedNode | BlankNode)]
     if not entities or not len(ids):
         return {}
     wanted = nodes.find_many(entities)
     place = np.minimum(np.searchsorted(ids, np.maximum(wanted, 0)), len(ids) - 1)
     found = (wanted >= 0) & (ids[place] == wanted)
+    return _by_entity(entities, scores[place], found)
+
+
+def _asked_for(entities: list[Node], query: TextQuery, index: TextIndex, nodes: Nodes) -> dict[Term | None, Literal]:
+    """The score of each entity that matches, asked of the index for these entities alone."""
+    import numpy as np
+
+    if not entities:
+        return {}
+    wanted = nodes.find_many(entities)
+    known = wanted >= 0
+    if not known.any():
+        return {}
+    scores = np.full(len(wanted), np.nan)
+    scores[known] = index.score(query, wanted[known].astype(np.uint32))
+    return _by_entity(entities, scores, ~np.isnan(scores))
+
+
+def _by_entity(entities: list[Node], scores: Scores, matches: NDArray[np.bool_]) -> dict[Term | None, Literal]:
     return {
         entity: double(score)
-        for entity, score, hit in zip(entities, scores[place].tolist(), found.tolist(), strict=True)
+        for entity, score, hit in zip(entities, scores.tolist(), matches.tolist(), strict=True)
         if hit
     }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuestion
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.text_query import checked_index, describe, text_query
@@ -30,15 +31,24 @@ class TextRelation(PhysicalOperator):
         return (self.match.entity.name, self.score)
 
     def estimate(self, text: TextIndex | None) -> float | None:
-        """At most the sum of the terms' document frequencies."""
+        """No fewer than match."""
         if text is None:
             return None
-        most = float(sum(t.df for t in text.terms(text_query(self.match)) if t.role != "not"))
+        most = float(text.most(text_query(self.match)))
         return most if self.top is None else min(most, float(self.top))
+
+    def questions(self, text: TextIndex) -> tuple[TextQuestion, ...]:
+        """Its one question; none where the index objects, which is an error only once the operator runs."""
+        try:
+            checked_index(text, self.match)
+        except HybridkgError:
+            return ()
+        return (question(self.match, top=self.top),)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Asks the text index."""
-        return relation(self.match, self.score, context, top=self.top)
+        index = checked_index(context.text, self.match)
+        return rows_of(self.match, self.score, context.answer(index, question(self.match, top=self.top)), context)
 
     def describe(self) -> str:
         """The MATCH; EXPLAIN adds model, fields and df."""
@@ -50,19 +60,15 @@ class TextRelation(PhysicalOperator):
         return describe(self.match, text)
 
 
-def relation(
-    match: ast.Match,
-    score: str,
-    context: ExecutionContext,
-    *,
-    text: Literal | None = None,
-    top: int | None = None,
-) -> Solutions:
-    """The rows (entity, score) of a MATCH; `text` where a variable gives it."""
-    index = checked_index(context.text, match)
+def question(match: ast.Match, *, text: Literal | None = None, top: int | None = None) -> TextQuestion:
+    """What a MATCH asks; `text` where a variable gives it."""
     query = text_query(match) if text is None else text_query(match, text.value, text.language or "")
-    limit = top if top is not None else match.top
-    ids, scores = index.matching(query) if limit is None else index.topk(query, limit)
+    return TextQuestion(query, top if top is not None else match.top)
+
+
+def rows_of(match: ast.Match, score: str, answer: tuple[Ids, Scores], context: ExecutionContext) -> Solutions:
+    """The answer of the text index as rows (entity, score)."""
+    ids, scores = answer
     assert context.nodes is not None
     entities = context.nodes.nodes(ids)
     return Solutions((match.entity.name, score), list(zip(entities, map(double, scores.tolist()), strict=True)))

@@ -130,6 +130,12 @@ class Folder:
             raise CorruptError(f"{str(self.path / 'CURRENT')!r} is damaged: {name[:40]!r}", hint=RESTORE)
         return name
 
+    def generations(self) -> list[Path]:
+        """Folders of the generations on disk, oldest first; without what a crashed writer left."""
+        live = int(self.live_name())
+        found = [entry for entry in self.path.iterdir() if GENERATION.fullmatch(entry.name)]
+        return sorted((entry for entry in found if int(entry.name) <= live), key=lambda entry: int(entry.name))
+
     def current(self) -> Generation:
         """The live generation, held for as long as the object lives.
 
@@ -161,7 +167,7 @@ class Folder:
             LockedError: another process, or another thread, is writing.
             StorageError: the disk is full or refuses; the old state stays.
         """
-        with _storage_errors(f"writing to {str(self.path)!r}"), self._locked():
+        with _storage_errors(f"writing to {str(self.path)!r}"), self.locked():
             previous = self._previous()
             self._remove_leftovers(previous)
             number = previous.manifest.generation + 1
@@ -183,7 +189,13 @@ class Folder:
         return Generation(self.path / ".none", Manifest(0, ""))
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
+        """Nobody else writes meanwhile.
+
+        Raises:
+            LockedError: somebody writes already.
+            StorageError: the folder cannot be written.
+        """
         from filelock import FileLock, Timeout  # readers never need it, and it costs 40 ms
 
         lock = FileLock(self.path / "LOCK", timeout=0)
@@ -196,6 +208,8 @@ class Folder:
                 f"{who} is writing to {str(self.path)!r}",
                 hint="wait until it has finished, or stop it; nothing is lost either way",
             ) from e
+        except OSError as e:
+            raise storage_error(e, f"locking {str(self.path)!r}") from e
         try:
             yield
         finally:

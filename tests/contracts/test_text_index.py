@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from elastic_index import build_elastic
 from elastic_server import unique_name
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybridkg.errors import TextQueryError, UnknownNameError
@@ -24,6 +25,16 @@ FISH = {
     5: {"body": ["sea sea sea"]},
 }
 WORDS = ["red", "fish", "sea", "old", "man", "blue", "absent"]
+
+
+def fitting(query):
+    """The query with fields that its model can have."""
+    if query.model == "bm25f" or not query.fields:
+        return query
+    weights = (2.5, 1.0) if query.model == "combined_fields" else (None, None)
+    return replace(query, fields=tuple(FieldChoice(f.name, w) for f, w in zip(query.fields, weights, strict=True)))
+
+
 query_part = st.one_of(
     st.sampled_from(WORDS),
     st.sampled_from(WORDS).map("+{}".format),
@@ -36,8 +47,11 @@ queries = st.builds(
     st.tuples(st.sampled_from(WORDS), st.lists(query_part, max_size=4)).map(lambda t: " ".join([t[0], *t[1]])),
     fields=st.sampled_from([(), (FieldChoice("title", 3.0, (("b", 0.1),)), FieldChoice("body", 0.3))]),
     all_terms=st.booleans(),
-)
+    model=st.sampled_from(["bm25f", "bm25f", "bm25", "combined_fields"]),
+).map(fitting)
 ALL = np.arange(6, dtype=np.uint32)
+LAW = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.differing_executors])
+"""The same law for every engine is the point of this class; each engine is a subclass of its own."""
 
 
 class TextIndexContract:
@@ -48,7 +62,7 @@ class TextIndexContract:
     def index(cls, build):
         return build(FISH, FIELDS, 6, None)
 
-    @settings(deadline=None, max_examples=60)
+    @LAW
     @given(query=queries, k=st.integers(0, 8))
     def test_topk_score_and_matching_agree_bit_for_bit(self, index, query, k):
         ids, scores = index.matching(query)
@@ -61,7 +75,7 @@ class TextIndexContract:
         asked = index.score(query, ALL)
         assert {e: s for e, s in enumerate(asked.tolist()) if s == s} == everything
 
-    @settings(deadline=None, max_examples=30)
+    @LAW
     @given(query=queries, ids=st.lists(st.integers(0, 5), max_size=9))
     def test_scores_come_in_the_order_asked_with_repeats(self, index, query, ids):
         every = index.score(query, ALL)

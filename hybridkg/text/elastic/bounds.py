@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from hybridkg.text.elastic.bodies import TERM_FREQUENCY, occurs, occurs_in
 from hybridkg.text.elastic.server import Body
 from hybridkg.text.elastic.wordcounts import ItemCounts
-from hybridkg.text.models.bm25f import DEFAULT_K1, idf
+from hybridkg.text.models.bm25f import DEFAULT_K1 as BM25F_K1
+from hybridkg.text.models.bm25f import idf
+from hybridkg.text.models.lucene import DEFAULT_B, DEFAULT_K1
 from hybridkg.text.resolve import Item, ResolvedQuery
 
 Totals = Sequence[tuple[int, int]]
@@ -20,6 +22,15 @@ Totals = Sequence[tuple[int, int]]
 
 FIELD = f"params.w * {TERM_FREQUENCY} / (1 - params.b + params.b * doc[params.l].value / params.m)"
 TERM = "params.g * _score / (params.k1 + _score)"
+FLAT = (
+    "double length = 0; "
+    "for (int i = 0; i < params.f.size(); i++) { "
+    "def held = doc[params.f.get(i)]; if (held.size() > 0) { length += params.w.get(i) * held.value; } } "
+    "return params.g * _score / (_score + params.k + params.l * length)"
+)
+
+SHORTEST = 0.78
+"""A length byte stands for at least 8/9 of the length, and `combined_fields` rounds twice: (8/9)^2 = 0.79."""
 
 
 def bound_clauses(
@@ -41,7 +52,7 @@ def bound_clauses(
 def bm25f(query: ResolvedQuery, totals: Totals, counts: Mapping[Item, ItemCounts], n_entities: int) -> list[Body]:
     """BM25F itself for words. A phrase, whose frequency no script sees, counts as if it filled the field."""
     clauses: list[Body] = []
-    k1, model_b = query.arguments.get("k1", DEFAULT_K1), query.arguments.get("b")
+    k1, model_b = query.arguments.get("k1", BM25F_K1), query.arguments.get("b")
     for item, count in query.counts.items():
         gain = count * idf(counts[item].df, n_entities)
         if any(len(words) > 1 for words in item.words):
@@ -61,4 +72,68 @@ def bm25f(query: ResolvedQuery, totals: Totals, counts: Mapping[Item, ItemCounts
     return clauses
 
 
-BOUNDS: dict[str, Callable[[ResolvedQuery, Totals, Mapping[Item, ItemCounts], int], list[Body]]] = {"bm25f": bm25f}
+def bm25(query: ResolvedQuery, totals: Totals, counts: Mapping[Item, ItemCounts], n_entities: int) -> list[Body]:
+    """BM25 over the ON fields as one text, its length taken for shorter than its byte may say."""
+    on = [f.number for f in query.fields]
+    mean = sum(totals[number][1] for number in on) / max(n_entities, 1)
+    weights = [1.0] * len(on)
+    return _flat(query, lambda item: (idf(counts[item].df, n_entities), mean, on), weights)
+
+
+def combined_fields(
+    query: ResolvedQuery, totals: Totals, counts: Mapping[Item, ItemCounts], n_entities: int
+) -> list[Body]:
+    """BM25F-simple where Elasticsearch's own query cannot be used: another k1 or b, or a phrase."""
+    del n_entities
+    weights = [f.weight for f in query.fields]
+
+    def statistics(item: Item) -> tuple[float, float, list[int]]:
+        own = [(f.number, f.weight) for f, words in zip(query.fields, item.words, strict=True) if words]
+        n = max(totals[number][0] for number, _ in own)
+        mean = sum(weight * totals[number][1] for number, weight in own) / max(n, 1)
+        return idf(max(counts[item].field_df), n), mean, [number for number, _ in own]
+
+    return _flat(query, statistics, weights)
+
+
+def _flat(
+    query: ResolvedQuery, statistics: Callable[[Item], tuple[float, float, list[int]]], weights: Sequence[float]
+) -> list[Body]:
+    """BM25 of one length for all fields.
+
+    Args:
+        query: the MATCH.
+        statistics: of an item: idf, mean length, and the fields (by number) whose lengths count.
+        weights: of the ON fields.
+    """
+    k1, b = query.arguments.get("k1", DEFAULT_K1), query.arguments.get("b", DEFAULT_B)
+    clauses: list[Body] = []
+    for item, count in query.counts.items():
+        own_idf, mean, lengths = statistics(item)
+        gain = count * own_idf * (k1 + 1)
+        if any(len(words) > 1 for words in item.words):
+            clauses.append({"constant_score": {"filter": occurs(item, query.fields), "boost": gain}})
+            continue
+        inner: list[Body] = []
+        for f, words, weight in zip(query.fields, item.words, weights, strict=True):
+            if words:
+                script = {"source": f"params.w * {TERM_FREQUENCY}", "params": {"w": weight}}
+                inner.append({"script_score": {"query": occurs_in(f.name, words), "script": script}})
+        counted = [(f, weight) for f, weight in zip(query.fields, weights, strict=True) if f.number in lengths]
+        params = {
+            "g": gain,
+            "k": k1 * (1 - b),
+            "l": k1 * b * SHORTEST / mean if mean else 0.0,
+            "f": [f"length.{f.name}" for f, _ in counted],
+            "w": [weight for _, weight in counted],
+        }
+        script = {"source": FLAT, "params": params}
+        clauses.append({"script_score": {"query": {"bool": {"should": inner}}, "script": script}})
+    return clauses
+
+
+BOUNDS: dict[str, Callable[[ResolvedQuery, Totals, Mapping[Item, ItemCounts], int], list[Body]]] = {
+    "bm25": bm25,
+    "bm25f": bm25f,
+    "combined_fields": combined_fields,
+}

@@ -1,0 +1,159 @@
+"""What the triple patterns and filters of a fragment say of one of its variables, for a text index that is far away.
+
+Only what is certain: an entity that breaks a condition is in no solution, so the index may leave it out; an entity
+that satisfies all of them may be in none. Numbers are compared as doubles here and exactly, as doubles or as floats
+by the store, depending on their datatypes; the bounds are widened by what that can make of them.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hybridkg.entities.filters import number_of
+from hybridkg.interfaces.text_index import Condition
+from hybridkg.query import ast
+from hybridkg.rdf.stored import as_stored
+from hybridkg.rdf.terms import XSD, Literal, NamedNode
+
+MOST_CONDITIONS = 64
+"""Conditions of one fragment; more make the question longer and hardly the answer shorter."""
+
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+"""The comparisons, and each as it reads from the other side."""
+
+EXACT_INTEGER = 1 << 24
+"""Up to here integers are the same number in every datatype, and so are comparisons with them."""
+
+LARGEST_FLOAT = 3.4028234663852886e38
+"""The largest finite xsd:float."""
+
+
+def conditions(group: ast.Group, variable: str) -> tuple[Condition, ...]:
+    """Conditions that every value of a variable satisfies in every solution of a rank-free group.
+
+    Reads triple patterns with a constant object, and with a number in a range that a FILTER gives. What is optional,
+    excluded, one of several branches, or about a graph that is named is passed over.
+
+    Args:
+        group: asked about the default graph; of a query with a dataset clause nothing is known.
+        variable: the entity.
+
+    Returns:
+        Distinct conditions in the order written; satisfied in the sense of entities.filters.satisfies.
+    """
+    required = list(_required(group))
+    own = [
+        pattern
+        for pattern in required
+        if isinstance(pattern, ast.TriplePattern)
+        and pattern.subject == ast.Var(variable)
+        and isinstance(pattern.predicate, ast.Iri)
+    ]
+    found: dict[Condition, None] = {}
+    ranges = _ranges([element.condition for element in required if isinstance(element, ast.Filter)])
+    for pattern in own:
+        assert isinstance(pattern.predicate, ast.Iri)
+        match pattern.object:
+            case ast.Iri() | ast.Lit() as constant:
+                value = _value(constant)
+                if value is not None:
+                    found[Condition(pattern.predicate.value, value)] = None
+            case ast.Var(name) if name in ranges:
+                found[replace(ranges[name], predicate=pattern.predicate.value)] = None
+    return tuple(found)[:MOST_CONDITIONS]
+
+
+def _required(group: ast.Group) -> Iterator[ast.TriplePattern | ast.Filter]:
+    """The triple patterns and filters that hold in every solution; a group within the group is joined with it."""
+    waiting = [iter(group.elements)]
+    while waiting:
+        element = next(waiting[-1], None)
+        match element:
+            case None:
+                waiting.pop()
+            case ast.Triples(items):
+                yield from (item for item in items if isinstance(item, ast.TriplePattern))
+            case ast.Filter():
+                yield element
+            case ast.Group(elements):
+                waiting.append(iter(elements))
+
+
+def _value(constant: ast.Iri | ast.Lit) -> str | None:
+    """The constant as N-Triples writes what the store has of it; None for one that no store takes."""
+    try:
+        if isinstance(constant, ast.Iri):
+            return str(NamedNode(constant.value))
+        if constant.language is not None:
+            return str(as_stored(Literal(constant.lexical, language=constant.language)))
+        if constant.datatype is None:
+            return str(Literal(constant.lexical))
+        return str(as_stored(Literal(constant.lexical, datatype=NamedNode(constant.datatype))))
+    except ValueError:
+        return None
+
+
+def _ranges(filters: list[ast.Expression]) -> dict[str, Condition]:
+    """By variable, the range in which the filters keep it, as a condition without its predicate."""
+    found: dict[str, Condition] = {}
+    waiting = filters[::-1]
+    while waiting:
+        match waiting.pop():
+            case ast.Binary("&&", left, right):
+                waiting += [right, left]
+            case ast.Binary(op, ast.Var(name), constant) if op in MIRRORED:
+                _narrow(found, name, op, constant)
+            case ast.Binary(op, constant, ast.Var(name)) if op in MIRRORED:
+                _narrow(found, name, MIRRORED[op], constant)
+    return found
+
+
+def _narrow(ranges: dict[str, Condition], name: str, op: str, constant: ast.Expression) -> None:
+    """Takes one comparison of a variable with a constant into account; `<` is read as `<=`."""
+    bounds = _bounds(constant)
+    if bounds is None:
+        return
+    least, most = bounds
+    known = ranges.get(name, Condition(""))
+    low, high = known.low, known.high
+    if op in (">", ">=", "=") and math.isfinite(least):
+        low = least if low is None else max(low, least)
+    if op in ("<", "<=", "=") and math.isfinite(most):
+        high = most if high is None else min(high, most)
+    if (low, high) != (None, None):
+        ranges[name] = Condition("", low=low, high=high)
+
+
+def _bounds(constant: ast.Expression) -> tuple[float, float] | None:
+    """Between which doubles all numbers are that some comparison takes for the constant; None where it is no number."""
+    sign = 1.0
+    while isinstance(constant, ast.Unary) and constant.op in ("+", "-"):
+        sign = -sign if constant.op == "-" else sign
+        constant = constant.operand
+    if not isinstance(constant, ast.Lit) or constant.datatype is None:
+        return None
+    value = _value(constant)
+    number = None if value is None else number_of(value)
+    if value is None or number is None:
+        return None
+    number = sign * number + 0.0
+    if value.endswith(f'"^^<{XSD}integer>') and abs(number) <= EXACT_INTEGER:
+        return number, number
+    return _below(number), -_below(-number)
+
+
+def _below(number: float) -> float:
+    """Two steps of xsd:float, or of xsd:double outside of its range, below a number.
+
+    >>> 0.0999999 < _below(0.1) < 0.1
+    True
+    """
+    if abs(number) > LARGEST_FLOAT:
+        return math.nextafter(math.nextafter(number, -math.inf), -math.inf)
+    nearest: float = struct.unpack("f", struct.pack("f", number))[0]
+    _, exponent = math.frexp(nearest)
+    step = math.ldexp(1.0, max(exponent - 24, -149))  # between this float and its neighbour away from zero
+    return min(nearest, number) - 2 * step

@@ -1,0 +1,113 @@
+"""What a knowledge base keeps outside its folder, on servers of text indexes, and how that goes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from hybridkg.config import Config
+from hybridkg.errors import ConfigError, CorruptError, HybridkgError
+from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
+from hybridkg.snapshot import engine_name
+from hybridkg.store.durable import storage_error
+from hybridkg.store.generations import Folder
+
+
+def prune(folder: Folder, *, remove: bool, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """Finds the indexes on servers that no generation on disk names, and removes them.
+
+    Nobody can write meanwhile: an index in the making has no generation yet.
+
+    Args:
+        folder: the knowledge base.
+        remove: whether to remove them, or only to tell.
+        names: removes those among them only.
+
+    Returns:
+        For each: `engine`, `name`, and what else the engine knows; those that were removed, where they were.
+
+    Raises:
+        LockedError: somebody is writing.
+        HybridkgError: a server does not answer.
+    """
+    found = []
+    with folder.locked():
+        live = [path / "text" for path in folder.generations() if (path / "text").is_dir()]
+        for name, engine in _engines(folder, map(engine_name, live)).items():
+            unused = [{"engine": name, **one} for one in engine.unused(live)]
+            unused = [one for one in unused if names is None or one["name"] in names]
+            if remove and unused:
+                engine.remove([one["name"] for one in unused])
+            found += unused
+    return found
+
+
+def remove(folder: Folder) -> list[str]:
+    """Deletes a knowledge base: first its indexes on servers, then its folder.
+
+    Returns:
+        Indexes that it used and that stay on a server, because another folder has made them: this one was copied,
+        and the original may still need them, or it was moved.
+
+    Raises:
+        LockedError: somebody is writing.
+        HybridkgError: a server that has an index of it does not answer; nothing has been deleted.
+        StorageError: the folder cannot be deleted.
+    """
+    with folder.locked():
+        outside, left = _everything_outside(folder)
+        for engine, found in outside:
+            engine.remove(found)
+    _delete(folder.path)
+    return left
+
+
+def _everything_outside(folder: Folder) -> tuple[list[tuple[TextEngine, list[str]]], list[str]]:
+    """(engine, names) of what is this folder's but not in it, and what it uses that is another's.
+
+    Of a damaged knowledge base, what can still be read.
+    """
+    needed: dict[str, list[Path]] = {}
+    for text in sorted(path for path in folder.path.glob("*/text") if path.is_dir()):
+        with suppress(OSError, UnicodeDecodeError):
+            needed.setdefault(engine_name(text), []).append(text)
+    try:
+        engines = _engines(folder, needed)
+    except ConfigError:
+        if needed.keys() <= {Config().text}:  # the default engine, which keeps nothing outside
+            return [], []
+        raise
+    outside, left = [], []
+    for name, engine in engines.items():
+        try:
+            found = [one["name"] for one in engine.unused([])]
+        except HybridkgError as e:
+            if name not in needed:  # kb.toml names it, but nothing on disk was built there
+                continue
+            first = f"nothing was deleted, because the text index is kept by {name!r}"
+            e.hint = "\n".join([first, *filter(None, [e.hint])])
+            raise
+        if found:
+            outside.append((engine, found))
+        for text in needed.get(name, ()):
+            with suppress(CorruptError):
+                used = engine.name_of(text)
+                if used != name and used.split()[-1] not in found:
+                    left.append(used)
+    return outside, left
+
+
+def _delete(path: Path) -> None:
+    try:
+        shutil.rmtree(path)
+    except OSError as e:
+        raise storage_error(e, f"deleting {str(path)!r}") from e
+
+
+def _engines(folder: Folder, names: Iterable[str]) -> dict[str, TextEngine]:
+    """The engines of these names and the one that kb.toml names; those that keep nothing outside tell nothing."""
+    config = folder.config
+    return {name: TEXT_ENGINES.get(name)(folder.path, config) for name in sorted({config.text, *names})}

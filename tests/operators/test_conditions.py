@@ -1,0 +1,189 @@
+"""What is said of an entity by a fragment holds in every solution that Oxigraph finds."""
+
+from __future__ import annotations
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hybridkg.entities.filters import satisfies
+from hybridkg.interfaces.text_index import Condition
+from hybridkg.operators.conditions import MOST_CONDITIONS, conditions
+from hybridkg.query.parser import parse
+
+E = "http://e/"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+DATATYPES = ("integer", "int", "unsignedByte", "decimal", "double", "float", "gYear", "string", "boolean", "dateTime")
+NUMBERS = (
+    *("5", "+05", "5.0", "5.", "4.9999999999999999", "5.000000000000000001", "-5", "0", "-0", "0.1", "0.10000000149"),
+    *(
+        "0.1000000000000000055",
+        "2018",
+        "2018.5",
+        "2017.9999999999999999",
+        "16777216",
+        "16777217",
+        "16777219",
+        "-16777217",
+    ),
+    *("9007199254740992", "9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775808"),
+    *("99999999999999999999", "170141183460469231731", "123456789012345678901234567890.5", "0.0000000000000000001"),
+    *("1e3", "1E-300", "1e39", "3.4028235e38", "-1e39", "1e400", "INF", "-INF", "+INF", "NaN", "4.94e-324", "1e-45"),
+    *("x", "", " 5", "5 ", "1_000", "true", "2018-01-01T00:00:00Z"),
+)
+lexical = st.one_of(
+    st.sampled_from(NUMBERS),
+    st.sampled_from(["5", "2018", "0.1", "16777217", "INF"]),
+    st.integers(2016, 2020).map(str),
+    st.integers(-(2**65), 2**65).map(str),
+    st.floats().map(repr),
+    st.decimals(-(10**19), 10**19, allow_nan=False, allow_infinity=False).map(lambda d: f"{d:f}"),
+)
+literals = st.builds(lambda text, name: f'"{text}"^^<{XSD}{name}>', lexical, st.sampled_from(DATATYPES))
+strings = st.sampled_from(['"5"', '"red"@en', '"red"@EN', '"a \\"b\\"\\n"', '"é\\u0007"'])
+values = st.one_of(literals, literals, literals, strings, st.sampled_from([f"<{E}a>", f"<{E}é>", "_:x"]))
+triples = st.tuples(st.sampled_from([f"<{E}a>", f"<{E}b>", "_:x"]), st.sampled_from("pq"), values)
+graphs = st.lists(triples, max_size=10)
+constants = st.one_of(literals, strings, st.sampled_from([f"<{E}a>", "5", "-5", "0.1", "1e3", "true"]))
+limits = st.one_of(literals, literals, st.sampled_from(["5", "-5", "- 5", "-(-2018)", "2018", "0.1", "1e3"]))
+comparisons = st.builds(
+    lambda name, op, limit, turned: f"{limit} {op} ?{name}" if turned else f"?{name} {op} {limit}",
+    st.sampled_from("nnm"),
+    st.sampled_from(["<", "<=", ">", ">=", "=", "!="]),
+    limits,
+    st.booleans(),
+)
+filters = st.builds(
+    lambda parts, glue: f"FILTER({glue.join(parts)})",
+    st.lists(comparisons, min_size=1, max_size=3),
+    st.sampled_from([" && ", " && ", " || "]),
+)
+leaf = st.one_of(
+    st.builds(lambda p, c: f"?e <{E}{p}> {c} .", st.sampled_from("pq"), constants),
+    st.builds(lambda p, n: f"?e <{E}{p}> ?{n} .", st.sampled_from("pq"), st.sampled_from("nnm")),
+    st.builds(lambda p: f"?o <{E}{p}> ?e .", st.sampled_from("pq")),
+    filters,
+    filters,
+)
+wrapped = st.builds(
+    lambda before, parts: before % " ".join(parts),
+    st.sampled_from(
+        [
+            *("{ %s }", "OPTIONAL { %s }", "{ %s } UNION { ?e ?any ?thing }", "MINUS { %s }", "{ SELECT ?e { %s } }"),
+            *("FILTER EXISTS { %s }", "FILTER NOT EXISTS { %s }", f"GRAPH <{E}g> {{ %s }}", "{ { %s } }"),
+        ]
+    ),
+    st.lists(leaf, min_size=1, max_size=3),
+)
+groups = st.lists(st.one_of(leaf, leaf, wrapped), min_size=1, max_size=5).map(" ".join)
+
+
+def stored(graph: list[tuple[str, str, str]]) -> ox.Store:
+    store = ox.Store()
+    text = "".join(f"{s} <{E}{p}> {o} .\n" for s, p, o in graph)
+    store.load(text.encode(), format=ox.RdfFormat.N_TRIPLES)
+    store.load(text.encode(), format=ox.RdfFormat.N_TRIPLES, to_graph=ox.NamedNode(E + "g"))
+    return store
+
+
+def broken(store: ox.Store, pattern: str) -> list[tuple[str, Condition]]:
+    """Entities in solutions, with a condition that they do not satisfy."""
+    found = conditions(parse(f"SELECT * {{ {pattern} }}").form.where, "e")
+    entities = {row["e"] for row in store.query(f"SELECT ?e {{ {pattern} }}") if row["e"] is not None}
+    return [
+        (str(entity), condition)
+        for entity in entities
+        if not isinstance(entity, ox.Literal)
+        for condition in found
+        if not satisfies(
+            [str(q.object) for q in store.quads_for_pattern(entity, ox.NamedNode(condition.predicate), None, None)],
+            condition,
+        )
+    ]
+
+
+@settings(max_examples=300, deadline=None)
+@given(graphs, groups)
+@example([(f"<{E}a>", "p", f'"16777217"^^<{XSD}integer>')], f'?e <{E}p> ?n FILTER(?n = "16777216"^^<{XSD}float>)')
+@example([(f"<{E}a>", "p", f'"16777216"^^<{XSD}float>')], f"?e <{E}p> ?n FILTER(?n >= 16777217)")
+@example([(f"<{E}a>", "p", f'"+07"^^<{XSD}int>')], f"?e <{E}p> 07")
+def test_entities_in_solutions_satisfy_all_conditions(graph, pattern):
+    assert broken(stored(graph), pattern) == []
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.lists(literals, max_size=8), st.lists(comparisons.map(lambda text: text.replace("?m", "?n")), min_size=1))
+def test_numbers_that_pass_a_filter_are_within_the_range(numbers, parts):
+    graph = [(f"<{E}{i}>", "p", number) for i, number in enumerate(numbers)]
+    assert broken(stored(graph), f"?e <{E}p> ?n FILTER({' && '.join(parts)})") == []
+
+
+@settings(max_examples=150, deadline=None)
+@given(constants, values)
+def test_a_constant_is_the_text_of_the_term_that_the_store_has(constant, value):
+    """And no other: equal terms have equal texts, different ones have not."""
+    store = stored([(f"<{E}s>", "p", value)])
+    (condition,) = conditions(parse(f"SELECT * {{ ?e <{E}p> {constant} }}").form.where, "e")
+    held = str(next(iter(store)).object)
+    matches = bool(store.query(f"ASK {{ ?e <{E}p> {constant} }}"))
+    assert (condition.equals == held) == matches
+
+
+def of(pattern: str) -> list[Condition]:
+    return list(conditions(parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}").form.where, "e"))
+
+
+INTEGER = f"^^<{XSD}integer>"
+
+
+def test_constants_and_ranges_are_found():
+    assert of("?e :venue :emnlp ; :lang 'x'@EN , 'y' ; :year ?y . FILTER(?y >= 2018 && 2022 > ?y)") == [
+        Condition(E + "venue", f"<{E}emnlp>"),
+        Condition(E + "lang", '"x"@en'),
+        Condition(E + "lang", '"y"'),
+        Condition(E + "year", low=2018.0, high=2022.0),
+    ]
+    assert of("?e :year ?y , 02019 FILTER(?y = -5)") == [
+        Condition(E + "year", low=-5.0, high=-5.0),
+        Condition(E + "year", f'"2019"{INTEGER}'),
+    ]
+    assert of("{ ?e :year ?y } { { ?e :p :x } FILTER(?y > 5) } FILTER(?y > 7) FILTER(?y > 6)") == [
+        Condition(E + "year", low=7.0),
+        Condition(E + "p", f"<{E}x>"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "OPTIONAL { ?e :p :x }",
+        "{ ?e :p :x } UNION { ?e :p :y }",
+        "?e :p ?x MINUS { ?e :p :x }",
+        "GRAPH :g { ?e :p :x }",
+        "{ SELECT ?e { ?e :p :x } }",
+        "FILTER EXISTS { ?e :p :x }",
+        "?e :p/:q :x",
+        "?e ^:p :x",
+        "?e ?p :x",
+        "?x :p :x",
+        ":x :p ?e",
+        "?e :p _:b",
+        "?e :p ?n FILTER(?n > 5 || ?n < 3)",
+        "?e :p ?n FILTER(!(?n > 5))",
+        "?e :p ?n FILTER(?n != 5)",
+        "?e :p ?n FILTER(?n > 'x')",
+        "?e :p ?n FILTER(?n > 'NaN'^^<http://www.w3.org/2001/XMLSchema#double>)",
+        "?e :p ?n FILTER(?n > ?e)",
+        "?e :p ?n FILTER(?n + 1 > 5)",
+        "?e :p ?n FILTER(?other > 5)",
+        "OPTIONAL { ?e :p ?n } FILTER(?n > 5)",
+    ],
+)
+def test_what_is_not_certain_gives_no_condition(pattern):
+    assert of(pattern) == []
+
+
+def test_conditions_are_bounded_in_number():
+    assert len(of(" ".join(f"?e :p {i} ." for i in range(500)))) == MOST_CONDITIONS
+    assert len(of("?e :p ?n FILTER(" + " && ".join(f"?n > {i}" for i in range(150)) + ")")) == 1
