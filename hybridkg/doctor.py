@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from hybridkg.errors import HybridkgError
 
@@ -26,8 +27,12 @@ OPTIONAL = {
     "pandas": "result.to_dataframe()",
     "prompt_toolkit": "hybridkg repl",
     "IPython": "notebooks",
+    "elasticsearch": 'text = "elasticsearch" in kb.toml',
 }
 """Packages that hybridkg uses where they are installed, and for what."""
+
+BOUNDS = {"elasticsearch": ">=8.19,<9"}
+"""Versions of them that can be used, where not every one can: a client 9 does not talk to a server 8."""
 
 LEAST_FREE = 2**30
 """Bytes: with less disk space left than this, a load of some size is likely to fail."""
@@ -58,7 +63,9 @@ def healthy(checks: list[Check]) -> bool:
 
 
 def diagnose(kb: Path | None = None) -> list[Check]:
-    """Every check, in a fixed order; takes a few seconds, asks nobody on the network, writes only into the cache.
+    """Every check, in a fixed order; takes a few seconds, writes only into the cache.
+
+    Asks nobody on the network but the server that has the text index of `kb`, where one has it.
 
     Args:
         kb: folder of a knowledge base to look at as well.
@@ -186,10 +193,17 @@ def _optional() -> Iterator[Check]:
     for name, purpose in OPTIONAL.items():
         if _plain(name) in needed:
             continue
+        wanted = BOUNDS.get(name, "")
         try:
-            yield Check("optional", name, OK, f"{metadata.version(name)}, for {purpose}")
+            version = metadata.version(name)
         except metadata.PackageNotFoundError:
-            yield Check("optional", name, ABSENT, f"for {purpose}", _install(name))
+            yield Check("optional", name, ABSENT, f"for {purpose}", _install(name + wanted))
+            continue
+        if satisfies(version, wanted):
+            yield Check("optional", name, OK, f"{version}, for {purpose}")
+        else:
+            detail = f"{version}, for {purpose}; needed is {wanted}"
+            yield Check("optional", name, NOTE, detail, _install(name + wanted))
 
 
 # --- what works ----------------------------------------------------------------------
@@ -276,35 +290,40 @@ def _disk(folder: Path, wanted: int) -> Finding:
 
 def _knowledge_base(path: Path) -> Iterator[Check]:
     part, shown = "knowledge base", shlex.quote(str(path))
-    size = 0
+    found: dict[str, Any] = {}
 
     def opens() -> Finding:
-        nonlocal size
         from hybridkg.kb import KnowledgeBase
 
         base = KnowledgeBase.open(path)
-        found = base.stats()
+        found.update(base.stats())  # once: the server of its text index may take its time
         base.query("ASK { ?s ?p ?o }")
-        size = int(found["bytes"])
         state = f"{found['triples']:,} triples, {found['documents']:,} documents, generation {found['generation']}"
         return OK, state, ""
 
     def has_index() -> Finding:
-        from hybridkg.kb import KnowledgeBase
-
-        found = KnowledgeBase.open(path).stats()
         if found["profile"] is None:
             return NOTE, "there is none: MATCH finds nothing", f"hybridkg index {shown}"
         if found["behind"]:
             return NOTE, "it is older than the graph or the documents", f"hybridkg index {shown}"
         return OK, f"{found['entities']:,} entities, profile {found['profile']}, up to date", ""
 
+    def answers() -> Finding:
+        about = {name: str(value) for name, value in found["text"].items()}
+        if "problem" in about:
+            return BROKEN, f"{about['engine']}: {about['problem']}", ""
+        details = ", ".join(f"{name} {value}" for name, value in about.items() if name in ("url", "index", "health"))
+        # Yellow is what one node can reach: a copy of the data on another node is not there.
+        return NOTE if about.get("health") == "red" else OK, f"{about['engine']} answers: {details}", ""
+
     opening = _guarded(part, "opens", opens)
     yield opening
     if opening.state == OK:
         yield _guarded(part, "text index", has_index)
+        if len(found.get("text") or {}) > 1:  # an engine that has nothing but a name has no server
+            yield _guarded(part, "text server", answers)
     # A load or an index writes a new generation beside the one that is read.
-    yield _guarded(part, "disk space", lambda: _disk(_existing(path), max(LEAST_FREE, 2 * size)))
+    yield _guarded(part, "disk space", lambda: _disk(_existing(path), max(LEAST_FREE, 2 * int(found.get("bytes", 0)))))
 
 
 def _existing(path: Path) -> Path:

@@ -63,7 +63,7 @@ class Snapshot:
         if not text_folder.is_dir():
             return cls(generation, store, documents, None, None, None)
         nodes = NodeTable.open(generation.path)
-        engine = TEXT_ENGINES.get(_engine_name(text_folder))(folder.path, folder.config)
+        engine = TEXT_ENGINES.get(engine_name(text_folder))(folder.path, folder.config)
         text = engine.open(text_folder, nodes.rank, fresh="text" not in generation.behind())
         return cls(generation, store, documents, text, nodes, read_profile(text_folder))
 
@@ -108,7 +108,8 @@ class Snapshot:
         }
 
 
-def _engine_name(text_folder: Path) -> str:
+def engine_name(text_folder: Path) -> str:
+    """The text engine that built the index in a folder."""
     file = text_folder / ENGINE_FILE
     return file.read_text(encoding="ascii").strip() if file.is_file() else "embedded"
 

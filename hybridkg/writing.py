@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybridkg.entities.documents import Documents, add_documents, check_document_files
 from hybridkg.entities.fields import Profile
+from hybridkg.errors import TextServerError
 from hybridkg.indexing import build_indexes
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 TEXT_INDEX = ("nodes", "text")
 """What an index step builds, and a load without index keeps as it is."""
+
+NOTHING_CHANGED = "nothing was loaded or indexed; the knowledge base is as it was before"
 
 
 def load(
@@ -84,8 +87,10 @@ def _removed_on_failure(building: Building, engine: TextEngine) -> Iterator[None
     """What an engine has built outside the folder goes when the generation does not come to life."""
     try:
         yield
-    except BaseException:
+    except BaseException as e:
         engine.discard(building.path / "text")
+        if isinstance(e, TextServerError):
+            e.hint = "\n".join(filter(None, [e.hint, NOTHING_CHANGED]))
         raise
 
 

@@ -20,6 +20,8 @@ from hybridkg.cli.doctor import doctor
 from hybridkg.cli.explain import explain
 from hybridkg.cli.index import index
 from hybridkg.cli.load import load
+from hybridkg.cli.parity import parity
+from hybridkg.cli.prune import prune
 from hybridkg.cli.query import query
 from hybridkg.cli.repl import repl
 from hybridkg.cli.schema import schema
@@ -91,7 +93,7 @@ def cli() -> None:
     """
 
 
-for command in (demo, load, index, query, repl, explain, stats, schema, analyze, doctor, completion):
+for command in (demo, load, index, query, repl, explain, stats, schema, analyze, parity, prune, doctor, completion):
     cli.add_command(command)
 
 

@@ -88,7 +88,9 @@ def print_stats(found: dict[str, Any]) -> None:
     from hybridkg.results.table import BETWEEN_COLUMNS, console_on
 
     fields = found.get("fields", [])
-    for line in _count_lines({name: value for name, value in found.items() if name != "fields"}, ""):
+    for line in _count_lines({name: value for name, value in found.items() if name not in ("fields", "text")}, ""):
+        click.echo(line)
+    for line in _engine_lines(found.get("text", {})):
         click.echo(line)
     if not fields:
         return
@@ -113,6 +115,39 @@ def print_stats(found: dict[str, Any]) -> None:
         table.add_row(*row)
     click.echo("")
     console.print(table)
+
+
+def _engine_lines(about: dict[str, Any]) -> list[str]:
+    """`text engine: elasticsearch`, and under it what the engine says of itself."""
+    if not about:
+        return []
+    details = {name: value for name, value in about.items() if name != "engine"}
+    lines = [f"  {name.replace('_', ' ')}: {shown(name, value)}" for name, value in details.items()]
+    return [f"text engine: {about.get('engine', 'unknown')}", *lines]
+
+
+def shown(name: str, value: Any) -> str:
+    """A value for people, by its name: bytes in units, whole numbers in groups of three digits.
+
+    >>> shown("bytes", 5_000_000), shown("documents", 1234), shown("alias", "films")
+    ('4.8 MiB', '1,234', 'films')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and name.endswith("bytes"):
+        return _size(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return "unknown" if value is None else str(value)
+
+
+def _size(n: int) -> str:
+    if n < 1024:
+        return f"{n:,} bytes"
+    power = min((n.bit_length() - 1) // 10, 3)
+    return f"{n / 1024**power:,.1f} {('KiB', 'MiB', 'GiB')[power - 1]}"
 
 
 def print_fields(profile: Profile) -> None:

@@ -1,7 +1,7 @@
 """Texts as the terms that an index on a server gets, and Elasticsearch's own analyzers seen as ours.
 
-With hybridkg's analysis a value is cut here, and its terms travel joined by
-blanks. With native analysis the server cuts, and is asked how
+With hybridkg's analysis a value is cut here, and its terms travel one on
+a line. With native analysis the server cuts, and is asked how
 (`_analyze`) whenever a query or a passage needs to know.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hybridkg.errors import HybridkgError, TextQueryError, UnknownNameError
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.registry import did_you_mean
-from hybridkg.text.elastic.mapping import GAP
+from hybridkg.text.elastic.mapping import GAP, SEPARATOR
 from hybridkg.text.elastic.server import Server
 
 MOST_REMEMBERED_WORDS = 1_000_000
@@ -39,7 +39,7 @@ MOST_CHARACTERS_ASKED = 1_000_000
 
 
 class TermTexts:
-    """Values as their terms joined by blanks, with `_` where a word is not indexed.
+    """Values as their terms joined by SEPARATOR, with `_` where a word is not indexed.
 
     Args:
         analyzer: cuts and folds.
@@ -69,7 +69,7 @@ class TermTexts:
             terms = [known[word] for word in words]
         except KeyError:
             terms = [known.get(word) or self._learned(word) for word in words]
-        return " ".join(terms), len(terms) - terms.count(GAP)
+        return SEPARATOR.join(terms), len(terms) - terms.count(GAP)
 
     def _learned(self, word: str) -> str:
         term = self._analyzer.term(word, self._stemmer) or GAP

@@ -28,6 +28,9 @@ from hybridkg.text.presence import MOST_FIELDS, describe_fields, write_presence
 
 ENTITIES_PER_REPORT = 1_000
 
+PLACING_SECONDS = 30
+"""How long the server may look for a disk for the new index."""
+
 
 class ElasticTextBuilder:
     """One new index.
@@ -74,11 +77,22 @@ class ElasticTextBuilder:
         self.index = f"{alias}-{now:%Y%m%d%H%M%S}-{self._build[:6]}"
         meta = {"build": self._build, "owner": owner, "alias": alias, "created": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
         body = index_body(fields, filters, settings, meta)
-        server.ask("making an index", lambda client: client.indices.create(index=self.index, **body), again=False)
         try:
-            made = server.ask("reading the new index", lambda client: client.indices.get(index=self.index))
-            check_as_asked(body, made[self.index])
-            self._sender = BulkSender(server, self.index)
+            placed = server.ask(
+                "making an index",
+                lambda client: client.indices.create(
+                    index=self.index, **body, aliases={self._loading: {}}, timeout=f"{PLACING_SECONDS}s"
+                )["shards_acknowledged"],
+                again=False,
+            )
+            if not placed:
+                raise TextServerError(
+                    f"{server.url} found no place for a new index within {PLACING_SECONDS} s",
+                    hint="is its disk nearly full? GET _cluster/allocation/explain says what it lacks",
+                )
+            made = server.ask("reading the new index", lambda client: client.indices.get(index=self.index)[self.index])
+            check_as_asked(body, made)
+            self._sender = BulkSender(server, self._loading)
             self._sender.__enter__()
         except BaseException:
             self.abandon()
@@ -87,6 +101,11 @@ class ElasticTextBuilder:
     @property
     def _native(self) -> bool:
         return self._server.settings.analysis == "native"
+
+    @property
+    def _loading(self) -> str:
+        """An alias that only a load knows; it goes with the index."""
+        return f"{self.index}-loading"
 
     def add(self, entity: int, node: Node, texts: Sequence[tuple[int, Values]], filters: Sequence[list[str]]) -> None:
         """One entity, once.
@@ -145,13 +164,17 @@ class ElasticTextBuilder:
         """
         self._sender.__exit__(None, None, None)
         self._server.ask("refreshing the index", lambda client: client.indices.refresh(index=self.index))
-        found = int(self._server.ask("counting", lambda client: client.count(index=self.index))["count"])
+        found = self._server.ask("counting", lambda client: int(client.count(index=self.index)["count"]))
         if found != n_entities or self._sender.sent != n_entities:
             raise lost(n_entities, found)
         settings = {"index": {"blocks": {"write": True}, "auto_expand_replicas": "0-1"}}
         self._server.ask(
             "closing the index for writing",
             lambda client: client.indices.put_settings(index=self.index, settings=settings),
+        )
+        self._server.ask(
+            "removing the alias of the load",
+            lambda client: client.indices.delete_alias(index=self.index, name=self._loading),
         )
         described = self._described()
         with_words = n_entities if self._lengths is None else write_presence(self._out, self._lengths)

@@ -32,14 +32,19 @@ ALREADY_THERE = 409
 
 
 class BulkSender:
-    """`with BulkSender(server, index) as sender: sender.put(document)`; the end waits until all have arrived.
+    """`with BulkSender(server, alias) as sender: sender.put(document)`; the end waits until all have arrived.
+
+    Args:
+        server: where.
+        alias: of the index. By the name of an index that has been removed meanwhile, a server makes another one, of
+            its own taste; by an alias it never does.
 
     Raises:
         TextServerError: the server refused a document, or is gone.
     """
 
-    def __init__(self, server: Server, index: str):
-        self._server, self._index = server, index
+    def __init__(self, server: Server, alias: str):
+        self._server, self._alias = server, alias
         self._queue: queue.Queue[list[Body] | None] = queue.Queue(GROUPS_WAITING)
         self._group: list[Body] = []
         self._failures: list[BaseException] = []
@@ -107,7 +112,8 @@ class BulkSender:
         answers = streaming_bulk(
             client.options(max_retries=3, retry_on_status=(502, 503, 504)),
             self._documents(),
-            index=self._index,
+            index=self._alias,
+            require_alias=True,
             expand_action_callback=_action,
             chunk_size=1_000_000,
             max_chunk_bytes=BODY_BYTES,

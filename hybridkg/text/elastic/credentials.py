@@ -7,6 +7,7 @@ is, not with which key it is asked.
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +40,8 @@ class Credentials:
         >>> Credentials(password="12345678").without_secrets("user x with 12345678")
         'user x with ***'
         """
-        for secret in (self.api_key, self.password):
+        pair = f"{self.username}:{self.password}".encode("utf-8", "surrogatepass")
+        for secret in (self.api_key, self.password and b64encode(pair).decode(), self.password):
             if secret:
                 text = text.replace(secret, "***")
         return text
@@ -62,8 +64,11 @@ def read_credentials(environment: Mapping[str, str] = os.environ) -> Credentials
         raise ConfigError(f"{lacking} is not set", hint=f"{USERNAME} and {PASSWORD} belong together")
     if file:
         key = _key_in(Path(file))
-    if any(not c.isprintable() or c.isspace() for c in key):
+    if any(not "!" <= c <= "~" for c in key):
         raise ConfigError(f"the key in {API_KEY_FILE if file else API_KEY} holds blanks or signs that no key has")
+    for name, value in ((USERNAME, username), (PASSWORD, password)):
+        if any(not c.isprintable() for c in value) or (name == USERNAME and ":" in value):
+            raise ConfigError(f"{name} holds signs that cannot be sent")
     return Credentials(key, username, password)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hybridkg.config import Config
-from hybridkg.errors import ConfigError, CorruptError, TextServerError
+from hybridkg.errors import ConfigError, CorruptError, HybridkgError, TextServerError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TextSource
 from hybridkg.interfaces.text_index import Ids
@@ -101,7 +101,7 @@ class ElasticTextEngine:
             return  # it was not finished, and whoever made it has removed it
         try:
             self._delete([own.index], again=False)
-        except TextServerError:
+        except HybridkgError:
             return  # `prune` lists it
 
     def unused(self, live: Sequence[Path]) -> list[dict[str, Any]]:
@@ -144,15 +144,25 @@ class ElasticTextEngine:
             self._server.ask("removing an index", partial(_delete_index, name), again=again)
 
     def _check_alias(self) -> None:
-        """An index that has the alias's name would keep the alias from ever being set."""
-        if self._server.ask(
+        """An index that has the alias's name would keep the alias from ever being set; a stranger's that has the
+        alias would be mixed with ours, or lose it.
+        """
+        found = self._server.ask(
             "looking at the alias",
-            lambda client: client.indices.get(index=self._alias, ignore_unavailable=True, allow_no_indices=True),
-        ).get(self._alias):
-            raise TextServerError(
-                f"{self._server.url} has an index named {self._alias!r}",
-                hint="set another elasticsearch.alias in kb.toml",
-            )
+            lambda client: {
+                name: about.get("mappings", {}).get("_meta", {})
+                for name, about in client.indices.get(index=self._alias, ignore_unavailable=True).items()
+            },
+        )
+        for name, meta in found.items():
+            if name == self._alias or "hybridkg" not in meta or not name.startswith(f"{self._alias}-"):
+                what = (
+                    f"index named {name!r}" if name == self._alias else f"alias {self._alias!r}, of the index {name!r}"
+                )
+                raise TextServerError(
+                    f"{self._server.url} has an {what}, which hybridkg did not make",
+                    hint="set another elasticsearch.alias in kb.toml",
+                )
 
 
 def _delete_index(name: str, client: Any) -> Any:

@@ -61,6 +61,9 @@ the graph in 0.03 to 0.1 s (benchmarks/elastic.py)."""
 
 MOST_REMEMBERED_COUNTS = 10_000
 
+LEAST_PAGE = 100
+"""Rows of the first page of a ranking that is computed again here; a second request costs more than 90 rows."""
+
 ROUNDING = 1e-5
 """More than what 32-bit arithmetic can lose in a score of the server: some 20 roundings of 6e-8 each."""
 
@@ -278,7 +281,7 @@ class ElasticTextIndex:
         clauses = native_clauses(query, resolved, self._identity)
         if clauses:
             return (yield from self._best(bodies.matches(resolved, conditions, clauses), k))
-        if self._lengths is not None:
+        if self._lengths is not None and not only_phrases(resolved):
             found = yield from self._words.of(list(resolved.counts), resolved.fields)
             n = yield from self._n_entities(resolved)
             bounds = bound_clauses(query.model, resolved, self._totals, found, n)
@@ -297,7 +300,7 @@ class ElasticTextIndex:
             exactly: where the scores wanted are to be computed here.
         """
         ids, scores = [NONE], [np.zeros(0)]
-        with closing(self._reader.best_first(body, k + 10)) as pages:
+        with closing(self._reader.best_first(body, max(k + k // 8, LEAST_PAGE))) as pages:
             while hits := (yield from pages.following()):
                 own = np.array([hit["sort"][1] for hit in hits], np.uint32)
                 bound = float(scores_of(hits[-1:])[0])
@@ -352,3 +355,8 @@ class ElasticTextIndex:
             should = [{"exists": {"field": bodies.path(name)}} for name in names]
             self._with_any[names] = yield from self._reader.count({"bool": {"filter": [{"bool": {"should": should}}]}})
         return self._with_any[names]
+
+
+def only_phrases(query: ResolvedQuery) -> bool:
+    """Whether there is nothing to bound: a phrase is read in whole anyway, for its statistics."""
+    return all(any(len(words) > 1 for words in item.words) for item in query.counts)

@@ -4,7 +4,7 @@
     iri        its name, for people who look at the index with other tools
     text.*     the original texts, only in `_source`
     language.* their language tags, where any has one
-    terms.*    the terms, already analysed: cut at blanks and nothing else; `_` keeps the place of a stop word
+    terms.*    the terms, already analysed: cut at line ends and nothing else; `_` keeps the place of a stop word
     length.*   the exact number of terms, which Lucene's own length byte rounds
     filter.*   values of the profile's filters: p0 their terms (keyword), n0 their numbers (double)
 
@@ -25,14 +25,20 @@ from hybridkg.interfaces.text_index import IndexedField
 GAP = "_"
 """Stands in terms.* where a word is not indexed. No term of ours has an underscore in it."""
 
-SPLIT, WHOLE = "hybridkg_split", "hybridkg_whole"
-"""The analyzers of an index: of terms joined by blanks, and of a single term."""
+SEPARATOR = "\n"
+"""Between two terms. Not a blank, because compatibility forms of a few Arabic and Greek characters have one."""
+
+TERMS, SPLIT, WHOLE = "hybridkg_terms", "hybridkg_split", "hybridkg_whole"
+"""The analyzers of an index: of terms joined by SEPARATOR, of terms joined by blanks, and of a single term."""
 
 VALUE_GAP = 1_000
 """Positions between two values of a field, so that no phrase crosses them; Lucene has 2^31 positions in a document."""
 
 LONGEST_TERM = 20_000
 """Characters. Words are cut at 255, but folding may lengthen them."""
+
+LEAST_FIELDS = 1_000
+"""Elasticsearch's own limit of fields, to which those of the profile are added."""
 
 LONGEST_FILTER_VALUE = 1_000
 """Characters of a value that can be filtered by; Lucene refuses terms of more than 32,766 bytes."""
@@ -55,7 +61,7 @@ def index_body(
         "iri": {"type": "keyword", "index": False, "doc_values": False},
         "text": {"type": "object", "enabled": False},
         "language": {"type": "object", "enabled": False},
-        "terms": {"properties": {f.name: _terms(f.analyzer if native else SPLIT) for f in fields}},
+        "terms": {"properties": {f.name: _terms(f.analyzer if native else TERMS) for f in fields}},
     }
     if not native:
         properties["length"] = {"properties": {f.name: {"type": "integer", "index": False} for f in fields}}
@@ -71,11 +77,16 @@ def index_body(
             "number_of_shards": settings.shards,
             "number_of_replicas": 0,
             "refresh_interval": "-1",
+            "mapping": {"total_fields": {"limit": LEAST_FIELDS + 3 * len(fields) + 2 * len(filters)}},
             "similarity": {"default": {"type": "BM25", "k1": settings.k1, "b": settings.b}},
             "analysis": {
-                "tokenizer": {SPLIT: {"type": "whitespace", "max_token_length": LONGEST_TERM}},
+                "tokenizer": {
+                    TERMS: {"type": "char_group", "tokenize_on_chars": [SEPARATOR], "max_token_length": LONGEST_TERM},
+                    SPLIT: {"type": "whitespace", "max_token_length": LONGEST_TERM},
+                },
                 "filter": {GAP: {"type": "stop", "stopwords": [GAP]}},
                 "analyzer": {
+                    TERMS: {"type": "custom", "tokenizer": TERMS, "filter": [GAP]},
                     SPLIT: {"type": "custom", "tokenizer": SPLIT, "filter": [GAP]},
                     WHOLE: {"type": "custom", "tokenizer": "keyword"},
                 },

@@ -29,6 +29,9 @@ BEST_FIRST: list[Body] = [{"_score": "desc"}, {"node": "asc"}]
 KEEP_ALIVE = "2m"
 """How long a point in time waits for the next page."""
 
+GROWTH = 4
+"""How much larger the next page of a ranking is: a few requests reach any depth, and most need one."""
+
 Hits = Sequence[Any]
 
 
@@ -64,7 +67,7 @@ class Pages:
         index: its name.
         query: what to search for.
         sort: a total order of the entities.
-        size: rows of the first page; later ones double, up to 10,000.
+        size: rows of the first page; later ones are larger, up to 10,000.
         source: parts of `_source` to bring along.
         scores: whether scores are needed although the order is another.
         complete: whether all rows are wanted, and their number is to be checked.
@@ -114,7 +117,7 @@ class Pages:
             self._total = _total(response)
         self._seen += len(hits)
         self._ended = len(hits) < size
-        self._size = 2 * size
+        self._size = GROWTH * size
         if hits:
             self._after = hits[-1]["sort"][: self._columns]
         if self._ended and self._complete and self._seen != self._total:

@@ -37,6 +37,21 @@ WAITS = (0.2, 1.0, 3.0, 6.0)
 
 TRY_AGAIN = (429, 502, 503, 504)
 
+NO_INDEX = "index_not_found_exception"
+OTHER_CLIENT = "media_type_header_exception"
+"""What servers before version 8 say to a client of version 8."""
+
+CLOSED = "it closed the connection"
+LOST = (
+    ("Connection refused", "connection refused"),
+    ("Failed to resolve", "unknown host"),
+    ("No route to host", "no route to the host"),
+    ("Network is unreachable", "the network cannot be reached"),
+    ("Remote end closed", CLOSED),
+    ("reset by peer", CLOSED),
+)
+"""Signs in the client's words that a connection was lost, and ours."""
+
 LOST_PLACE = "search_context_missing_exception"
 """A point in time is gone: the server was restarted, or nobody asked for too long."""
 
@@ -59,6 +74,12 @@ class Server:
 
     def __init__(self, settings: ElasticSettings):
         self.settings = settings
+        self._answered = False
+        """Whether it has ever answered. One that has is waited for, when it goes; one that has not is just absent."""
+
+    def __reduce__(self) -> tuple[type[Server], tuple[ElasticSettings]]:
+        """A copy in a file or another process reads its own credentials."""
+        return Server, (self.settings,)
 
     @cached_property
     def url(self) -> str:
@@ -90,7 +111,7 @@ class Server:
         if self.settings.ca_file:
             if not self.url.startswith("https:"):
                 raise ConfigError("'elasticsearch.ca_file' is set, but the address is not https://")
-            options["ca_certs"] = self.settings.ca_file
+            options["ca_certs"] = _readable(self.settings.ca_file)
         if own.api_key:
             options["api_key"] = own.api_key
         elif own.username:
@@ -107,13 +128,10 @@ class Server:
         Raises:
             TextServerError: it is older than what is needed, or does not answer.
         """
-        info = self.ask("asking for its version", lambda client: client.info())
-        number = str(info["version"]["number"])
+        number = self.ask("asking for its version", lambda client: str(client.info()["version"]["number"]))
         found = tuple(int(part) for part in number.split("-", maxsplit=1)[0].split(".")[:2] if part.isdigit())
         if found < OLDEST_SERVER:
-            raise TextServerError(
-                f"{self.url} is Elasticsearch {number}; {'.'.join(map(str, OLDEST_SERVER))} or newer is needed"
-            )
+            raise self._too_old(number[:40])
         return number
 
     def ask(self, doing: str, question: Callable[[Any], T], *, again: bool = True) -> T:
@@ -121,7 +139,7 @@ class Server:
 
         Args:
             doing: what for, in the words of an error: `reading the index`.
-            question: gets the client.
+            question: gets the client; takes out of the answer what is wanted of it.
             again: whether to ask once more after a lost connection or an overloaded server.
 
         Raises:
@@ -130,9 +148,13 @@ class Server:
         client = self.client
         for wait in (*WAITS, None) if again else (None,):
             try:
-                return question(client)
+                answer = question(client)
+                self._answered = True
+                return answer
             except HybridkgError:
                 raise
+            except (KeyError, IndexError, TypeError, AttributeError) as e:  # not what Elasticsearch answers
+                raise self._no_proper_answer(doing) from e
             except Exception as e:
                 error, worth_it = self._understood(e, doing)
                 if wait is None or not worth_it:
@@ -196,7 +218,10 @@ class Server:
                     filter_path=ANSWER,
                     **({"search_type": "dfs_query_then_fetch"} if dfs else {}),
                 )
-                return [self._whole(response) for response in answer["responses"]]
+                responses = answer["responses"]
+                if 2 * len(responses) != len(lines):
+                    raise self._no_proper_answer("searching")
+                return [self._whole(response) for response in responses]
 
             found += self.ask("searching", asked)
         return found
@@ -223,33 +248,68 @@ class Server:
         if isinstance(error, _Overloaded):
             return TextServerError(f"{self.url} is overloaded, while {doing}: {error}", hint="try again later"), True
         if isinstance(error, es.SSLError):
-            detail = self.credentials.without_secrets(str(error.message))
-            hint = "elasticsearch.ca_file in kb.toml names the certificate (PEM) of the authority that signed it"
-            return TextServerError(
-                f"the certificate of {self.url} is not trusted, or it does not speak TLS: {detail[:200]}", hint=hint
-            ), False
+            return self._no_trust(self.credentials.without_secrets(str(error.message))), False
         if isinstance(error, es.ConnectionTimeout):
             return TextServerError(
                 f"{self.url} did not answer within {self.settings.timeout:g} s, while {doing}",
                 hint="elasticsearch.timeout in kb.toml is how long one request may take",
             ), False
         if isinstance(error, es.ConnectionError):
-            why = "no connection"
-            for text, short in (("refused", "connection refused"), ("resolve", "unknown host")):
-                why = short if text in str(error) else why
-            return TextServerError(
-                f"cannot reach Elasticsearch at {self.url}, while {doing}: {why}",
-                hint="is it running? Its address is elasticsearch.url in kb.toml; queries without MATCH need no server",
-            ), True
+            return self._no_connection(str(error.message), doing), self._answered
         if isinstance(error, es.UnsupportedProductError):
-            return TextServerError(f"what answers at {self.url} is not Elasticsearch"), False
+            return self._stranger(error.meta.status), False
         if isinstance(error, es.ApiError):
+            self._answered = True
             body = error.body if isinstance(error.body, Mapping) else {}
-            details = body.get("error", {}) if isinstance(body.get("error", {}), Mapping) else {}
-            return self._refused(doing, error.status_code, details), error.status_code in TRY_AGAIN
+            details = body.get("error", {})
+            details = details if isinstance(details, Mapping) else {"reason": details}
+            if OTHER_CLIENT in str(details):
+                return self._too_old("of a version before 8"), False
+            worth_it = error.status_code in TRY_AGAIN
+            if "error" not in body and error.status_code not in (401, 403, *TRY_AGAIN):
+                return self._stranger(error.status_code), False
+            return self._refused(doing, error.status_code, details), worth_it
         if isinstance(error, es.SerializationError | es.TransportError):
-            return TextServerError(f"{self.url} gave no proper answer, while {doing}"), False
+            return self._no_proper_answer(doing), False
         raise error
+
+    def _no_connection(self, detail: str, doing: str) -> TextServerError:
+        why = "no connection"
+        hint = "is it running? Its address is elasticsearch.url in kb.toml; queries without MATCH need no server"
+        for text, short in LOST:
+            why = short if text in detail else why
+        if why == CLOSED and self.url.startswith("http:") and not self._answered:
+            hint = f"a server with TLS does so: is its address https{self.url.removeprefix('http')} ?"
+        return TextServerError(f"cannot reach Elasticsearch at {self.url}, while {doing}: {why}", hint=hint)
+
+    def _no_trust(self, detail: str) -> TextServerError:
+        """The error of a connection that TLS could not secure."""
+        if "CERTIFICATE_VERIFY_FAILED" in detail:
+            why = detail.partition("verify failed: ")[2].partition(" (_ssl")[0] or detail
+            names = "elasticsearch.ca_file in kb.toml names the certificate (PEM) of the authority that signed it"
+            return TextServerError(f"the certificate of {self.url} is not trusted: {why[:200]}", hint=names)
+        if any(sign in detail for sign in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "record layer")):
+            plain = f"http{self.url.removeprefix('https')}"
+            return TextServerError(f"what answers at {self.url} does not speak TLS", hint=f"is its address {plain} ?")
+        return TextServerError(f"no secure connection to {self.url}: {detail[:200]}", hint="see the server's log")
+
+    def _stranger(self, status: int) -> TextServerError:
+        return TextServerError(
+            f"what answers at {self.url} (status {status}) is not Elasticsearch",
+            hint="its address is elasticsearch.url in kb.toml, with the path where a proxy is in front of it",
+        )
+
+    def _too_old(self, number: str) -> TextServerError:
+        return TextServerError(
+            f"{self.url} is Elasticsearch {number}; {'.'.join(map(str, OLDEST_SERVER))} or newer is needed",
+            hint='upgrade it, or keep the index on disk: text = "embedded" in kb.toml, then hybridkg index KB',
+        )
+
+    def _no_proper_answer(self, doing: str) -> TextServerError:
+        return TextServerError(
+            f"{self.url} gave no proper answer, while {doing}",
+            hint="is it Elasticsearch, and no proxy that changes it?",
+        )
 
     def refused_document(self, item: Mapping[str, Any]) -> HybridkgError:
         """The error of one document of a bulk request."""
@@ -262,7 +322,8 @@ class Server:
         if status == 401:
             return TextServerError(
                 f"{self.url} does not accept {'the credentials' if self.credentials != Credentials() else 'strangers'}",
-                hint=f"set {API_KEY}, or {USERNAME} and its password, in the environment",
+                hint=f"set {API_KEY} (the key as Elasticsearch encodes it), or {USERNAME} and its password, in the "
+                "environment",
             )
         if status == 403 and "block" not in str(error.get("type", "")):
             return TextServerError(
@@ -280,11 +341,38 @@ class Server:
                 f"{self.url} refuses to write, while {doing}: its disk is nearly full",
                 hint="free space on the server; it lifts the block by itself",
             )
+        if error.get("type") == NO_INDEX:
+            return TextServerError(
+                f"the index is gone from {self.url}, while {doing}: {reason}", hint="build it again: hybridkg index KB"
+            )
+        if status in TRY_AGAIN:
+            return TextServerError(
+                f"{self.url} is overloaded or not ready, while {doing} (status {status}): {reason}",
+                hint="try again later",
+            )
         return TextServerError(f"{self.url} refuses, while {doing} (status {status}): {reason}")
 
 
 class _Overloaded(Exception):  # noqa: N818 - a signal inside this module
     """A search was turned away because too many wait."""
+
+
+def _readable(ca_file: str) -> str:
+    """The path of a file of certificates, which the client reads only when it connects.
+
+    Raises:
+        ConfigError: it cannot be read, or is none.
+    """
+    import ssl
+
+    shown = f"the file of 'elasticsearch.ca_file', {ca_file!r},"
+    try:
+        ssl.create_default_context(cafile=ca_file)
+    except ssl.SSLError as e:
+        raise ConfigError(f"{shown} holds no certificates", hint="PEM: -----BEGIN CERTIFICATE----- ...") from e
+    except (OSError, ValueError) as e:
+        raise ConfigError(f"{shown} cannot be read: {getattr(e, 'strerror', None) or e}") from e
+    return ca_file
 
 
 def _reason(error: Mapping[str, Any]) -> str:

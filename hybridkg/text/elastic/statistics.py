@@ -1,21 +1,19 @@
 """Statistics of fields and terms of an index, added up over its shards.
 
-`_termvectors` of a document that is not in the index tells them, for the
-shard that the document's routing leads to; so one routing is found for each
-shard. They are exact because nothing in an index is ever deleted or replaced.
+`_termvectors` of a document that is not in the index tells them, for one
+shard: the one that `preference` names, while the document's routing is not
+looked at. They are exact because nothing in an index is ever deleted or
+replaced.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from hybridkg.text.elastic.mapping import SPLIT
+from hybridkg.text.elastic.mapping import WHOLE
 from hybridkg.text.elastic.server import Server
-
-MOST_ROUTINGS = 10_000
 
 
 @dataclass(frozen=True)
@@ -26,28 +24,11 @@ class TermCounts:
     cf: int = 0
 
 
-def routings(server: Server, index: str, shards: int) -> list[str]:
-    """A routing value for each shard."""
-    if shards == 1:
-        return ["0"]
-    found: dict[int, str] = {}
-    for i in range(MOST_ROUTINGS):
-        answer = server.ask("finding the shards", partial(_shard_of, index, str(i)))
-        found.setdefault(int(answer["shards"][0][0]["shard"]), str(i))
-        if len(found) == shards:
-            break
-    return [found[shard] for shard in sorted(found)]
-
-
-def _shard_of(index: str, routing: str, client: Any) -> Any:
-    return client.search_shards(index=index, routing=routing)
-
-
 def field_statistics(server: Server, index: str, shards: int, fields: Sequence[str]) -> dict[str, dict[str, int]]:
     """Of each field: entities that have it, and its tokens."""
     totals = {name: {"entities": 0, "tokens": 0} for name in fields}
-    for routing in routings(server, index, shards):
-        vectors = _vectors(server, index, routing, dict.fromkeys(fields, "a"))
+    for shard in range(shards):
+        vectors = _vectors(server, index, shard, dict.fromkeys(fields, ["a"]))
         for name in fields:
             own = vectors.get(f"terms.{name}", {}).get("field_statistics", {})
             totals[name]["entities"] += max(0, int(own.get("doc_count", 0)))
@@ -56,20 +37,20 @@ def field_statistics(server: Server, index: str, shards: int, fields: Sequence[s
 
 
 def term_counts(
-    server: Server, index: str, places: Sequence[str], wanted: Mapping[str, Sequence[str]]
+    server: Server, index: str, shards: int, wanted: Mapping[str, Sequence[str]]
 ) -> dict[tuple[str, str], TermCounts]:
     """The counts of some terms.
 
     Args:
         server: is asked once for each shard.
         index: its name.
-        places: a routing for each shard.
+        shards: how many it has.
         wanted: for each field, its terms.
     """
     totals: dict[tuple[str, str], TermCounts] = {}
-    texts = {name: " ".join(dict.fromkeys(terms)) for name, terms in wanted.items() if terms}
-    for routing in places if texts else ():
-        vectors = _vectors(server, index, routing, texts, terms=True)
+    texts = {name: list(dict.fromkeys(terms)) for name, terms in wanted.items() if terms}
+    for shard in range(shards) if texts else ():
+        vectors = _vectors(server, index, shard, texts, terms=True)
         for name in texts:
             for term, own in vectors.get(f"terms.{name}", {}).get("terms", {}).items():
                 known = totals.get((name, term), TermCounts())
@@ -80,15 +61,15 @@ def term_counts(
 
 
 def _vectors(
-    server: Server, index: str, routing: str, texts: Mapping[str, str], *, terms: bool = False
+    server: Server, index: str, shard: int, texts: Mapping[str, Sequence[str]], *, terms: bool = False
 ) -> Mapping[str, Any]:
     answer = server.ask(
         "reading statistics",
         lambda client: client.termvectors(
             index=index,
-            routing=routing,
+            preference=f"_shards:{shard}",
             doc={"terms": dict(texts)},
-            per_field_analyzer={f"terms.{name}": SPLIT for name in texts},
+            per_field_analyzer={f"terms.{name}": WHOLE for name in texts},
             field_statistics=True,
             term_statistics=terms,
             offsets=False,

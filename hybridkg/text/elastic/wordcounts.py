@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from hybridkg.text.elastic.bodies import occurs, occurs_in
 from hybridkg.text.elastic.header import IndexIdentity
 from hybridkg.text.elastic.reading import Gathered, Reader
 from hybridkg.text.elastic.server import Server, Steps
-from hybridkg.text.elastic.statistics import TermCounts, routings, term_counts
+from hybridkg.text.elastic.statistics import TermCounts, term_counts
 from hybridkg.text.elastic.vectors import read_vectors
 from hybridkg.text.resolve import Item, OnField
 from hybridkg.text.sets import union
@@ -88,10 +87,6 @@ class WordCounts:
         self._remember(numbers, {item: found[item] for item in new})
         return found
 
-    @cached_property
-    def _routings(self) -> list[str]:
-        return routings(self._server, self._identity.index, self._identity.shards)
-
     def _learn_words(self, items: Sequence[Item], fields: Sequence[OnField]) -> None:
         wanted: dict[str, list[str]] = {}
         for item in items:
@@ -100,7 +95,7 @@ class WordCounts:
                     wanted.setdefault(f.name, []).append(words[0][1])
         if not wanted:
             return
-        counts = term_counts(self._server, self._identity.index, self._routings, wanted)
+        counts = term_counts(self._server, self._identity.index, self._identity.shards, wanted)
         with self._lock:
             if len(self._words) > MOST_REMEMBERED:
                 self._words = {}

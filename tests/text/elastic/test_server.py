@@ -35,37 +35,33 @@ def test_nothing_of_the_developers_settings_is_seen():
     assert not [name for name in os.environ if name.startswith("HYBRIDKG_ELASTICSEARCH_")]
 
 
-def test_a_killed_server_has_its_documents_when_it_is_started_again(elastic_server):
-    from elasticsearch import Elasticsearch
+def test_a_killed_server_has_its_documents_its_password_and_its_certificate_when_it_is_started_again(
+    elastic_server, certificate
+):
+    """One test, because each start takes 10 to 20 s."""
+    from elasticsearch import AuthenticationException, Elasticsearch
 
-    server = elastic_server()
-    with Elasticsearch(server.url) as client:
-        client.index(index="kept", id="7", document={"text": "a red fish"}, refresh=True)
+    server = elastic_server(password="a-good-one", tls=certificate)
+    assert server.url.startswith("https://")
+
+    def client(password="a-good-one"):
+        return Elasticsearch(server.url, ca_certs=str(certificate[0]), basic_auth=("elastic", password))
+
+    with client() as good, client("another") as bad:
+        good.index(index="kept", id="7", document={"text": "a red fish"}, refresh=True)
+        with pytest.raises(AuthenticationException):
+            bad.info()
     server.kill()
     assert processes_that_name(str(server.folder)) == []
     with pytest.raises(OSError, match="refused"):
         server.request("GET", "/")
     server.start()
-    with Elasticsearch(server.url) as client:
-        assert client.get(index="kept", id="7")["_source"] == {"text": "a red fish"}
+    with client() as good:
+        assert good.get(index="kept", id="7")["_source"] == {"text": "a red fish"}
     server.stop()
     server.stop()
     assert not server.folder.exists()
     assert processes_that_name(str(server.folder)) == []
-
-
-def test_a_server_may_ask_for_a_password_over_tls(elastic_server, certificate):
-    from elasticsearch import AuthenticationException, Elasticsearch
-
-    server = elastic_server(password="a-good-one", tls=certificate)
-    assert server.url.startswith("https://")
-    with Elasticsearch(server.url, ca_certs=str(certificate[0]), basic_auth=("elastic", "a-good-one")) as client:
-        assert client.info()["version"]["number"].startswith("8.")
-    with (
-        Elasticsearch(server.url, ca_certs=str(certificate[0]), basic_auth=("elastic", "another")) as client,
-        pytest.raises(AuthenticationException),
-    ):
-        client.info()
 
 
 def test_a_server_goes_when_the_tests_are_killed():

@@ -1,0 +1,51 @@
+"""`hybridkg prune`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hybridkg.cli.options import kb_argument
+
+
+@click.command()
+@kb_argument
+@click.option("--yes", is_flag=True, help="Remove them without asking.")
+def prune(kb: Path, yes: bool) -> None:
+    """Remove indexes that an interrupted or older build left on the server.
+
+    Lists what this knowledge base has there and no state of it on disk names, and removes it when you agree. Never
+    touched are the live index, those of states that a reader may still have open, and anything that this knowledge
+    base did not make. An embedded index leaves nothing.
+
+    \b
+    Example:
+      hybridkg prune films.kb
+    """
+    from hybridkg.kb import KnowledgeBase
+
+    with KnowledgeBase.open(kb) as base:
+        found = base.prune()
+        if not found:
+            click.echo("nothing to remove: every index belongs to a state on disk", err=True)
+            return
+        for one in found:
+            click.echo(_line(one))
+        noun = "this index" if len(found) == 1 else f"these {len(found):,} indexes"
+        if not (yes or click.confirm(f"remove {noun}?", err=True)):
+            click.echo("nothing was removed", err=True)
+            return
+        removed = base.prune(remove=True, names=[one["name"] for one in found])
+        click.echo(f"removed {len(removed):,} {'index' if len(removed) == 1 else 'indexes'}", err=True)
+
+
+def _line(one: dict[str, Any]) -> str:
+    """`name  documents 1,234, bytes 5,678`."""
+    from hybridkg.cli.output import shown
+
+    details = [
+        f"{key.replace('_', ' ')} {shown(key, value)}" for key, value in one.items() if key not in ("engine", "name")
+    ]
+    return "  ".join([one["name"], ", ".join(details)]).rstrip()

@@ -1,0 +1,99 @@
+"""The same documents in both engines, and how their answers are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from elastic_index import Documents, build_elastic
+
+from hybridkg.interfaces.text_index import IndexedField, TextQuery
+from hybridkg.text.elastic.index import ElasticTextIndex
+from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
+
+
+def build_embedded(
+    folder: Path,
+    documents: Documents,
+    fields: Sequence[IndexedField],
+    n_nodes: int,
+    rank: Callable[[Any], Any] | None = None,
+) -> EmbeddedTextIndex:
+    """As build_elastic, without a server."""
+    builder = EmbeddedTextBuilder(folder, fields, n_nodes)
+    for entity, texts in sorted(documents.items()):
+        for number, field in enumerate(fields):
+            values = [text if isinstance(text, tuple) else (text, "") for text in texts.get(field.name, [])]
+            builder.add(entity, number, values)
+    builder.finish()
+    return EmbeddedTextIndex.open(folder, rank)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One set of documents in both engines."""
+
+    embedded: EmbeddedTextIndex
+    elastic: ElasticTextIndex
+    n_nodes: int
+
+
+def build_pair(
+    url: str,
+    alias: str,
+    folder: Path,
+    documents: Documents,
+    fields: Sequence[IndexedField],
+    n_nodes: int,
+    rank: Callable[[Any], Any] | None = None,
+    **settings: Any,
+) -> Pair:
+    """Both indexes; settings are those of build_elastic."""
+    for name in ("embedded", "elastic"):
+        (folder / name).mkdir(parents=True)
+    return Pair(
+        build_embedded(folder / "embedded", documents, fields, n_nodes, rank),
+        build_elastic(url, alias, folder / "elastic", documents, fields, n_nodes, rank, **settings),
+        n_nodes,
+    )
+
+
+def assert_same_relation(pair: Pair, query: TextQuery, ulp: int = 0) -> int:
+    """`matching` and `score` agree; returns the number of scores that were compared.
+
+    Args:
+        pair: the indexes.
+        query: the question.
+        ulp: by how many steps of float32 scores may differ; 0 for the same bits.
+    """
+    ids, scores = pair.embedded.matching(query)
+    own_ids, own_scores = pair.elastic.matching(query)
+    assert own_ids.tolist() == ids.tolist()
+    assert_same_scores(own_scores, scores, ulp)
+    every = np.arange(pair.n_nodes + 3, dtype=np.uint32)[::-1]
+    assert_same_scores(pair.elastic.score(query, every), pair.embedded.score(query, every), ulp)
+    return len(ids)
+
+
+def assert_same_best(pair: Pair, query: TextQuery, k: int, ulp: int = 0) -> int:
+    """`topk` agrees; scores that may differ may also change places with those as near."""
+    ids, scores = pair.embedded.topk(query, k)
+    own_ids, own_scores = pair.elastic.topk(query, k)
+    assert_same_scores(own_scores, scores, ulp)
+    if not ulp:
+        assert own_ids.tolist() == ids.tolist()
+        return len(ids)
+    assert len(set(own_ids.tolist())) == len(ids)
+    assert_same_scores(own_scores, pair.embedded.score(query, own_ids), ulp)
+    return len(ids)
+
+
+def assert_same_scores(found: Any, wanted: Any, ulp: int = 0) -> None:
+    """Equal bits, or no more than some steps of float32 apart; NaN equals NaN."""
+    if not ulp:
+        np.testing.assert_array_equal(found, wanted)
+        return
+    np.testing.assert_array_max_ulp(found.astype(np.float32), wanted.astype(np.float32), ulp)

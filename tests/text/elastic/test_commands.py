@@ -1,0 +1,144 @@
+"""parity, prune, remove, stats and doctor with a real server."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hybridkg.cli import cli
+from hybridkg.config import ElasticSettings
+from hybridkg.doctor import BROKEN, OK, diagnose
+from hybridkg.errors import TextServerError
+from hybridkg.interfaces.progress import SILENT
+from hybridkg.kb import KnowledgeBase
+from hybridkg.parity import compare_engines
+from hybridkg.store.generations import Folder
+
+pytestmark = pytest.mark.needs_elastic
+
+FILMS = Path(__file__).resolve().parents[3] / "examples" / "films.ttl"
+QUERIES = {
+    "best": 'SELECT ?film ?s { ?film MATCH "space war" AS ?s } RANK BY ?s LIMIT 5',
+    "all": 'SELECT ?film ?s ?n { ?film MATCH ALL "film" ON (label^3, description b=0.4) AS ?s SNIPPET ?n } RANK BY ?s',
+    "graph": 'SELECT ?film ?d { ?film MATCH "space" AS ?s . ?film ?p ?d } RANK BY ?s',
+}
+
+
+def run(*arguments, text=None):
+    result = CliRunner().invoke(cli, [str(a) for a in arguments], input=text, catch_exceptions=False)
+    assert "Traceback" not in result.output
+    return result
+
+
+def made(path, url, alias):
+    """A knowledge base whose index will be on a server."""
+    KnowledgeBase.create(path).close()
+    folder = Folder.open(path)
+    settings = ElasticSettings(url=url, alias=alias, timeout=10)
+    folder.configure(replace(folder.config, text="elasticsearch", elasticsearch=settings))
+    return path
+
+
+@pytest.fixture
+def path(tmp_path, elastic, elastic_name):
+    path = made(tmp_path / "films.kb", elastic.url, elastic_name)
+    with KnowledgeBase.open(path) as kb:
+        kb.load(FILMS, index=True)
+    return path
+
+
+@pytest.mark.parametrize("model", [None, "bm25"])
+def test_both_engines_answer_alike_whichever_has_the_live_index(path, elastic, elastic_name, tmp_path, model):
+    live = elastic.indexes(elastic_name)
+    queries = {name: text for name, text in QUERIES.items() if model is None or "^" not in text}
+    with KnowledgeBase.open(path) as kb:
+        report = kb.parity(queries, model=model)
+    assert report.engines == ("elasticsearch", "embedded")
+    assert report.count("same") == len(queries)
+    assert report.largest_difference < 1e-6
+    assert elastic.indexes(elastic_name) == live
+
+    folder = Folder.open(path)
+    folder.configure(replace(folder.config, text="embedded"))
+    with KnowledgeBase.open(path) as kb:
+        kb.index()
+        again = kb.parity(queries, model=model)
+    assert again.engines == ("embedded", "elasticsearch")
+    assert [query.rows for query in again.queries] == [query.rows for query in report.queries]
+    assert again.count("same") == len(queries)
+    assert elastic.indexes(elastic_name) == live
+
+
+def test_an_interrupted_comparison_leaves_no_index(path, elastic, elastic_name):
+    def interrupted(snapshot, text, name):
+        raise KeyboardInterrupt
+
+    folder = Folder.open(path)
+    folder.configure(replace(folder.config, text="embedded"))
+    with KnowledgeBase.open(path) as kb:
+        kb.index()
+        live = elastic.indexes(elastic_name)
+        with pytest.raises(KeyboardInterrupt):
+            compare_engines(folder, kb.snapshot, QUERIES, interrupted, SILENT)
+    assert elastic.indexes(elastic_name) == live
+
+
+def test_prune_removes_what_no_state_needs_and_nothing_else(path, elastic, elastic_name):
+    with KnowledgeBase.open(path) as kb:
+        kb.index()
+        kb.index()
+    assert len(elastic.indexes(elastic_name)) == 3
+    elastic.request("PUT", f"/{elastic_name}-foreign")
+    result = run("prune", path, "--yes")
+    assert result.exit_code == 0, result.output
+    assert "removed 1 index" in result.stderr
+    left = elastic.indexes(elastic_name)
+    assert len(left) == 3
+    assert f"{elastic_name}-foreign" in left
+    with KnowledgeBase.open(path) as kb:
+        assert kb.prune() == []
+        assert kb.query(QUERIES["best"]).returned
+
+
+def test_remove_leaves_no_index(path, elastic, elastic_name):
+    assert KnowledgeBase.remove(path) == []
+    assert elastic.indexes(elastic_name) == []
+    assert not path.exists()
+
+
+def test_a_moved_knowledge_base_names_what_it_leaves(path, elastic, elastic_name):
+    """The server cannot know whether the folder was moved or copied, and the original may need the index."""
+    moved = path.rename(path.with_name("moved.kb"))
+    (used,) = elastic.indexes(elastic_name)
+    assert KnowledgeBase.remove(moved) == [f"elasticsearch index {used}"]
+
+
+def test_remove_refuses_while_the_server_is_away(path, monkeypatch):
+    monkeypatch.setattr("hybridkg.text.elastic.server.WAITS", ())
+    folder = Folder.open(path)
+    settings = folder.config.elasticsearch
+    folder.configure(replace(folder.config, elasticsearch=replace(settings, url="http://127.0.0.1:1")))
+    with pytest.raises(TextServerError) as e:
+        KnowledgeBase.remove(path)
+    assert "nothing was deleted" in e.value.hint
+    result = run("stats", path)
+    assert result.exit_code == 0
+    assert "problem: cannot reach Elasticsearch at http://127.0.0.1:1" in result.stdout
+    (check,) = [check for check in diagnose(path) if check.name == "text server"]
+    assert check.state == BROKEN
+    assert path.exists()
+
+
+def test_stats_and_doctor_tell_of_the_server(path, elastic):
+    lines = run("stats", path).stdout.splitlines()
+    at = lines.index("text engine: elasticsearch")
+    names = [line.split(":")[0].strip() for line in lines[at + 1 :] if line.startswith("  ")]
+    assert {"index", "alias", "url", "documents", "bytes", "health"} <= set(names)
+    assert json.loads(run("stats", path, "--format", "json").stdout)["text"]["url"] == elastic.url
+    (check,) = [check for check in diagnose(path) if check.name == "text server"]
+    assert check.state == OK
+    assert elastic.url in check.detail
