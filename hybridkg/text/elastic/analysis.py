@@ -1,7 +1,4 @@
-"""Texts as the terms that an index on a server gets, and Elasticsearch's own analyzers seen as ours.
-
-With hybridkg's analysis a value is cut here, and its terms travel one on
-a line. With native analysis the server cuts, and is asked how
+"""Elasticsearch's own analyzers seen as ours: with native analysis the server cuts the texts, and is asked how
 (`_analyze`) whenever a query or a passage needs to know.
 """
 
@@ -16,14 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hybridkg.errors import HybridkgError, TextQueryError, UnknownNameError
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.registry import did_you_mean
-from hybridkg.text.elastic.mapping import GAP, SEPARATOR
 from hybridkg.text.elastic.server import Server
-
-MOST_REMEMBERED_WORDS = 1_000_000
-LONGEST_REMEMBERED_WORD = 255
-MOST_REMEMBERED_VALUES = 200_000
-LONGEST_REMEMBERED_VALUE = 150
-"""As in the embedded index: the label of a node comes back with every link to it."""
 
 NATIVE_ANALYZERS = (
     "arabic", "armenian", "basque", "bengali", "brazilian", "bulgarian", "catalan", "cjk", "czech", "danish", "dutch",
@@ -36,48 +26,6 @@ NATIVE_ANALYZERS = (
 
 MOST_REMEMBERED_TEXTS = 1_000
 MOST_CHARACTERS_ASKED = 1_000_000
-
-
-class TermTexts:
-    """Values as their terms joined by SEPARATOR, with `_` where a word is not indexed.
-
-    Args:
-        analyzer: cuts and folds.
-        stemmer: key of the language, from the analyzer.
-    """
-
-    def __init__(self, analyzer: Analyzer, stemmer: str):
-        self._analyzer, self._stemmer = analyzer, stemmer
-        self._terms: dict[str, str] = {}
-        self._values: dict[str, tuple[str, int]] = {}
-
-    def joined(self, text: str) -> tuple[str, int]:
-        """The terms of a text, and how many of them are indexed."""
-        found = self._values.get(text)
-        if found is None:
-            found = self._joined(text)
-            if len(text) <= LONGEST_REMEMBERED_VALUE:
-                if len(self._values) >= MOST_REMEMBERED_VALUES:
-                    self._values.clear()
-                self._values[text] = found
-        return found
-
-    def _joined(self, text: str) -> tuple[str, int]:
-        known = self._terms
-        words = self._analyzer.words(text)
-        try:
-            terms = [known[word] for word in words]
-        except KeyError:
-            terms = [known.get(word) or self._learned(word) for word in words]
-        return SEPARATOR.join(terms), len(terms) - terms.count(GAP)
-
-    def _learned(self, word: str) -> str:
-        term = self._analyzer.term(word, self._stemmer) or GAP
-        if len(word) <= LONGEST_REMEMBERED_WORD:
-            if len(self._terms) >= MOST_REMEMBERED_WORDS:
-                self._terms.clear()
-            self._terms[word] = term
-        return term
 
 
 class NativeAnalyzer:
@@ -108,8 +56,11 @@ class NativeAnalyzer:
         return [token for token, _, _ in self._tokens(text)]
 
     def spans(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """The tokens with their character offsets; dropped ones are left out only at places without text."""
-        yield from self._tokens(text)
+        """The tokens with their character offsets; one that overlaps what is before it begins where that ends."""
+        reached = 0
+        for token, start, end in self._tokens(text):
+            yield token, max(start, reached), max(end, reached)
+            reached = max(reached, end)
 
     def term(self, word: str, stemmer: str) -> str:
         """The token itself."""

@@ -10,18 +10,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hybridkg.entities.filters import number_of
 from hybridkg.errors import HybridkgError, ProfileError, TextServerError
 from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import ExtractedText, Values
 from hybridkg.interfaces.text_index import IndexedField
-from hybridkg.rdf.terms import NamedNode, Node
-from hybridkg.text.elastic.analysis import TermTexts, native_analyzers
+from hybridkg.rdf.terms import Node
+from hybridkg.text.elastic.analysis import native_analyzers
 from hybridkg.text.elastic.bulk import BulkSender, lost
+from hybridkg.text.elastic.documents import DocumentMaker
 from hybridkg.text.elastic.header import IDENTITY, IndexIdentity
-from hybridkg.text.elastic.mapping import LONGEST_FILTER_VALUE, check_as_asked, index_body
-from hybridkg.text.elastic.server import Body, Server
+from hybridkg.text.elastic.mapping import check_as_asked, index_body
+from hybridkg.text.elastic.server import Server
 from hybridkg.text.elastic.statistics import field_statistics
 from hybridkg.text.layout import ArrayWriter
 from hybridkg.text.presence import MOST_FIELDS, describe_fields, write_presence
@@ -70,8 +70,7 @@ class ElasticTextBuilder:
         _ = server.version
         self._analyzers = analyzers_of(server, {field.analyzer for field in fields}, native=self._native)
         self._lengths = None if self._native else self._out.create("lengths", "<u4", (len(fields), n_nodes))
-        self._joined: dict[tuple[str, str], TermTexts] = {}
-        self._text_bytes = 0
+        self._documents = DocumentMaker(fields, self._analyzers, self._lengths)
         self._build = secrets.token_hex(8)
         now = datetime.now(UTC)
         self.index = f"{alias}-{now:%Y%m%d%H%M%S}-{self._build[:6]}"
@@ -116,42 +115,7 @@ class ElasticTextBuilder:
             texts: (position of a field, values) of each field that it has.
             filters: for each filter, the objects as N-Triples writes them; or nothing at all.
         """
-        document: Body = {"node": entity}
-        if isinstance(node, NamedNode):
-            document["iri"] = node.value
-        terms = document["terms"] = {}
-        lengths: dict[str, int] = {}
-        text: dict[str, list[str]] = {}
-        language: dict[str, list[str]] = {}
-        for position, values in texts:
-            name = self._fields[position].name
-            texts_of_field = [value for value, _ in values]
-            self._text_bytes += sum(len(value) if value.isascii() else len(value.encode()) for value in texts_of_field)
-            if self._lengths is None:
-                terms[name] = texts_of_field
-                continue
-            pieces = [self._terms(position, tag).joined(value) for value, tag in values]
-            length = sum(count for _, count in pieces)
-            text[name] = texts_of_field
-            if any(tag for _, tag in values):
-                language[name] = [tag for _, tag in values]
-            if length:
-                terms[name] = [piece for piece, _ in pieces]
-                lengths[name] = self._lengths[position, entity] = length
-        document |= {key: held for key, held in (("text", text), ("language", language), ("length", lengths)) if held}
-        if any(filters):
-            document["filter"] = _filter_values(filters)
-        self._sender.put(document)
-
-    def _terms(self, position: int, tag: str) -> TermTexts:
-        name = self._fields[position].analyzer
-        found = self._joined.get((name, tag))
-        if found is None:
-            analyzer = self._analyzers[name]
-            stemmer = analyzer.stemmer(tag)
-            found = self._joined.setdefault((name, f"\0{stemmer}"), TermTexts(analyzer, stemmer))
-            self._joined[name, tag] = found
-        return found
+        self._sender.put(self._documents.document(entity, node, texts, filters))
 
     def finish(self, n_entities: int) -> dict[str, int]:
         """Waits for the last document, counts them on the server, and writes the header.
@@ -186,7 +150,7 @@ class ElasticTextBuilder:
         counts = {
             "entities": with_words,
             "tokens": sum(int(field["tokens"]) for field in described),
-            "text_bytes": self._text_bytes,
+            "text_bytes": self._documents.text_bytes,
         }
         self._out.finish(
             {
@@ -260,18 +224,6 @@ def add_all(
 
 def _marked(stream: Iterator[tuple[int, Any]], place: int) -> Iterator[tuple[int, int, Any]]:
     return ((entity, place, values) for entity, values in stream)
-
-
-def _filter_values(filters: Sequence[list[str]]) -> dict[str, list[str] | list[float]]:
-    stored: dict[str, list[str] | list[float]] = {}
-    for i, values in enumerate(filters):
-        terms = [value for value in values if len(value) <= LONGEST_FILTER_VALUE]
-        numbers = [number for value in values if (number := number_of(value)) is not None]
-        if terms:
-            stored[f"p{i}"] = terms
-        if numbers:
-            stored[f"n{i}"] = numbers
-    return stored
 
 
 def unexpected(found: int, wanted: int) -> TextServerError:

@@ -139,8 +139,11 @@ class BulkSender:
             self.sent += more
 
 
-def _action(document: Any) -> tuple[Body, Body]:
-    return {"create": {"_id": str(document["node"])}}, document
+def _action(document: Any) -> tuple[Body, bytes]:
+    """The helper sends bytes as they are; orjson makes them in a fifth of the time of the client's own serializer."""
+    import orjson
+
+    return {"create": {"_id": str(document["node"])}}, orjson.dumps(document)
 
 
 def lost(sent: int, found: int) -> TextServerError:

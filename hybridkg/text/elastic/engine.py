@@ -33,8 +33,7 @@ class ElasticTextEngine:
 
     def __init__(self, folder: Path, config: Config):
         self._server, self._config = Server(config.elasticsearch), config
-        place = f"{platform.node()}\0{folder.resolve()}"
-        self._owner = blake2b(place.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+        self._owner = _owner(folder)
         words = re.sub(r"[^a-z0-9]+", "-", folder.resolve().stem.lower()).strip("-")[:40]
         self._alias = config.elasticsearch.alias or f"hybridkg-{words or 'kb'}-{self._owner[:6]}"
 
@@ -167,6 +166,15 @@ class ElasticTextEngine:
 
 def _delete_index(name: str, client: Any) -> Any:
     return client.indices.delete(index=name, ignore_unavailable=True)
+
+
+def _owner(folder: Path) -> str:
+    """Who a folder is: the same after it was renamed, another for a copy, and for what is made in its old place."""
+    try:
+        about = folder.stat()
+    except OSError:
+        return ""
+    return blake2b(f"{platform.node()}\0{about.st_dev}\0{about.st_ino}".encode(), digest_size=8).hexdigest()
 
 
 def _identity(folder: Path) -> IndexIdentity | None:

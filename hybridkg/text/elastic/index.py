@@ -120,6 +120,7 @@ class ElasticTextIndex:
         told |= {"analysis": own.analysis, "documents": own.documents}
         try:
             told["url"] = self._server.url
+            self._server.ask("asking how it is", lambda client: client.info(), again=False)
             told["version"] = self._server.version
             self._connect()
             stats = self._server.ask(

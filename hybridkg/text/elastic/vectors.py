@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.errors import TextServerError
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.elastic.bodies import path
 from hybridkg.text.elastic.reading import Gathered
@@ -44,7 +45,7 @@ def read_vectors(
     for start in range(0, len(ids), ENTITIES_AT_ONCE):
         part = [str(i) for i in ids[start : start + ENTITIES_AT_ONCE].tolist()]
         answer = server.ask("reading term vectors", partial(_vectors_of, index, part, names, phrases))
-        for document in answer["docs"]:
+        for document in _in_order(answer["docs"], len(part)):
             entity = int(document["_id"])
             for place, f in enumerate(fields):
                 terms = document.get("term_vectors", {}).get(path(f.name), {}).get("terms", {})
@@ -52,6 +53,21 @@ def read_vectors(
                 for item in items:
                     if item.words[place] and (tf := _frequency(terms, item.words[place])):
                         into.add((item, place), entity, tf)
+
+
+def _in_order(documents: Sequence[Mapping[str, Any]], wanted: int) -> list[Mapping[str, Any]]:
+    """The documents by ascending id: the server keeps the ids of a request in a set.
+
+    Raises:
+        TextServerError: one is missing.
+    """
+    found = [document for document in documents if document.get("found")]
+    if len(found) != wanted:
+        raise TextServerError(
+            f"term vectors of {len(found):,} of {wanted:,} entities came from the server",
+            hint="nothing was returned; try again",
+        )
+    return sorted(found, key=lambda document: int(document["_id"]))
 
 
 def _vectors_of(index: str, ids: list[str], fields: list[str], positions: bool, client: Any) -> Any:

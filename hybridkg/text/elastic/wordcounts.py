@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from hybridkg.text.resolve import Item, OnField
 from hybridkg.text.sets import union
 
 MOST_REMEMBERED = 100_000
+WORDS_AT_ONCE = 10_000
 MOST_REMEMBERED_POSTINGS = 2_000_000
 """Postings of phrases that an open index remembers; 8 bytes each."""
 
@@ -62,10 +63,10 @@ class WordCounts:
         found = {item: own for item in items if (own := self._items.get((numbers, item))) is not None}
         new = [item for item in items if item not in found]
         plain = [item for item in new if all(len(words) < 2 for words in item.words)]
-        self._learn_words(plain, fields)
+        words_of = self._counts_of(pair for item in plain for pair in _words(item, fields))
         spread: list[Item] = []
         for item in plain:
-            counts = [self._words[f.name, words[0][1]] if words else TermCounts() for f, words in _places(item, fields)]
+            counts = [words_of[f.name, words[0][1]] if words else TermCounts() for f, words in _places(item, fields)]
             found[item] = ItemCounts(
                 max(c.df for c in counts), tuple(c.df for c in counts), tuple(c.cf for c in counts)
             )
@@ -87,20 +88,27 @@ class WordCounts:
         self._remember(numbers, {item: found[item] for item in new})
         return found
 
-    def _learn_words(self, items: Sequence[Item], fields: Sequence[OnField]) -> None:
-        wanted: dict[str, list[str]] = {}
-        for item in items:
-            for f, words in _places(item, fields):
-                if words and (f.name, words[0][1]) not in self._words:
-                    wanted.setdefault(f.name, []).append(words[0][1])
-        if not wanted:
-            return
-        counts = term_counts(self._server, self._identity.index, self._identity.shards, wanted)
+    def learn(self, asked: Iterable[tuple[Iterable[Item], Sequence[OnField]]]) -> None:
+        """Asks for the words of several queries at once, each (items, ON fields), so that `of` finds them remembered."""
+        self._counts_of(pair for items, fields in asked for item in items for pair in _words(item, fields))
+
+    def _counts_of(self, asked: Iterable[tuple[str, str]]) -> dict[tuple[str, str], TermCounts]:
+        """Of each (field, word)."""
+        known = self._words
+        found = {pair: known.get(pair) for pair in asked}
+        unknown = [pair for pair, own in found.items() if own is None]
+        new: dict[tuple[str, str], TermCounts] = {}
+        for start in range(0, len(unknown), WORDS_AT_ONCE):
+            wanted: dict[str, list[str]] = {}
+            for name, word in unknown[start : start + WORDS_AT_ONCE]:
+                wanted.setdefault(name, []).append(word)
+            new |= term_counts(self._server, self._identity.index, self._identity.shards, wanted)
+        new = {pair: new.get(pair, TermCounts()) for pair in unknown}
         with self._lock:
-            if len(self._words) > MOST_REMEMBERED:
+            if len(self._words) + len(new) > MOST_REMEMBERED:
                 self._words = {}
-            for name, terms in wanted.items():
-                self._words |= {(name, term): counts.get((name, term), TermCounts()) for term in terms}
+            self._words.update(new)
+        return {pair: new[pair] if own is None else own for pair, own in found.items()}
 
     def _phrase(self, item: Item, fields: Sequence[OnField]) -> Steps[ItemCounts]:
         """A phrase is read where it occurs, in whole: Elasticsearch does not tell how often it does."""
@@ -134,3 +142,8 @@ class WordCounts:
 
 def _places(item: Item, fields: Sequence[OnField]) -> list[tuple[OnField, tuple[tuple[int, str], ...]]]:
     return list(zip(fields, item.words, strict=True))
+
+
+def _words(item: Item, fields: Sequence[OnField]) -> Iterator[tuple[str, str]]:
+    """(field, word) of each place of an item that is one word."""
+    return ((f.name, words[0][1]) for f, words in _places(item, fields) if len(words) == 1)

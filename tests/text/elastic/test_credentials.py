@@ -156,7 +156,7 @@ def test_a_secret_in_kb_toml_is_refused_with_its_line_and_not_repeated(key):
     ("settings", "said"),
     [
         ({"ca_file": "ca.pem"}, "the address is not https://"),
-        ({"ca_file": "/no/such/ca.pem", "url": "https://127.0.0.1:1"}, "'/no/such/ca.pem', cannot be read: No such file"),
+        ({"ca_file": "/no/such/ca.pem", "url": "https://127.0.0.1:1"}, "/ca.pem', cannot be read: No such file"),
         ({"ca_file": __file__, "url": "https://127.0.0.1:1"}, "holds no certificates"),
     ],
 )

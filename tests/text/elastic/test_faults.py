@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
 import pytest
 from between import Between, elastic_answer
@@ -19,7 +19,7 @@ from served_kb import ITEMS, During, items, moved_to, served
 
 from hybridkg.cli import cli
 from hybridkg.config import ElasticSettings
-from hybridkg.errors import HybridkgError, TextQueryError, TextServerError
+from hybridkg.errors import TextServerError
 from hybridkg.kb import KnowledgeBase
 from hybridkg.text.elastic.server import Server
 
@@ -194,7 +194,7 @@ def test_a_server_that_closes_every_connection_is_asked_no_further():
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
 
         def hang_up():
-            with pytest.raises(OSError, match="."):
+            with suppress(OSError):
                 while True:
                     listening.accept()[0].close()
 
@@ -234,7 +234,6 @@ def test_a_killed_process_leaves_the_old_state_and_an_index_that_can_be_removed(
         if "_bulk" in path:
             reached.set()
             go_on.wait(30)
-        return None
 
     with Between(held, to=server.url) as between:
         environment = {**os.environ, "HYBRIDKG_ELASTICSEARCH_URL": between.url}
@@ -489,14 +488,14 @@ def test_a_server_killed_while_it_is_loaded_loses_nothing(blue, server, alias, s
 def test_a_query_goes_on_when_the_server_comes_back_between_two_pages(red, server, alias, monkeypatch):
     monkeypatch.setattr("hybridkg.text.elastic.reading.ROWS_AT_ONCE", 100)
     monkeypatch.setattr("hybridkg.text.elastic.server.WAITS", (0.5,) * 100)
-    search, pages = Server.search, []
+    search, pages, killed = Server.search, [], []
 
     def counted(self, index, bodies, *, dfs):
-        if pages[-2:] == [1, 1]:  # a second page has come
-            pages.append(0)
+        if not killed and len(pages) == 1:  # a page of the point in time has come
             server.kill()
+            killed.append(True)
             server.launch()
-        pages.append(int(any("pit" in body for body in bodies)))
+        pages.extend(body["pit"]["id"] for body in bodies if "pit" in body)
         return search(self, index, bodies, dfs=dfs)
 
     monkeypatch.setattr(Server, "search", counted)
@@ -504,16 +503,8 @@ def test_a_query_goes_on_when_the_server_comes_back_between_two_pages(red, serve
         every = 'SELECT ?e { ?e MATCH "red" AS ?s }'
         found = kb.query(every)
         server.wait()
-        assert 0 in pages
+        assert killed
+        assert len(set(pages)) == 2
         assert found.returned == ITEMS
         assert len({str(row["e"]) for row in found}) == ITEMS
         assert kb.query(RED).returned == ITEMS
-
-
-def test_a_query_of_too_many_words_is_the_users_mistake(red, impatient):
-    words = " ".join(f"w{i}" for i in range(1000))
-    with KnowledgeBase.open(red) as kb:
-        try:
-            kb.query(f'SELECT ?e {{ ?e MATCH "{words}" AS ?s }}')
-        except HybridkgError as e:
-            assert isinstance(e, TextQueryError)

@@ -91,7 +91,7 @@ TITLE_ONLY = (FieldChoice("title"),)
 class TestManyRows:
     @pytest.mark.parametrize("model", MODELS)
     def test_a_relation_of_several_pages_is_complete(self, large, model):
-        for text, least in [("same red", SAME), ("same", SAME), ('"same words" sea', SAME), ("red -fish", 5_000)]:
+        for text, least in [("same red", SAME), ("same", SAME), ('"same words" sea', SAME), ("red -fish", 4_000)]:
             query = TextQuery(text, model=model)
             assert len(large.elastic.matching(query)[0]) == large.elastic.most(query) >= least
             assert assert_same_relation(large, query) >= least
@@ -124,7 +124,9 @@ class TestQuestionsTogether:
     def test_seventy_questions_need_few_requests_and_are_answered_as_one_by_one(self, large, requests):
         texts = [f"rare{chr(97 + i % 26)} {('red', 'sea', 'fish -man')[i % 3]}" for i in range(70)]
         questions = [
-            TextQuestion(TextQuery(text, fields=TITLE_ONLY + (FieldChoice("body"),), model=MODELS[i % 3]), (None, 3)[i % 2])
+            TextQuestion(
+                TextQuery(text, fields=TITLE_ONLY + (FieldChoice("body"),), model=MODELS[i % 3]), (None, 3)[i % 2]
+            )
             for i, text in enumerate(texts)
         ]
         large.elastic.most(TextQuery("red"))
@@ -198,17 +200,17 @@ class TestPointsInTime:
     @pytest.mark.parametrize("lost_after", [[2], [2, 3], [3, 5, 6]])
     def test_a_lost_one_is_replaced_and_no_row_is_missed_or_doubled(self, large, sort, lost_after):
         server, index = large.elastic._server, large.elastic._identity.index
-        query = {"constant_score": {"filter": {"match": {"terms.body": "red sea"}}}}
-        wanted = [e for e, texts in documents().items() if {"red", "sea"} & set(" ".join(texts.get("body", [])).split())]
+        query = {"constant_score": {"filter": {"terms": {"terms.body": ["red", "sea"]}}}}
+        wanted = [
+            e for e, texts in documents().items() if {"red", "sea"} & set(" ".join(texts.get("body", [])).split())
+        ]
 
         def steps():
             pages = Pages(server, index, query, sort=sort, size=40, scores=sort is BEST_FIRST)
-            found, number = [], 0
+            found, number, column = [], 0, 0 if sort is BY_NODE else 1
             while hits := (yield from pages.following()):
                 number += 1
-                found += [int(hit["sort"][-1 if sort is BY_NODE else 1]) for hit in hits] if number == 1 else [
-                    int(hit["sort"][0 if sort is BY_NODE else 1]) for hit in hits
-                ]
+                found += [hit["sort"][column] for hit in hits]
                 if number in lost_after and pages._place:
                     server.client.close_point_in_time(id=pages._place)
             pages.close()

@@ -78,7 +78,21 @@ class TestFromOutside:
 
 
 class TestNames:
-    NAMES = ("a-b", "id", "node", "text", "terms", "length", "iri", "language", "_id", "größe", "x", "filter", "Ünï-c_d9")
+    NAMES = (
+        "a-b",
+        "id",
+        "node",
+        "text",
+        "terms",
+        "length",
+        "iri",
+        "language",
+        "_id",
+        "größe",
+        "x",
+        "filter",
+        "Ünï-c_d9",
+    )
 
     def test_a_field_may_have_any_name_that_a_profile_allows(self, elastic, elastic_name, tmp_path):
         fields = tuple(IndexedField(name, 1.0, 0.5) for name in self.NAMES)
@@ -143,7 +157,18 @@ class TestUnusualDocuments:
 
     @pytest.mark.parametrize(
         "word",
-        ["\ufdfa" * 255, "\ufdfa" * 300, "x\ufdfa", "ﷺ", "ĳ" * 255, "a" * 300, "\U0001d400" * 255, "ͺa", "a\uff3fb", "ﬃ" * 250],
+        [
+            "\ufdfa" * 255,
+            "\ufdfa" * 300,
+            "x\ufdfa",
+            "ﷺ",
+            "ĳ" * 255,
+            "a" * 300,
+            "\U0001d400" * 255,
+            "ͺa",
+            "a\uff3fb",
+            "ﬃ" * 250,
+        ],
         ids=["longest", "longer", "short", "alone", "ij", "cut", "astral", "iota", "line", "ligatures"],
     )
     def test_words_that_folding_lengthens_or_parts(self, elastic, elastic_name, tmp_path, word):
@@ -164,13 +189,18 @@ class TestUnusualDocuments:
 
     def test_an_entity_without_a_term_has_a_document_and_matches_nothing(self, elastic, elastic_name, tmp_path):
         documents = {0: {"title": ["..."]}, 1: {"title": []}, 2: {}, 3: {"title": ["a"]}}
-        pair = build_pair(elastic.url, elastic_name, tmp_path, documents, (IndexedField("title", analyzer="stopped"),), 4)
+        pair = build_pair(
+            elastic.url, elastic_name, tmp_path, documents, (IndexedField("title", analyzer="stopped"),), 4
+        )
         assert pair.elastic.counts["entities"] == pair.embedded.counts["entities"] == 0
         for text in ("a", "red", '"a the"', "..."):
             assert assert_same_relation(pair, TextQuery(text)) == 0
 
     def test_texts_with_control_characters_and_lone_marks(self, elastic, elastic_name, tmp_path):
-        documents = {0: {"title": ["red\x00fish\u2028sea\u0301 \ufeffred\u200dfish", "\U0001f3a3 red"]}, 1: {"title": ["red _ fish"]}}
+        documents = {
+            0: {"title": ["red\x00fish\u2028sea\u0301 \ufeffred\u200dfish", "\U0001f3a3 red"]},
+            1: {"title": ["red _ fish"]},
+        }
         pair = build_pair(elastic.url, elastic_name, tmp_path, documents, TITLE, 2)
         for text in ("red", "fish", '"red fish"', "sea", "se\u00e1", '"fish sea"', "_"):
             assert_same_relation(pair, TextQuery(text))

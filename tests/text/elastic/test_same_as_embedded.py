@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -83,9 +82,7 @@ def questions(draw: st.DrawFn, kind: str) -> TextQuery:
 
 
 many = st.tuples(*(st.lists(questions(kind), min_size=5, max_size=9) for kind in WEIGHTS))
-LAW = settings(
-    deadline=None, max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+LAW = settings(deadline=None, max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def backwards(ids: np.ndarray) -> np.ndarray:
@@ -99,7 +96,11 @@ def compare(pair: Pair, query: TextQuery, ulp: int) -> int:
     for k in (0, 1, 3, N_NODES):
         compared += assert_same_best(pair, query, k, ulp)
     assert pair.elastic.most(query) == len(pair.embedded.matching(query)[0])
-    shown = [("title", "The Red fishes of the sea", ""), ("body", "red Häuser, l'avion 日本", "de"), ("raw", "fish", "")]
+    shown = [
+        ("title", "The Red fishes of the sea", ""),
+        ("body", "red Häuser, l'avion 日本", "de"),
+        ("raw", "fish", ""),
+    ]
     assert pair.elastic.passage(query, shown) == pair.embedded.passage(query, shown)
     assert pair.elastic.terms(query) == pair.embedded.terms(query)
     return compared
