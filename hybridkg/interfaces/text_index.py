@@ -128,6 +128,9 @@ class TextIndex(Protocol):
     def most(self, query: TextQuery) -> int:
         """No fewer than `matching` will give; cheap."""
 
+    def prepare(self, queries: Sequence[TextQuery]) -> None:
+        """`most` of these will be asked for: an index that is far away asks for all of them at once."""
+
     def matching(self, query: TextQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from hybridkg.interfaces.text_index import TextIndex, TextQuestion
+from hybridkg.interfaces.text_index import TextIndex, TextQuery, TextQuestion
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.rdf.batch import Solutions
 
@@ -33,6 +33,10 @@ class PhysicalOperator(ABC):
     def details(self, text: TextIndex | None) -> str:
         """A second line for EXPLAIN, or nothing."""
         return ""
+
+    def sized(self, text: TextIndex) -> tuple[TextQuery, ...]:
+        """Relations of whose size it will ask the text index, to decide how to go on."""
+        return ()
 
     def questions(self, text: TextIndex) -> tuple[TextQuestion, ...]:
         """What it will ask the text index whatever its children give, so that a run can ask for all at once."""

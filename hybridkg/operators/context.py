@@ -80,7 +80,10 @@ class ExecutionContext:
         What an operator asks that does not run after all is asked for nothing.
         """
         if self.text is not None and self.text.scan_limit is not None:
-            questions = list(islice(dict.fromkeys(_questions(root, self.text)), together(self.text)))
+            operators = list(_operators(root))
+            self.text.prepare([query for operator in operators for query in operator.sized(self.text)])
+            asked = dict.fromkeys(question for operator in operators for question in operator.questions(self.text))
+            questions = list(islice(asked, together(self.text)))
             if len(questions) > 1:
                 self._answers = dict(zip(questions, self.text.answers(questions), strict=True))
         return self.run(root)
@@ -126,10 +129,10 @@ def together(text: TextIndex) -> int:
     return max(1, min(MOST_QUESTIONS, MOST_ANSWERED // max(1, text.counts.get("entities", 1))))
 
 
-def _questions(root: PhysicalOperator, text: TextIndex) -> Iterator[TextQuestion]:
-    """The questions of an operator and all below it, in the order of EXPLAIN."""
+def _operators(root: PhysicalOperator) -> Iterator[PhysicalOperator]:
+    """An operator and all below it, in the order of EXPLAIN."""
     waiting = [root]
     while waiting:
         operator = waiting.pop()
-        yield from operator.questions(text)
+        yield operator
         waiting += reversed(operator.children)

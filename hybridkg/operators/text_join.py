@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuery
+from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuery, TextQuestion
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.conditions import conditions
 from hybridkg.operators.context import ExecutionContext
@@ -57,9 +58,25 @@ class TextJoin(PhysicalOperator):
             if len(rows) <= most:
                 return self._joined(rows, _asked_for(_distinct(rows, at), text_query(self.match), index, nodes))
             begun = rows, stream
-        ids, scores = index.matching(query)
+        ids, scores = context.answer(index, TextQuestion(query))
         rows = rows_meeting(self.fragment, variable, len(ids), lambda: nodes.nodes(ids), context, begun)
         return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, nodes))
+
+    def sized(self, text: TextIndex) -> tuple[TextQuery, ...]:
+        """The relation of its MATCH; none where the index objects, which is an error only once the operator runs."""
+        try:
+            checked_index(text, self.match)
+        except HybridkgError:
+            return ()
+        return (self._query(text),)
+
+    def questions(self, text: TextIndex) -> tuple[TextQuestion, ...]:
+        """The relation, where it is small enough to be read whatever the fragment gives."""
+        return tuple(
+            TextQuestion(query)
+            for query in self.sized(text)
+            if text.scan_limit is None or text.most(query) <= text.scan_limit
+        )
 
     def _query(self, index: TextIndex) -> TextQuery:
         """The question, with what the fragment says of the entity as far as the index knows about it."""

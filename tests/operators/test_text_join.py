@@ -49,6 +49,7 @@ class FarIndex(EmbeddedTextIndex):
             if known is not None and not isinstance(quad.object, ox.BlankNode):
                 self.values.setdefault((known, quad.predicate.value), []).append(str(quad.object))
         self.asked: list[tuple[str, object]] = []
+        self.known: set[TextQuery] = set()
         return self
 
     def holds(self, condition: Condition) -> bool:
@@ -62,8 +63,15 @@ class FarIndex(EmbeddedTextIndex):
         )
 
     def most(self, query: TextQuery) -> int:
-        self.asked.append(("most", query))
+        self.prepare([query])
         return len(self._matching(query)[0])
+
+    def prepare(self, queries: Sequence[TextQuery]) -> None:
+        """A size that is known is not asked for again."""
+        new = [query for query in queries if query not in self.known]
+        self.known.update(new)
+        if new:
+            self.asked.append(("most", new[0]) if len(new) == 1 else ("prepare", tuple(new)))
 
     def matching(self, query: TextQuery):
         self.asked.append(("matching", query))
@@ -317,6 +325,17 @@ def test_the_legs_of_a_plan_are_asked_together_and_each_once(text):
     assert [kind for kind, _ in calls] == ["answers"]
     assert [question.query.text for question in calls[0][1]] == ["red", "blue"]
     assert [kind for kind, _ in asked(index.start(None), nodes, LEGS, "reference")] == ["matching"] * 3
+
+
+def test_small_legs_that_join_a_fragment_are_asked_together(text):
+    index, nodes = text
+    pattern = '{ ?a :q ?b . ?a MATCH "red" AS ?s } UNION { ?a :p ?b . ?a MATCH "blue" AS ?s }'
+    calls = asked(index.start(5), nodes, pattern)
+    assert [kind for kind, _ in calls] == ["prepare", "answers"]
+    assert [question.query.text for question in calls[1][1]] == ["red", "blue"]
+    calls = asked(index.start(0), nodes, pattern)
+    assert [kind for kind, _ in calls][0] == "prepare"
+    assert "answers" not in [kind for kind, _ in calls]
 
 
 def test_one_leg_is_asked_alone(text):

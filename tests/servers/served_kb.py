@@ -12,7 +12,7 @@ from hybridkg.kb import KnowledgeBase
 from hybridkg.store.generations import Folder
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-ITEMS = 400
+ITEMS = 240
 
 
 def served(path: Path, url: str, alias: str, **settings: Any) -> Path:

@@ -56,11 +56,10 @@ class NativeAnalyzer:
         return [token for token, _, _ in self._tokens(text)]
 
     def spans(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """The tokens with their character offsets; one that overlaps what is before it begins where that ends."""
-        reached = 0
-        for token, start, end in self._tokens(text):
-            yield token, max(start, reached), max(end, reached)
-            reached = max(reached, end)
+        """The tokens with their character offsets, which may overlap; dropped ones are left out only at places without
+        text.
+        """
+        yield from self._tokens(text)
 
     def term(self, word: str, stemmer: str) -> str:
         """The token itself."""

@@ -149,12 +149,11 @@ class ElasticTextIndex:
 
     def most(self, query: TextQuery) -> int:
         """How many match, exactly; remembered."""
-        known = self._most.get(query)
-        if known is None:
-            if len(self._most) >= MOST_REMEMBERED_COUNTS:
-                self._most.clear()
-            known = self._most[query] = self._run(self._count(query))
-        return known
+        return self._sizes([query])[query]
+
+    def prepare(self, queries: Sequence[TextQuery]) -> None:
+        """Counts the matches of all of them in one request."""
+        self._sizes(queries)
 
     def matching(self, query: TextQuery) -> tuple[Ids, Scores]:
         """The complete relation, paged from the server."""
@@ -177,7 +176,7 @@ class ElasticTextIndex:
         """All of them side by side: what they want next from the server is one request."""
         self._connect()
         askers = [self._matching(q.query) if q.k is None else self._topk(q.query, q.k) for q in questions]
-        return self._server.together(self._identity.index, askers, dfs=self._identity.shards > 1)
+        return self._together(askers)
 
     def terms(self, query: TextQuery) -> list[TermStatistics]:
         """The analysed terms and phrases with their df, for EXPLAIN."""
@@ -211,7 +210,10 @@ class ElasticTextIndex:
 
     def _run(self, steps: Steps[T]) -> T:
         self._connect()
-        return self._server.run(self._identity.index, steps, dfs=self._identity.shards > 1)
+        return self._together([steps])[0]
+
+    def _together(self, askers: Sequence[Steps[T]]) -> list[T]:
+        return self._server.together(self._identity.index, askers, dfs=self._identity.shards > 1)
 
     def _connect(self) -> None:
         """Looks once whether the index is the one that was left there, with as many documents."""
@@ -246,6 +248,18 @@ class ElasticTextIndex:
         if not resolved.counts:
             return 0
         return (yield from self._reader.count(bodies.matches(resolved, self._conditions(query))))
+
+    def _sizes(self, queries: Sequence[TextQuery]) -> dict[TextQuery, int]:
+        known = self._most  # which another thread may replace
+        sizes = {query: known[query] for query in queries if query in known}
+        new = [query for query in dict.fromkeys(queries) if query not in sizes]
+        if new:
+            self._connect()
+            sizes |= zip(new, self._together([self._count(query) for query in new]), strict=True)
+            if len(self._most) >= MOST_REMEMBERED_COUNTS:
+                self._most = {}
+            self._most |= sizes
+        return sizes
 
     def _matching(self, query: TextQuery) -> Steps[tuple[Ids, Scores]]:
         resolved = self._resolve(query)

@@ -328,8 +328,8 @@ class Server:
         if status == 403 and "block" not in str(error.get("type", "")):
             return TextServerError(
                 f"{self.url} does not allow {doing}: {reason}",
-                hint="the key or user needs the privileges 'manage', 'read' and 'write' on the indexes of the alias, "
-                "and 'monitor' on the cluster",
+                hint="a key or user needs 'monitor' on the cluster and, on the alias and every index whose name begins "
+                "like it, 'read' and 'view_index_metadata' to query, 'manage', 'read' and 'write' to index",
             )
         if "maxClauseCount" in reason or "too_many_nested_clauses" in str(error):
             return TextQueryError(

@@ -28,7 +28,7 @@ def field_statistics(server: Server, index: str, shards: int, fields: Sequence[s
     """Of each field: entities that have it, and its tokens."""
     totals = {name: {"entities": 0, "tokens": 0} for name in fields}
     for shard in range(shards):
-        vectors = _vectors(server, index, shard, dict.fromkeys(fields, ["a"]))
+        vectors = _vectors(server, index, shard, {name: ["a"] for name in fields})
         for name in fields:
             own = vectors.get(f"terms.{name}", {}).get("field_statistics", {})
             totals[name]["entities"] += max(0, int(own.get("doc_count", 0)))

@@ -89,7 +89,7 @@ class WordCounts:
         return found
 
     def learn(self, asked: Iterable[tuple[Iterable[Item], Sequence[OnField]]]) -> None:
-        """Asks for the words of several queries at once, each (items, ON fields), so that `of` finds them remembered."""
+        """Asks for the words of several queries at once, each (items, ON fields); `of` then finds them remembered."""
         self._counts_of(pair for items, fields in asked for item in items for pair in _words(item, fields))
 
     def _counts_of(self, asked: Iterable[tuple[str, str]]) -> dict[tuple[str, str], TermCounts]:

@@ -123,6 +123,9 @@ class EmbeddedTextIndex:
         """The sum of the document frequencies."""
         return sum(term.df for term in self.terms(query) if term.role != NOT)
 
+    def prepare(self, queries: Sequence[TextQuery]) -> None:
+        """Nothing is far away."""
+
     def matching(self, query: TextQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
         return self._scored(self._resolve(query), None)

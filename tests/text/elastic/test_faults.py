@@ -52,8 +52,8 @@ def alias(server, request):
 @pytest.fixture
 def small_bodies(monkeypatch):
     """So that a small load is many requests, and a report comes in their midst."""
-    monkeypatch.setattr("hybridkg.text.elastic.bulk.BODY_BYTES", 2_000)
-    monkeypatch.setattr("hybridkg.text.elastic.bulk.GROUP", 5)
+    monkeypatch.setattr("hybridkg.text.elastic.bulk.BODY_BYTES", 4_000)
+    monkeypatch.setattr("hybridkg.text.elastic.bulk.GROUP", 10)
     monkeypatch.setattr("hybridkg.text.elastic.bulk.GROUPS_WAITING", 2)
     monkeypatch.setattr("hybridkg.text.elastic.builder.ENTITIES_PER_REPORT", ITEMS // 4)
 
@@ -464,16 +464,56 @@ def test_a_load_into_a_server_that_hangs_ends_and_leaves_nothing_behind(blue, se
 # --- killed ----------------------------------------------------------------------------
 
 
-def test_a_server_killed_while_it_is_loaded_loses_nothing(blue, server, alias, small_bodies, impatient):
+class Waits:
+    """Nobody waits for the server to come back but one thread."""
+
+    patient: threading.Thread | None = None
+
+    def __iter__(self):
+        return iter((0.5,) * 200 if threading.current_thread() is self.patient else (0.01,))
+
+
+def test_a_killed_server_loses_nothing_and_is_used_again_when_it_is_back(
+    blue, server, alias, small_bodies, impatient, monkeypatch
+):
+    """One kill, because a start takes long: amid a load, between two pages of a query, and between two queries."""
+    waits, between_pages, dead = Waits(), threading.Event(), threading.Event()
+    monkeypatch.setattr("hybridkg.text.elastic.server.WAITS", waits)
+    monkeypatch.setattr("hybridkg.text.elastic.reading.ROWS_AT_ONCE", ITEMS // 4)
+    search, places, found = Server.search, [], []
+
+    def watched(self, index, bodies, *, dfs):
+        if threading.current_thread() is waits.patient:
+            if len(places) == 1:  # a page of a point in time has come
+                between_pages.set()
+                dead.wait(60)
+            places.extend(body["pit"]["id"] for body in bodies if "pit" in body)
+        return search(self, index, bodies, dfs=dfs)
+
+    def ask():
+        with KnowledgeBase.open(blue) as kb:
+            found.extend(str(row["e"]) for row in kb.query('SELECT ?e { ?e MATCH "red" AS ?s }'))
+
+    def killed():
+        waits.patient.start()
+        assert between_pages.wait(60)
+        server.kill()
+        dead.set()
+
+    monkeypatch.setattr(Server, "search", watched)
+    waits.patient = threading.Thread(target=ask)
     (good,) = server.indexes(alias)
     with KnowledgeBase.open(blue) as kb:
         assert kb.query(RED).returned == ITEMS
-        told(failing(blue, server.kill), "cannot reach Elasticsearch", "is as it was before")
+        told(failing(blue, killed), "cannot reach Elasticsearch", "is as it was before")
         with pytest.raises(TextServerError) as e:
             kb.query(RED)
         told(e.value, "cannot reach Elasticsearch", "connection refused")
         assert kb.query(GRAPH).returned == 3
         server.start()
+        waits.patient.join()
+        assert len(found) == len(set(found)) == ITEMS
+        assert len(set(places)) == 2
         assert behind_alias(server, alias) == [good]
         assert (kb.query(RED).returned, kb.query(BLUE).returned) == (ITEMS, 0)
         (half,) = set(server.indexes(alias)) - {good}
@@ -483,28 +523,3 @@ def test_a_server_killed_while_it_is_loaded_loses_nothing(blue, server, alias, s
         assert half not in behind_alias(server, alias)
         assert [one["name"] for one in kb.prune(remove=True)] == [half]
     assert len(server.indexes(alias)) == 2
-
-
-def test_a_query_goes_on_when_the_server_comes_back_between_two_pages(red, server, alias, monkeypatch):
-    monkeypatch.setattr("hybridkg.text.elastic.reading.ROWS_AT_ONCE", 100)
-    monkeypatch.setattr("hybridkg.text.elastic.server.WAITS", (0.5,) * 100)
-    search, pages, killed = Server.search, [], []
-
-    def counted(self, index, bodies, *, dfs):
-        if not killed and len(pages) == 1:  # a page of the point in time has come
-            server.kill()
-            killed.append(True)
-            server.launch()
-        pages.extend(body["pit"]["id"] for body in bodies if "pit" in body)
-        return search(self, index, bodies, dfs=dfs)
-
-    monkeypatch.setattr(Server, "search", counted)
-    with KnowledgeBase.open(red) as kb:
-        every = 'SELECT ?e { ?e MATCH "red" AS ?s }'
-        found = kb.query(every)
-        server.wait()
-        assert killed
-        assert len(set(pages)) == 2
-        assert found.returned == ITEMS
-        assert len({str(row["e"]) for row in found}) == ITEMS
-        assert kb.query(RED).returned == ITEMS

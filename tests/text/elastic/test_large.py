@@ -85,7 +85,8 @@ def requests(large, monkeypatch):
 
 
 MODELS = ("bm25f", "bm25", "combined_fields")
-TITLE_ONLY = (FieldChoice("title"),)
+TITLE_ONLY, BODY_ONLY = (FieldChoice("title"),), (FieldChoice("body"),)
+BOTH = (FieldChoice("title", 1.0), FieldChoice("body", 1.0))
 
 
 class TestManyRows:
@@ -97,7 +98,7 @@ class TestManyRows:
             assert assert_same_relation(large, query) >= least
 
     @pytest.mark.parametrize("model", MODELS)
-    @pytest.mark.parametrize("k", [10, 10_000, 20_000, 30_000])
+    @pytest.mark.parametrize("k", [10, 10_000, 20_000])
     def test_the_best_of_many(self, large, model, k):
         for text in ("same red fish", "red sea"):
             assert_same_best(large, TextQuery(text, model=model), k)
@@ -117,16 +118,14 @@ class TestManyRows:
 
     def test_most_is_exact_above_ten_thousand(self, large):
         assert large.elastic.most(TextQuery("same")) == SAME
-        assert large.elastic.most(TextQuery("same", fields=(FieldChoice("body"),))) == 0
+        assert large.elastic.most(TextQuery("same", fields=BODY_ONLY)) == 0
 
 
 class TestQuestionsTogether:
     def test_seventy_questions_need_few_requests_and_are_answered_as_one_by_one(self, large, requests):
         texts = [f"rare{chr(97 + i % 26)} {('red', 'sea', 'fish -man')[i % 3]}" for i in range(70)]
         questions = [
-            TextQuestion(
-                TextQuery(text, fields=TITLE_ONLY + (FieldChoice("body"),), model=MODELS[i % 3]), (None, 3)[i % 2]
-            )
+            TextQuestion(TextQuery(text, fields=BOTH, model=MODELS[i % 3]), (None, 3)[i % 2])
             for i, text in enumerate(texts)
         ]
         large.elastic.most(TextQuery("red"))
@@ -160,7 +159,6 @@ CONDITIONS = [
     Condition(YEAR, high=0.1),
     Condition(YEAR, low=2001.0, high=1999.0),
     Condition(YEAR, low=0.0, high=0.0),
-    Condition(YEAR, low=-0.0, high=-0.0),
     Condition(YEAR, low=5e-324, high=1e308),
     Condition(YEAR, low=1.7976931348623157e308),
     Condition(YEAR, high=-1.7976931348623157e308),
@@ -191,13 +189,19 @@ class TestConditions:
             order = np.lexsort((backwards(ids[kept]), -scores[kept]))[:7]
             assert large.elastic.topk(query, 7)[0].tolist() == ids[kept][order].tolist()
 
+    def test_there_is_one_zero(self, large):
+        zeros = [Condition(YEAR, low=low, high=high) for low in (0.0, -0.0, None) for high in (0.0, -0.0)]
+        found = {zero: large.elastic.most(TextQuery("same", conditions=(zero,))) for zero in zeros}
+        assert found[zeros[0]] == found[zeros[1]] == found[zeros[2]] == found[zeros[3]] > 0
+        assert found[zeros[4]] == found[zeros[5]]
+
     def test_a_predicate_that_is_not_stored_is_not_held(self, large):
         assert not large.elastic.holds(Condition("http://e/other", equals='"a"'))
 
 
 class TestPointsInTime:
     @pytest.mark.parametrize("sort", [BY_NODE, BEST_FIRST], ids=["by node", "best first"])
-    @pytest.mark.parametrize("lost_after", [[2], [2, 3], [3, 5, 6]])
+    @pytest.mark.parametrize("lost_after", [[2], [2, 3], [3, 4]])
     def test_a_lost_one_is_replaced_and_no_row_is_missed_or_doubled(self, large, sort, lost_after):
         server, index = large.elastic._server, large.elastic._identity.index
         query = {"constant_score": {"filter": {"terms": {"terms.body": ["red", "sea"]}}}}
@@ -217,8 +221,8 @@ class TestPointsInTime:
             return found, number
 
         found, number = server.run(index, steps(), dfs=False)
-        assert sorted(found) == wanted
-        assert (found == wanted) and number >= max(lost_after)
+        assert found == wanted
+        assert number > max(lost_after)
 
     def test_none_is_left_open(self, large, elastic):
         def contexts():

@@ -10,7 +10,7 @@ import pytest
 from elastic_index import build_elastic
 from engine_pair import Pair, assert_same_scores, build_embedded
 
-from hybridkg.errors import UnknownNameError
+from hybridkg.errors import HybridkgError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 from hybridkg.text.elastic.analysis import NATIVE_ANALYZERS, NativeAnalyzer
 from hybridkg.text.elastic.index import ElasticTextIndex
@@ -275,11 +275,10 @@ class TestNames:
 
 class TestReopened:
     def test_a_value_too_long_for_one_token_is_refused_with_its_entity(self, native):
-        from hybridkg.errors import HybridkgError
-
         with pytest.raises(HybridkgError) as caught:
             native({0: {"title": ["x" * 40_000]}}, [IndexedField("title", analyzer="keyword")])
-        assert "0" in caught.value.message and "x" * 500 not in caught.value.message
+        assert "0" in caught.value.message
+        assert "x" * 500 not in caught.value.message
 
     def test_a_whitespace_text_is_no_token(self, native):
         index: ElasticTextIndex = native(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
+from elastic_server import unique_name
 from engine_pair import Pair, assert_same_best, assert_same_relation, build_pair
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -83,6 +83,7 @@ def questions(draw: st.DrawFn, kind: str) -> TextQuery:
 
 many = st.tuples(*(st.lists(questions(kind), min_size=5, max_size=9) for kind in WEIGHTS))
 LAW = settings(deadline=None, max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+FEWER = settings(LAW, max_examples=3)
 
 
 def backwards(ids: np.ndarray) -> np.ndarray:
@@ -128,15 +129,57 @@ class Indexes:
             self.server.clear(alias)
 
 
-@pytest.fixture
-def indexes(elastic, elastic_name, tmp_path) -> Iterator[Indexes]:
-    made = Indexes(elastic, elastic_name, tmp_path)
-    yield made
-    print(f"{made.asked:,} queries, {made.compared:,} scores compared")
+@pytest.fixture(scope="module")
+def indexes(elastic, tmp_path_factory) -> Indexes:
+    return Indexes(elastic, unique_name("same"), tmp_path_factory.mktemp("same"))
 
 
-class TestOneShard:
+class TestEveryAnswer:
     @LAW
     @given(documents=documents, questions=many)
-    def test_every_answer_is_that_of_the_embedded_index(self, indexes, documents, questions):
+    def test_is_that_of_the_embedded_index(self, indexes, documents, questions):
         indexes.check(documents, questions)
+
+    @FEWER
+    @given(documents=documents, questions=many)
+    def test_is_that_of_the_embedded_index_whatever_the_shards(self, indexes, documents, questions):
+        indexes.check(documents, questions, shards=3)
+
+    @FEWER
+    @given(documents=documents, questions=many)
+    def test_is_that_of_the_embedded_index_whatever_k1_and_b_it_was_built_with(self, indexes, documents, questions):
+        indexes.check(documents, questions, k1=0.9, b=0.4)
+
+    @pytest.mark.exhaustive
+    @settings(LAW, max_examples=60)
+    @given(
+        documents=documents,
+        questions=many,
+        built=st.fixed_dictionaries(
+            {
+                "shards": st.integers(1, 4),
+                "k1": st.sampled_from([0.0, 0.9, 1.2, 1000.0]),
+                "b": st.sampled_from([0, 0.4, 1]),
+            }
+        ),
+    )
+    def test_is_that_of_the_embedded_index_at_length(self, indexes, documents, questions, built):
+        indexes.check(documents, questions, **built)
+
+
+class TestTerms:
+    def test_a_term_that_is_both_wanted_and_excluded_has_both_roles(self, elastic, elastic_name, tmp_path):
+        pair = build_pair(elastic.url, elastic_name, tmp_path, {0: {"title": ["red sea"]}}, FIELDS, N_NODES)
+        found = pair.elastic.terms(TextQuery("+red sea -red"))
+        assert [(term.term, term.role) for term in found] == [("red", "must"), ("sea", "should"), ("red", "not")]
+        assert found == pair.embedded.terms(TextQuery("+red sea -red"))
+
+
+def test_more_words_than_are_remembered_are_still_counted(elastic, elastic_name, tmp_path, monkeypatch):
+    monkeypatch.setattr("hybridkg.text.elastic.wordcounts.MOST_REMEMBERED", 3)
+    pair = build_pair(
+        elastic.url, elastic_name, tmp_path, {0: {"title": ["a b c d e f"], "body": ["a c x"]}}, FIELDS, N_NODES
+    )
+    for text in ("a b c", "c d e f", "a f", "b x a zebra", '"a b" "c x" d'):
+        assert assert_same_relation(pair, TextQuery(text)) == 1
+        assert pair.elastic.terms(TextQuery(text)) == pair.embedded.terms(TextQuery(text))
