@@ -110,9 +110,10 @@ class ParityReport:
         parts = [f"{same:,} {'has' if same == 1 else 'have'} the same rows in the same order"]
         parts += [f"{different:,} {'differs' if different == 1 else 'differ'}"] if different else []
         parts += [f"{refused:,} refused by both"] if refused else []
-        found = f"{self.largest_difference:.2g}" if self.largest_difference else "none"
+        largest = self.largest_difference
+        numbers = f"largest relative difference of a number {largest:.2g}" if largest else "no number differs"
         noun = "query" if n == 1 else "queries"
-        return f"{n:,} {noun}: {', '.join(parts)}; largest relative difference of a number {found}"
+        return f"{n:,} {noun}: {', '.join(parts)}; {numbers}"
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""

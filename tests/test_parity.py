@@ -276,7 +276,7 @@ def test_the_command_prints_a_table_and_a_summary(command):
     rows = [line for line in lines if ".hq" in line]
     assert [row.split()[0] for row in rows] == sorted(f"{name}.hq" for name in QUERIES)
     assert lines[-1] == (
-        "7 queries: 7 have the same rows in the same order; largest relative difference of a number none"
+        "7 queries: 7 have the same rows in the same order; no number differs"
     )
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import HybridkgError
-from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuery, TextQuestion
+from hybridkg.interfaces.text_index import Condition, Ids, Scores, TextIndex, TextQuery, TextQuestion
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.conditions import conditions
 from hybridkg.operators.context import ExecutionContext
@@ -102,8 +102,18 @@ class TextJoin(PhysicalOperator):
         return f"TextJoin ?{self.match.entity.name} ?{self.score}"
 
     def details(self, text: TextIndex | None) -> str:
-        """Model, fields, terms with df."""
-        return describe(self.match, text)
+        """Model, fields, terms with df; and the conditions that go along to the index."""
+        pushed = () if text is None else self._query(text).conditions
+        return describe(self.match, text) + (f" where {' and '.join(map(_shown, pushed))}" if pushed else "")
+
+
+def _shown(condition: Condition) -> str:
+    """A condition for EXPLAIN: `2018 <= <year> <= 2022`."""
+    if condition.equals is not None:
+        return f"<{condition.predicate}> = {condition.equals}"
+    low = "" if condition.low is None else f"{condition.low:.10g} <= "
+    high = "" if condition.high is None else f" <= {condition.high:.10g}"
+    return f"{low}<{condition.predicate}>{high}"
 
 
 def _distinct(rows: list[Row], at: int) -> list[Node]:

@@ -334,7 +334,7 @@ def test_small_legs_that_join_a_fragment_are_asked_together(text):
     assert [kind for kind, _ in calls] == ["prepare", "answers"]
     assert [question.query.text for question in calls[1][1]] == ["red", "blue"]
     calls = asked(index.start(0), nodes, pattern)
-    assert [kind for kind, _ in calls][0] == "prepare"
+    assert next(kind for kind, _ in calls) == "prepare"
     assert "answers" not in [kind for kind, _ in calls]
 
 
@@ -381,3 +381,11 @@ def test_explain_says_the_same_wherever_the_index_is(text, strategy):
     plan = choose(rewrite(from_ast(query)), strategy)
     near, far = (str(Explanation(plan, index.start(limit))) for limit in (None, 0))
     assert near == far
+
+
+def test_explain_shows_the_conditions_that_go_along(text):
+    index, nodes = text
+    query = parse(f'PREFIX : <{E}> SELECT * {{ ?a :q :b ; :year ?y . ?a MATCH "red" FILTER(?y >= 2018 && ?y < 2022) }}')
+    plan = choose(rewrite(from_ast(query)), "bind_join")
+    shown = str(Explanation(plan, index.start(9, ("q", "year"), GRAPH, nodes), None, (("", E),)))
+    assert "where :q = :b and 2018 <= :year <= 2022" in shown

@@ -31,8 +31,7 @@ GRAPH = "SELECT ?e { ?e ?p ?o } LIMIT 3"
 @pytest.fixture(scope="module")
 def secured(elastic_server, certificate):
     """One server with TLS, a password and API keys."""
-    server = elastic_server(password=WORD, tls=certificate)
-    return server
+    return elastic_server(password=WORD, tls=certificate)
 
 
 @pytest.fixture(autouse=True)
