@@ -70,8 +70,8 @@ def _as_json(found: list[Analysis], operators: list[TermStatistics], mistake: Ex
 
 
 def _print_analysis(analysis: Analysis) -> None:
-    stemmer = f"{analysis.stemmer} stemmer" if analysis.stemmer else "no stemmer for this language"
-    click.echo(f"analyzer: {analysis.chain}, {stemmer}")
+    stemmer = f", {analysis.stemmer} stemmer" if analysis.stemmer else ", no stemmer for this language"
+    click.echo(f"analyzer: {analysis.chain}{stemmer if 'snowball' in analysis.chain else ''}")
     click.echo(f"fields: {', '.join(analysis.fields)}\n")
     if not analysis.words:
         click.echo("no word in this text: it matches nothing")

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.interfaces.analyzer import Analyzer
+
 Ids = NDArray[np.uint32]
 Scores = NDArray[np.float64]
 
@@ -115,6 +117,13 @@ class TextIndex(Protocol):
 
     def field_totals(self, name: str) -> dict[str, float]:
         """Of one field: entities that have it, tokens in all, and mean length in tokens over those entities."""
+
+    def analyzer(self, name: str) -> Analyzer:
+        """The analyzer of that name in this index, which is what cuts the queries of its fields.
+
+        Raises:
+            UnknownNameError: no field has it.
+        """
 
     def about(self) -> dict[str, Any]:
         """What `stats` says of the engine, `engine` first; never raises: what cannot be told is told as such."""

@@ -106,16 +106,20 @@ def analyzed(
 
 
 def _seen_by(name: str, fields: tuple[str, ...], text: str, language: str, index: TextIndex | None) -> Analysis:
-    analyzer = ANALYZERS.get(name)()
+    analyzer = ANALYZERS.get(name)() if index is None else index.analyzer(name)
     stemmer = analyzer.stemmer(language)
-    words = analyzer.words(text)
+    words: list[str] = []
     known: dict[str, AnalyzedWord] = {}
-    for word in words:
+    for raw, start, end in analyzer.spans(text):
+        if start == end:
+            continue  # where a server has dropped a word, it does not tell which
+        word = text[start:end]
+        words.append(word)
         if word in known:
             continue
         if len(known) == MOST_DISTINCT_WORDS:
             raise TextQueryError(f"more than {MOST_DISTINCT_WORDS:,} different words in one text")
-        term = analyzer.term(word, stemmer)
+        term = analyzer.term(raw, stemmer)
         df = {f: _df(index, word, language, f) for f in fields} if term and index is not None else {}
         known[word] = AnalyzedWord(word, term, df)
     return Analysis(fields, name, analyzer.chain, stemmer, tuple(known[word] for word in words))

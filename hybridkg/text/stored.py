@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from hybridkg.errors import CorruptError
+from hybridkg.errors import CorruptError, UnknownNameError
 from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
 from hybridkg.interfaces.text_index import Ids, IndexedField, Scores
 from hybridkg.text.layout import ArrayReader
@@ -47,6 +47,17 @@ def stored_analyzers(reader: ArrayReader, folder: Path) -> dict[str, Analyzer]:
                 place=str(folder),
             )
     return analyzers
+
+
+def named_analyzer(analyzers: Mapping[str, Analyzer], name: str) -> Analyzer:
+    """One of an index's analyzers.
+
+    Raises:
+        UnknownNameError: it has none of that name.
+    """
+    if name not in analyzers:
+        raise UnknownNameError(f"no field of the index has the analyzer {name!r}; known: {', '.join(analyzers)}")
+    return analyzers[name]
 
 
 def _damaged(error: Exception, folder: Path) -> CorruptError:

@@ -53,7 +53,7 @@ from hybridkg.text.query_string import NOT
 from hybridkg.text.resolve import Item, ResolvedQuery, resolve, role_of
 from hybridkg.text.sets import NONE, restricted
 from hybridkg.text.snippet import best_passage
-from hybridkg.text.stored import best, stored_analyzers, stored_fields
+from hybridkg.text.stored import best, named_analyzer, stored_analyzers, stored_fields
 
 SCAN_LIMIT = 2_000
 """Matches beyond which a pattern of the graph is read first: 10,000 rows come from Elasticsearch in 0.1 to 0.2 s, from
@@ -112,6 +112,10 @@ class ElasticTextIndex:
         """Of one field: entities that have it, tokens in all, and mean length in tokens over those entities."""
         entities, tokens = self._totals[self.fields.index(name)]
         return {"entities": entities, "tokens": tokens, "mean_length": tokens / entities if entities else 0.0}
+
+    def analyzer(self, name: str) -> Analyzer:
+        """The analyzer of that name: hybridkg's, or with native analysis the server's."""
+        return named_analyzer(self._analyzers, name)
 
     def about(self) -> dict[str, Any]:
         """What `stats` says: where the index is, and how the server is."""

@@ -31,7 +31,7 @@ from hybridkg.text.query_string import NOT
 from hybridkg.text.resolve import Item, ResolvedQuery, Words, resolve, role_of
 from hybridkg.text.sets import NO_POSTINGS, contains, intersection, restricted, union
 from hybridkg.text.snippet import best_passage
-from hybridkg.text.stored import best, stored_analyzers, stored_fields
+from hybridkg.text.stored import best, named_analyzer, stored_analyzers, stored_fields
 
 MOST_REMEMBERED_COUNTS = 100_000
 """Document frequencies over several fields that an open index remembers."""
@@ -105,6 +105,10 @@ class EmbeddedTextIndex:
         """Of one field: entities that have it, tokens in all, and mean length in tokens over those entities."""
         entities, tokens = self._totals[self.fields.index(name)]
         return {"entities": entities, "tokens": tokens, "mean_length": tokens / entities if entities else 0.0}
+
+    def analyzer(self, name: str) -> Analyzer:
+        """The analyzer of that name, as the index was built with it."""
+        return named_analyzer(self._analyzers, name)
 
     def about(self) -> dict[str, Any]:
         """What `stats` says of the engine."""
