@@ -28,6 +28,9 @@ from hybridkg.text.presence import MOST_FIELDS, describe_fields, write_presence
 
 ENTITIES_PER_REPORT = 1_000
 
+NO_PIPELINES = {"default_pipeline": "_none", "final_pipeline": "_none"}
+"""Those that an index template of the cluster names would change our documents."""
+
 PLACING_SECONDS = 30
 """How long the server may look for a disk for the new index."""
 
@@ -76,6 +79,7 @@ class ElasticTextBuilder:
         self.index = f"{alias}-{now:%Y%m%d%H%M%S}-{self._build[:6]}"
         meta = {"build": self._build, "owner": owner, "alias": alias, "created": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
         body = index_body(fields, filters, settings, meta)
+        body["settings"] |= NO_PIPELINES
         try:
             placed = server.ask(
                 "making an index",

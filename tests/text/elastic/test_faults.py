@@ -242,8 +242,7 @@ def test_an_interrupted_load_leaves_the_old_state_and_no_index(blue, server, ali
     assert good not in behind_alias(server, alias)
 
 
-def test_a_killed_process_leaves_the_old_state_and_an_index_that_can_be_removed(kept, server):
-    blue, alias = kept
+def test_a_killed_process_leaves_the_old_state_and_an_index_that_can_be_removed(blue, server, alias):
     (good,) = server.indexes(alias)
     reached, go_on = threading.Event(), threading.Event()
 
@@ -373,6 +372,18 @@ def test_a_template_that_changes_the_index_is_noticed_and_the_index_removed(kept
     told(error, what, "an index template of the cluster", "is as it was before")
     assert server.indexes(alias) == [good]
     assert rows(blue) == ITEMS
+
+
+@pytest.mark.parametrize("kind", ["default_pipeline", "final_pipeline"])
+def test_a_pipeline_of_the_cluster_does_not_touch_our_documents(tmp_path, server, alias, kind):
+    changing = {"processors": [{"script": {"source": "ctx.terms = [:]"}}]}
+    assert server.request("PUT", f"/_ingest/pipeline/{alias}", changing)[0] == 200
+    template = {"index_patterns": [f"{alias}*"], "template": {"settings": {f"index.{kind}": alias}}, "priority": 500}
+    assert server.request("PUT", f"/_index_template/{alias}", template)[0] == 200
+    try:
+        assert rows(red_in(tmp_path, server, alias)) == ITEMS
+    finally:
+        server.request("DELETE", f"/_index_template/{alias}")
 
 
 def test_a_document_that_the_server_refuses_is_named(kept, server):

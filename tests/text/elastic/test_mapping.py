@@ -188,7 +188,7 @@ class TestUnusualDocuments:
         assert pair.elastic.counts["tokens"] == pair.embedded.counts["tokens"]
 
     def test_an_entity_without_a_term_has_a_document_and_matches_nothing(self, elastic, elastic_name, tmp_path):
-        documents = {0: {"title": ["..."]}, 1: {"title": []}, 2: {}, 3: {"title": ["a"]}}
+        documents = {0: {"title": ["..."]}, 1: {"title": [""]}, 2: {}, 3: {"title": ["a"]}}
         pair = build_pair(
             elastic.url, elastic_name, tmp_path, documents, (IndexedField("title", analyzer="stopped"),), 4
         )

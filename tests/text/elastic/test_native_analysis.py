@@ -62,9 +62,7 @@ def some_documents(analyzer, seed):
         return separator.join(words * chance.choice([1, 1, 1, 9, 60]))
 
     return {
-        entity: {
-            name: [value() for _ in range(chance.choice([0, 1, 1, 3]))] for name in FIELDS if chance.random() < 0.8
-        }
+        entity: {name: [value() for _ in range(chance.choice([1, 1, 3]))] for name in FIELDS if chance.random() < 0.8}
         for entity in range(N)
     }
 

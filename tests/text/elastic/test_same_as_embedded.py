@@ -36,7 +36,7 @@ value = st.builds(
     st.sampled_from([1, 1, 1, 1, 1, 2, 7, 13, 60, 400]),
     st.lists(word, max_size=3),
 )
-values = st.lists(st.one_of(value, st.tuples(value, st.sampled_from(TAGS))), max_size=4)
+values = st.lists(st.one_of(value, st.tuples(value, st.sampled_from(TAGS))), min_size=1, max_size=4)
 entity = st.dictionaries(st.sampled_from([f.name for f in FIELDS]), values, min_size=1, max_size=5)
 documents = st.dictionaries(st.integers(0, N_NODES - 1), entity, min_size=N_NODES // 2, max_size=N_NODES)
 

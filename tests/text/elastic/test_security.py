@@ -40,32 +40,35 @@ def _settings_of_nobody(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture
-def alias(secured, request):
-    name = unique_name(request.node.name)
-    yield name
-    secured.clear(name)
+@pytest.fixture(scope="module")
+def alias(secured):
+    return unique_name("secured")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def own(secured, certificate, alias):
     """The settings that reach it."""
     return {"url": secured.url, "alias": alias, "ca_file": str(certificate[0])}
 
 
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory, own):
+    """A knowledge base that was indexed by the user `elastic`."""
+    folder = tmp_path_factory.mktemp("secured")
+    path = served(folder / "red.kb", **own)
+    with pytest.MonkeyPatch.context() as patch, KnowledgeBase.open(path) as kb:
+        patch.setenv(USERNAME, "elastic")
+        patch.setenv(PASSWORD, WORD)
+        kb.load(items(folder / "red.nt", "red", 40), index=True)
+    return path
+
+
 @pytest.fixture
-def as_elastic(monkeypatch):
+def red(indexed, own, monkeypatch):
+    """The same, asked by that user, whatever its settings were changed to by another test."""
     monkeypatch.setenv(USERNAME, "elastic")
     monkeypatch.setenv(PASSWORD, WORD)
-
-
-@pytest.fixture
-def red(tmp_path, own, as_elastic):
-    """A knowledge base that was indexed by the user `elastic`."""
-    path = served(tmp_path / "red.kb", **own)
-    with KnowledgeBase.open(path) as kb:
-        kb.load(items(tmp_path / "red.nt", "red", 40), index=True)
-    return path
+    return moved_to(indexed, **own)
 
 
 def key_of(server, name, privileges, cluster=("monitor",), names=None):
@@ -109,20 +112,14 @@ def refused(path, *said):
 
 def test_a_password_over_tls_is_enough(red, secured, alias):
     assert rows(red) == 40
-    assert len(secured.indexes(alias)) == 1
+    assert secured.indexes(alias)
 
 
-@pytest.mark.parametrize("from_file", [False, True])
-def test_an_api_key_with_the_privileges_that_the_hint_names_is_enough(
-    tmp_path, secured, own, alias, monkeypatch, from_file
-):
-    key = key_of(secured, alias, ("manage", "read", "write"))
-    if from_file:
-        (tmp_path / "key").write_text(f"{key}\n")
-        monkeypatch.setenv(API_KEY_FILE, str(tmp_path / "key"))
-    else:
-        monkeypatch.setenv(API_KEY, key)
-    path = served(tmp_path / "red.kb", **own)
+def test_an_api_key_with_the_privileges_that_the_hint_names_is_enough(tmp_path, secured, own, monkeypatch):
+    alias = unique_name("keyed")
+    (tmp_path / "key").write_text(f"{key_of(secured, alias, ('manage', 'read', 'write'))}\n")
+    monkeypatch.setenv(API_KEY_FILE, str(tmp_path / "key"))
+    path = served(tmp_path / "red.kb", **{**own, "alias": alias})
     with KnowledgeBase.open(path) as kb:
         kb.load(items(tmp_path / "red.nt", "red", 40), index=True)
         kb.index()
@@ -136,12 +133,13 @@ def test_an_api_key_with_the_privileges_that_the_hint_names_is_enough(
 
 def test_a_reader_needs_no_more_than_to_read(red, secured, alias, monkeypatch):
     use_key(monkeypatch, key_of(secured, alias, ("read", "view_index_metadata")))
+    before = secured.indexes(alias)
     assert rows(red) == 40
     with KnowledgeBase.open(red) as kb, pytest.raises(TextServerError) as e:
         kb.index()
     assert "does not allow making an index" in str(e.value)
     assert "'manage', 'read' and 'write' to index" in e.value.hint
-    assert len(secured.indexes(alias)) == 1
+    assert secured.indexes(alias) == before
 
 
 def test_wrong_or_missing_credentials_are_told_and_not_repeated(red, secured, own, monkeypatch):
@@ -245,7 +243,7 @@ def test_no_secret_is_logged_warned_of_printed_or_written(
 
 
 def test_the_index_carries_no_secret_and_no_path(red, secured, alias):
-    (name,) = secured.indexes(alias)
+    name = secured.indexes(alias)[0]
     _, found = secured.request("GET", f"/{name}")
     assert WORD not in json.dumps(found)
     assert str(red.parent) not in json.dumps(found)
