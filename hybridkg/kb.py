@@ -9,7 +9,8 @@ from __future__ import annotations
 import copy
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -307,10 +308,8 @@ class KnowledgeBase:
         if not inputs and not texts:
             raise LoadError("nothing to load", hint="give RDF files, rdflib graphs, or text=; index() builds the index")
         chosen = self._chosen_profile(profile) if index else None
-        counts = load(self._folder, inputs, [Path(path) for path in texts], chosen, progress)
-        self._keep_profile(profile)
-        self.refresh()
-        return counts
+        with self._moving_on(profile):
+            return load(self._folder, inputs, [Path(path) for path in texts], chosen, progress)
 
     def index(self, profile: str | Path | None = None, *, progress: Progress = SILENT) -> dict[str, Any]:
         """Builds the text index anew from the graph and the documents.
@@ -329,10 +328,8 @@ class KnowledgeBase:
         """
         from hybridkg.writing import index
 
-        counts = index(self._folder, self._chosen_profile(profile), progress)
-        self._keep_profile(profile)
-        self.refresh()
-        return counts
+        with self._moving_on(profile):
+            return index(self._folder, self._chosen_profile(profile), progress)
 
     def prune(self, remove: bool = False, *, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """What the text engine keeps outside the folder and no state on disk needs: leftovers of broken builds.
@@ -351,6 +348,17 @@ class KnowledgeBase:
         from hybridkg.pruning import prune
 
         return prune(self._folder, remove=remove, names=names)
+
+    @contextmanager
+    def _moving_on(self, profile: str | Path | None) -> Iterator[None]:
+        """Keeps the profile of what is written and opens it; also where only its alias could not be moved."""
+        before = self._folder.live_name()
+        try:
+            yield
+        finally:
+            if self._folder.live_name() != before:
+                self._keep_profile(profile)
+                self.refresh()
 
     def _keep_profile(self, name_or_path: str | Path | None) -> None:
         """Writes a profile that was asked for into kb.toml, so that the next index uses it as well."""

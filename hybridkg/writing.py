@@ -47,6 +47,8 @@ def load(
     check_document_files(texts)
     engine = _engine(folder)
     with folder.building(progress) as building, _removed_on_failure(building, engine[1]):
+        if profile is not None:
+            engine[1].ready()
         loaded = load_sources(building, inputs, progress) if inputs else []
         counts: dict[str, Any] = {
             "statements": sum(count.statements for count in loaded),

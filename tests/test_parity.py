@@ -275,9 +275,7 @@ def test_the_command_prints_a_table_and_a_summary(command):
     assert lines[0].split() == ["query", "embedded", "second", "overlap", "order", "difference"]
     rows = [line for line in lines if ".hq" in line]
     assert [row.split()[0] for row in rows] == sorted(f"{name}.hq" for name in QUERIES)
-    assert lines[-1] == (
-        "7 queries: 7 have the same rows in the same order; no number differs"
-    )
+    assert lines[-1] == ("7 queries: 7 have the same rows in the same order; no number differs")
 
 
 def test_the_command_fails_where_answers_differ(command, second):

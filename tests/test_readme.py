@@ -18,8 +18,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 ELASTICSEARCH = (ROOT / "docs" / "elasticsearch.md").read_text(encoding="utf-8")
 LANGUAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
 BLOCKS, LANGUAGE_BLOCKS, ELASTICSEARCH_BLOCKS = (
-    re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    for text in (README, LANGUAGE, ELASTICSEARCH)
+    re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) for text in (README, LANGUAGE, ELASTICSEARCH)
 )
 
 

@@ -30,7 +30,7 @@ _NUMBERS = {
 }
 """How the numbers of each datatype are written; NaN, which is in no range, is left out."""
 
-_PLAIN = re.compile(r'"[^"\\\x00-\x1f\x7f]*"(?:@.*|\^\^.*)?')
+_PLAIN = re.compile(r'"[^"\\\x00-\x1f\x7f\ufffe\uffff]*"(?:@.*|\^\^.*)?')
 """A quoted literal that SPARQL TSV and N-Triples write alike."""
 
 _NUMERIC_TOKEN = re.compile(rf"(?P<integer>{_INTEGER})|(?P<decimal>{_DECIMAL})|(?P<double>{_DOUBLE})")

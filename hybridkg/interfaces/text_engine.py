@@ -64,6 +64,13 @@ class TextSource(Protocol):
 class TextEngine(Protocol):
     """One kind of text index. Made with the settings of kb.toml: `Engine(config)`."""
 
+    def ready(self) -> None:
+        """Whether a build could begin; asked before the long work of loading.
+
+        Raises:
+            HybridkgError: it could not; says why.
+        """
+
     def build(self, folder: Path, source: TextSource, progress: Progress) -> dict[str, int]:
         """Builds an index; nobody finds it before the generation of the folder is live.
 

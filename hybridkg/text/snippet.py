@@ -151,7 +151,9 @@ def _marked(text: str, tokens: Sequence[_Token], hits: Sequence[_Hit], first: in
     marked = {word for hit in hits for word in hit.words if tokens[word].start < end and tokens[word].end > start}
     pieces, at = [], start
     for word in sorted(marked):
-        from_, to = max(start, tokens[word].start), min(end, tokens[word].end)
+        from_, to = max(at, tokens[word].start), min(end, tokens[word].end)
+        if from_ >= to:
+            continue  # tokens of some analyzers of other engines overlap
         pieces += [text[at:from_], MARK, text[from_:to], MARK]
         at = to
     pieces.append(text[at:end])

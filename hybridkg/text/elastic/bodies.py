@@ -1,7 +1,7 @@
 """Queries as Elasticsearch reads them: built from values, never pasted from texts.
 
-Terms come analysed, so every text in a body is one term, or a phrase whose
-words the split analyzer cuts at blanks.
+Terms come analysed, so every text in a body is one term, or a phrase with one
+term on a line.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from hybridkg.errors import TextQueryError
 from hybridkg.interfaces.text_index import Condition, Ids
-from hybridkg.text.elastic.mapping import GAP, SPLIT, VALUE_GAP
+from hybridkg.text.elastic.mapping import GAP, SEPARATOR, TERMS, VALUE_GAP
 from hybridkg.text.elastic.server import Body
 from hybridkg.text.resolve import Item, OnField, ResolvedQuery, Words
 
@@ -37,12 +37,10 @@ def occurs_in(field: str, words: Words) -> Body:
         raise TextQueryError(
             f"a phrase of {last + 1:,} words; at most {VALUE_GAP:,} in Elasticsearch", hint="use a shorter phrase"
         )
-    if any(" " in term for _, term in words):
-        raise TextQueryError("a phrase whose terms hold blanks cannot be searched for", hint="leave the quotes out")
     places = [GAP] * (last + 1)
     for position, term in words:
         places[position] = term
-    return {"match_phrase": {path(field): {"query": " ".join(places), "analyzer": SPLIT}}}
+    return {"match_phrase": {path(field): {"query": SEPARATOR.join(places), "analyzer": TERMS}}}
 
 
 def occurs(item: Item, fields: Sequence[OnField]) -> Body:
@@ -100,5 +98,6 @@ def condition(own: Condition, number: int) -> Body:
     """The filter for a condition on the predicate of the profile's filter of that number."""
     if own.equals is not None:
         return {"term": {f"filter.p{number}": {"value": own.equals}}}
-    bounds = {key: value for key, value in (("gte", own.low), ("lte", own.high)) if value is not None}
+    # Elasticsearch tells -0.0 from 0.0.
+    bounds = {key: value + 0.0 for key, value in (("gte", own.low), ("lte", own.high)) if value is not None}
     return {"range": {f"filter.n{number}": bounds}}

@@ -69,7 +69,7 @@ class ElasticTextBuilder:
         if len(fields) > MOST_FIELDS:
             raise ProfileError(f"{len(fields)} text fields; an index holds at most {MOST_FIELDS}")
         self._server, self._fields, self._filters, settings = server, tuple(fields), tuple(filters), server.settings
-        self._union, self._alias, self._out = union_default_graph, alias, ArrayWriter(folder)
+        self._union, self._alias, self._out, self._n_nodes = union_default_graph, alias, ArrayWriter(folder), n_nodes
         _ = server.version
         self._analyzers = analyzers_of(server, {field.analyzer for field in fields}, native=self._native)
         self._lengths = None if self._native else self._out.create("lengths", "<u4", (len(fields), n_nodes))
@@ -158,7 +158,7 @@ class ElasticTextBuilder:
         }
         self._out.finish(
             {
-                "n_nodes": n_entities if self._lengths is None else self._lengths.shape[1],
+                "n_nodes": self._n_nodes,
                 "fields": described,
                 "analyzers": {name: analyzer.chain for name, analyzer in self._analyzers.items()},
                 "counts": counts,
@@ -228,11 +228,3 @@ def add_all(
 
 def _marked(stream: Iterator[tuple[int, Any]], place: int) -> Iterator[tuple[int, int, Any]]:
     return ((entity, place, values) for entity, values in stream)
-
-
-def unexpected(found: int, wanted: int) -> TextServerError:
-    """The error when an index does not hold what was left there."""
-    return TextServerError(
-        f"the index on the server holds {found:,} entities; {wanted:,} were left there",
-        hint="somebody has changed it; build it again: hybridkg index KB",
-    )

@@ -52,7 +52,9 @@ class BulkSender:
         self.sent = 0
         """Documents that the server has acknowledged."""
         self._counting = threading.Lock()
-        self._threads = [threading.Thread(target=self._run, name=f"hybridkg-bulk-{i}") for i in range(SENDERS)]
+        self._threads = [
+            threading.Thread(target=self._run, name=f"hybridkg-bulk-{i}", daemon=True) for i in range(SENDERS)
+        ]
 
     def __enter__(self) -> Self:
         for thread in self._threads:

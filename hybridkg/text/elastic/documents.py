@@ -109,7 +109,7 @@ class DocumentMaker:
             text[name] = own
             if any(tag for _, tag in values):
                 language[name] = [tag for _, tag in values]
-            count = sum(count for _, count in pieces) if len(pieces) > 1 else pieces[0][1]
+            count = sum(count for _, count in pieces)
             if count:
                 terms[name] = [piece for piece, _ in pieces] if len(pieces) > 1 else pieces[0][0]
                 length[name] = self._lengths[position][entity] = count

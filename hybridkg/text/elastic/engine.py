@@ -37,12 +37,12 @@ class ElasticTextEngine:
         words = re.sub(r"[^a-z0-9]+", "-", folder.resolve().stem.lower()).strip("-")[:40]
         self._alias = config.elasticsearch.alias or f"hybridkg-{words or 'kb'}-{self._owner[:6]}"
 
-    def build(self, folder: Path, source: TextSource, progress: Progress) -> dict[str, int]:
-        """Builds a new index; a failure removes it again, if the server can be reached.
+    def ready(self) -> None:
+        """Whether the server answers, is new enough, and has no other use for the alias.
 
         Raises:
             ConfigError: the alias cannot be a name in Elasticsearch.
-            TextServerError: the server does not answer or refuses.
+            TextServerError: it does not, is not, or has.
         """
         if not ALIAS.fullmatch(self._alias):
             raise ConfigError(
@@ -50,6 +50,15 @@ class ElasticTextEngine:
                 hint="lower-case letters, digits, '-' and '_', at most 100, beginning with a letter or digit",
             )
         self._check_alias()
+
+    def build(self, folder: Path, source: TextSource, progress: Progress) -> dict[str, int]:
+        """Builds a new index; a failure removes it again, if the server can be reached.
+
+        Raises:
+            ConfigError: the alias cannot be a name in Elasticsearch.
+            TextServerError: the server does not answer or refuses.
+        """
+        self.ready()
         extracted = source.extract()
         entities = len(extracted.nodes)
         builder = ElasticTextBuilder(

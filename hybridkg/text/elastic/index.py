@@ -38,8 +38,7 @@ from hybridkg.text.elastic import bodies
 from hybridkg.text.elastic.analysis import native_analyzers
 from hybridkg.text.elastic.bodies import IDS_AT_ONCE
 from hybridkg.text.elastic.bounds import bound_clauses
-from hybridkg.text.elastic.builder import unexpected
-from hybridkg.text.elastic.header import IDENTITY, IndexIdentity
+from hybridkg.text.elastic.header import IDENTITY, IndexIdentity, unexpected
 from hybridkg.text.elastic.mapping import LONGEST_FILTER_VALUE
 from hybridkg.text.elastic.native import native_clauses
 from hybridkg.text.elastic.reading import Gathered, Reader, scores_of
@@ -179,6 +178,8 @@ class ElasticTextIndex:
     def answers(self, questions: Sequence[TextQuestion]) -> list[tuple[Ids, Scores]]:
         """All of them side by side: what they want next from the server is one request."""
         self._connect()
+        resolved = [self._resolve(question.query) for question in questions]
+        self._words.learn((own.counts, own.fields) for own in resolved)
         askers = [self._matching(q.query) if q.k is None else self._topk(q.query, q.k) for q in questions]
         return self._together(askers)
 
@@ -187,10 +188,8 @@ class ElasticTextIndex:
         resolved = self._resolve(query)
         items = [*resolved.counts, *resolved.excluded]
         found = self._run(self._words.of(items, resolved.fields)) if items else {}
-        return [
-            TermStatistics(item.shown(), found[item].df, role_of(item, resolved) if item in resolved.counts else NOT)
-            for item in items
-        ]
+        roles = [role_of(item, resolved) for item in resolved.counts] + [NOT] * len(resolved.excluded)
+        return [TermStatistics(item.shown(), found[item].df, role) for item, role in zip(items, roles, strict=True)]
 
     def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str:
         """The best passage of an entity's texts, matching words between `**` marks; empty without a match."""
@@ -371,7 +370,8 @@ class ElasticTextIndex:
             return self._presence.entities(field.number for field in resolved.fields)
         names = tuple(sorted(field.name for field in resolved.fields))
         if names not in self._with_any:
-            should = [{"exists": {"field": bodies.path(name)}} for name in names]
+            # Whoever has a token; `exists` would also count texts of nothing but stop words.
+            should = [{"prefix": {bodies.path(name): {"value": ""}}} for name in names]
             self._with_any[names] = yield from self._reader.count({"bool": {"filter": [{"bool": {"should": should}}]}})
         return self._with_any[names]
 

@@ -4,7 +4,7 @@
     iri        its name, for people who look at the index with other tools
     text.*     the original texts, only in `_source`
     language.* their language tags, where any has one
-    terms.*    the terms, already analysed: cut at line ends and nothing else; `_` keeps the place of a stop word
+    terms.*    the terms, already analysed: cut at line ends and nothing else; a blank keeps the place of a stop word
     length.*   the exact number of terms, which Lucene's own length byte rounds
     filter.*   values of the profile's filters: p0 their terms (keyword), n0 their numbers (double)
 
@@ -22,14 +22,14 @@ from hybridkg.config import ElasticSettings
 from hybridkg.errors import TextServerError
 from hybridkg.interfaces.text_index import IndexedField
 
-GAP = "_"
-"""Stands in terms.* where a word is not indexed. No term of ours has an underscore in it."""
+GAP = " "
+"""Stands in terms.* where a word is not indexed. No term is a blank and nothing else."""
 
 SEPARATOR = "\n"
 """Between two terms. Not a blank, because compatibility forms of a few Arabic and Greek characters have one."""
 
-TERMS, SPLIT, WHOLE = "hybridkg_terms", "hybridkg_split", "hybridkg_whole"
-"""The analyzers of an index: of terms joined by SEPARATOR, of terms joined by blanks, and of a single term."""
+TERMS, WHOLE = "hybridkg_terms", "hybridkg_whole"
+"""The analyzers of an index: of terms joined by SEPARATOR, and of a single term."""
 
 VALUE_GAP = 1_000
 """Positions between two values of a field, so that no phrase crosses them; Lucene has 2^31 positions in a document."""
@@ -82,12 +82,10 @@ def index_body(
             "analysis": {
                 "tokenizer": {
                     TERMS: {"type": "char_group", "tokenize_on_chars": [SEPARATOR], "max_token_length": LONGEST_TERM},
-                    SPLIT: {"type": "whitespace", "max_token_length": LONGEST_TERM},
                 },
-                "filter": {GAP: {"type": "stop", "stopwords": [GAP]}},
+                "filter": {TERMS: {"type": "stop", "stopwords": [GAP]}},
                 "analyzer": {
-                    TERMS: {"type": "custom", "tokenizer": TERMS, "filter": [GAP]},
-                    SPLIT: {"type": "custom", "tokenizer": SPLIT, "filter": [GAP]},
+                    TERMS: {"type": "custom", "tokenizer": TERMS, "filter": [TERMS]},
                     WHOLE: {"type": "custom", "tokenizer": "keyword"},
                 },
             },
@@ -124,8 +122,8 @@ def check_as_asked(asked: Mapping[str, Any], found: Mapping[str, Any]) -> None:
         TextServerError: names what differs.
     """
     wanted, own = asked["mappings"], found["mappings"]
-    for key in ("dynamic", "properties"):
-        if _plain(own.get(key)) != _plain(wanted[key]):
+    for key in sorted({*wanted, *own} - {"_meta"}):
+        if _plain(own.get(key)) != _plain(wanted.get(key)):
             raise _changed(f"mappings.{key}")
     similarity = found["settings"]["index"].get("similarity", {})
     if _plain(similarity) != _plain(asked["settings"]["similarity"]):

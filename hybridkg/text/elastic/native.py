@@ -1,6 +1,6 @@
 """What Elasticsearch ranks by itself, with the same scores as hybridkg's models.
 
-`combined_fields` over fields of one analyzer, and `bm25` over one field, with
+`combined_fields` over fields of one analyzer in an index of one shard, and `bm25` over one field, with
 the k1 and b that the index was built with; one clause for each distinct word,
 boosted by how often the query has it. Phrases are left to hybridkg, because
 Lucene gives a phrase the sum of its words' idf. Another model that the server
@@ -23,7 +23,9 @@ from hybridkg.text.resolve import ResolvedQuery
 def native_clauses(query: TextQuery, resolved: ResolvedQuery, index: IndexIdentity) -> list[Body]:
     """The clauses whose scores add up to the model's; none where Elasticsearch cannot rank by it."""
     make = NATIVE.get(query.model)
-    if make is None or any(len(words) > 1 for item in resolved.counts for words in item.words):
+    if make is None or (index.shards > 1 and query.model == "combined_fields"):
+        return []  # Elasticsearch does not add up the statistics of all fields over several shards
+    if any(len(words) > 1 for item in resolved.counts for words in item.words):
         return []
     defaults = {"k1": 1.2, "b": 0.75}
     for name, built_with in (("k1", index.k1), ("b", index.b)):

@@ -29,6 +29,9 @@ BEST_FIRST: list[Body] = [{"_score": "desc"}, {"node": "asc"}]
 KEEP_ALIVE = "2m"
 """How long a point in time waits for the next page."""
 
+MOST_PLACES = 10
+"""Points in time that one page may need; a server that loses more does not work."""
+
 GROWTH = 4
 """How much larger the next page of a ranking is: a few requests reach any depth, and most need one."""
 
@@ -102,7 +105,7 @@ class Pages:
         if self._ended:
             return ()
         size = min(self._size, ROWS_AT_ONCE)
-        while True:
+        for _ in range(MOST_PLACES):
             body = {**self._body, "size": size, "track_total_hits": self._complete and self._after is None}
             if self._after is not None:
                 self._place = self._place or self._open_place()
@@ -111,6 +114,8 @@ class Pages:
             if not response.get("lost"):
                 break
             self._place = None  # the index itself never changes, so another point in time shows the same
+        else:
+            raise TextServerError("the server loses its points in time at once", hint="nothing was returned; try again")
         hits: Hits = response.get("hits", {}).get("hits", [])
         self._place = response.get("pit_id") or self._place
         if self._complete and self._after is None:
@@ -132,7 +137,7 @@ class Pages:
         if self._place is not None:
             place, self._place = self._place, None
             with contextlib.suppress(Exception):
-                self._server.client.close_point_in_time(id=place)
+                self._server.client.options(request_timeout=1).close_point_in_time(id=place)
 
     def _open_place(self) -> str:
         answer = self._server.ask(

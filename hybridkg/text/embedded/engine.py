@@ -25,6 +25,9 @@ class EmbeddedTextEngine:
     def __init__(self, folder: Path, config: Config):
         del folder, config
 
+    def ready(self) -> None:
+        """Always."""
+
     def build(self, folder: Path, source: TextSource, progress: Progress) -> dict[str, int]:
         """Builds an index; fields of literals are taken while the graph is still read."""
         from hybridkg.text.embedded.builder import EmbeddedTextBuilder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -110,11 +111,17 @@ def test_remove_leaves_no_index(path, elastic, elastic_name):
     assert not path.exists()
 
 
-def test_a_moved_knowledge_base_names_what_it_leaves(path, elastic, elastic_name):
-    """The server cannot know whether the folder was moved or copied, and the original may need the index."""
-    moved = path.rename(path.with_name("moved.kb"))
+def test_a_copied_knowledge_base_leaves_the_index_to_the_original(path, elastic, elastic_name):
+    copied = shutil.copytree(path, path.with_name("copied.kb"))
     (used,) = elastic.indexes(elastic_name)
-    assert KnowledgeBase.remove(moved) == [f"elasticsearch index {used}"]
+    assert KnowledgeBase.remove(copied) == [f"elasticsearch index {used}"]
+    assert elastic.indexes(elastic_name) == [used]
+
+
+def test_a_renamed_knowledge_base_still_owns_its_index(path, elastic, elastic_name):
+    renamed = path.rename(path.with_name("renamed.kb"))
+    assert KnowledgeBase.remove(renamed) == []
+    assert elastic.indexes(elastic_name) == []
 
 
 def test_remove_refuses_while_the_server_is_away(path, monkeypatch):
