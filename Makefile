@@ -27,6 +27,7 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.loading
 	$(BIN)/python -m benchmarks.text_index
 	$(BIN)/python -m benchmarks.acl_anthology
+	$(BIN)/python -m benchmarks.elastic
 	$(BIN)/python -m benchmarks.language
 	$(BIN)/python -m benchmarks.query_growth
 	$(BIN)/python -m benchmarks.w3c

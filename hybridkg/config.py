@@ -30,7 +30,7 @@ SECRETS = ("api_key", "key", "password", "user", "username", "token", "secret")
 TEMPLATE = """\
 # Settings of this knowledge base; an unknown key is an error.
 profile = {profile}  # name of a shipped profile, or path of a Turtle file
-text = {text}  # text index: "embedded" or "elasticsearch"; hybridkg index KB builds it
+text = {text}  # text index: "embedded" or "elasticsearch" (docs/elasticsearch.md); hybridkg index KB builds it
 default_graph = {default_graph}  # "default", or "union" of all graphs
 service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
 """

@@ -103,11 +103,21 @@ def native(elastic, elastic_name, tmp_path):
     return make
 
 
+QUICK = (("english", 1), ("cjk", 2), ("keyword", 1))
+"""What the default run looks at: each pair takes some seconds."""
+
+
 class TestSameAsItsTokens:
     """An index of a text is the embedded index of the tokens that the server cuts it into."""
 
-    @pytest.mark.parametrize("shards", [1, 2])
-    @pytest.mark.parametrize("analyzer", list(WORDS))
+    @pytest.mark.parametrize(
+        ("analyzer", "shards"),
+        [
+            pytest.param(name, shards, marks=() if (name, shards) in QUICK else pytest.mark.exhaustive)
+            for name in WORDS
+            for shards in (1, 2)
+        ],
+    )
     def test_every_answer_is_that_of_the_embedded_index_of_the_tokens(
         self, elastic, native, tmp_path, analyzer, shards
     ):

@@ -82,8 +82,8 @@ def questions(draw: st.DrawFn, kind: str) -> TextQuery:
 
 
 many = st.tuples(*(st.lists(questions(kind), min_size=5, max_size=9) for kind in WEIGHTS))
-LAW = settings(deadline=None, max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-FEWER = settings(LAW, max_examples=3)
+LAW = settings(deadline=None, max_examples=3, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+FEWER = settings(LAW, max_examples=2)
 
 
 def backwards(ids: np.ndarray) -> np.ndarray:

@@ -35,6 +35,7 @@ def test_nothing_of_the_developers_settings_is_seen():
     assert not [name for name in os.environ if name.startswith("HYBRIDKG_ELASTICSEARCH_")]
 
 
+@pytest.mark.exhaustive
 def test_a_killed_server_has_its_documents_its_password_and_its_certificate_when_it_is_started_again(
     elastic_server, certificate
 ):
