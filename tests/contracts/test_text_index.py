@@ -139,6 +139,13 @@ class TextIndexContract:
         assert score(FieldChoice("title", 9.0), FieldChoice("body")) > plain
         assert score(FieldChoice("title", None, (("b", 0.0),)), FieldChoice("body")) != plain
 
+    @pytest.mark.parametrize("weight", [1e-300, 1e-40, 1e-12, 1e30, 1e300])
+    def test_weights_beyond_32_bits_rank_as_well(self, index, weight):
+        query = TextQuery("red sea", fields=(FieldChoice("title", weight), FieldChoice("body", weight * 0.5)))
+        ids, scores = index.matching(query)
+        order = sorted(range(len(ids)), key=lambda i: (-scores[i], ids[i]))
+        assert index.topk(query, 2)[0].tolist() == ids[order][:2].tolist()
+
     def test_unknown_names_are_errors_before_any_work(self, index):
         for query in (
             TextQuery("x", model="nothing"),

@@ -29,6 +29,9 @@ FLAT = (
     "return params.g * _score / (_score + params.k + params.l * length)"
 )
 
+SMALLEST = 1e-9
+"""Weights and k1 that 32 bits can be trusted with lie between this and its inverse: nothing vanishes or overflows."""
+
 SHORTEST = 0.78
 """A length byte stands for at least 8/9 of the length, and `combined_fields` rounds twice: (8/9)^2 = 0.79."""
 
@@ -46,7 +49,10 @@ def bound_clauses(
         n_entities: that have any of the ON fields.
     """
     make = BOUNDS.get(model)
-    return make(query, totals, counts, n_entities) if make else []
+    numbers = [*(f.weight for f in query.fields if f.weight), query.arguments.get("k1", 1.0)]
+    if make is None or not all(SMALLEST <= number <= 1 / SMALLEST for number in numbers):
+        return []
+    return make(query, totals, counts, n_entities)
 
 
 def bm25f(query: ResolvedQuery, totals: Totals, counts: Mapping[Item, ItemCounts], n_entities: int) -> list[Body]:
