@@ -40,7 +40,7 @@ from hybridkg.text.elastic.bodies import IDS_AT_ONCE
 from hybridkg.text.elastic.bounds import bound_clauses
 from hybridkg.text.elastic.header import IDENTITY, IndexIdentity, unexpected
 from hybridkg.text.elastic.mapping import LONGEST_FILTER_VALUE
-from hybridkg.text.elastic.native import native_clauses
+from hybridkg.text.elastic.native import native_clauses, order_matters
 from hybridkg.text.elastic.reading import Gathered, Reader, scores_of
 from hybridkg.text.elastic.server import Body, Server, Steps
 from hybridkg.text.elastic.vectors import read_vectors
@@ -285,7 +285,7 @@ class ElasticTextIndex:
         """Ids and scores of the entities that match, among at most 65,536 wanted ones or among all."""
         conditions = self._conditions(query)
         clauses = native_clauses(query, resolved, self._identity)
-        if clauses:
+        if clauses and not order_matters(resolved):
             return (yield from self._reader.scored(bodies.matches(resolved, conditions, clauses, wanted)))
         body = bodies.matches(resolved, conditions, ids=wanted)
         task = yield from self._task(resolved, body)
@@ -298,7 +298,8 @@ class ElasticTextIndex:
         conditions = self._conditions(query)
         clauses = native_clauses(query, resolved, self._identity)
         if clauses:
-            return (yield from self._best(bodies.matches(resolved, conditions, clauses), k))
+            exactly = (query, resolved) if order_matters(resolved) else None
+            return (yield from self._best(bodies.matches(resolved, conditions, clauses), k, exactly))
         if self._lengths is not None and not only_phrases(resolved):
             found = yield from self._words.of(list(resolved.counts), resolved.fields)
             n = yield from self._n_entities(resolved)

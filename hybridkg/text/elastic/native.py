@@ -19,6 +19,9 @@ from hybridkg.text.elastic.header import IndexIdentity
 from hybridkg.text.elastic.server import Body
 from hybridkg.text.resolve import ResolvedQuery
 
+LARGEST_SAFE = 1024.0
+"""Half numbers up to here, times frequencies of some thousand, are exact in the 24 bits of a float32."""
+
 
 def native_clauses(query: TextQuery, resolved: ResolvedQuery, index: IndexIdentity) -> list[Body]:
     """The clauses whose scores add up to the model's; none where Elasticsearch cannot rank by it."""
@@ -32,6 +35,16 @@ def native_clauses(query: TextQuery, resolved: ResolvedQuery, index: IndexIdenti
         if np.float32(resolved.arguments.get(name, defaults[name])) != np.float32(built_with):
             return []
     return make(resolved)
+
+
+def order_matters(query: ResolvedQuery) -> bool:
+    """Whether the last digits of native scores depend on the order in which Lucene happens to add up the fields.
+
+    It adds weight times frequency in 32 bits. Two fields give the same sum in any order, and so do weights that are
+    whole or half numbers, whose sums are exact.
+    """
+    weights = [f.weight for f in query.fields]
+    return len(weights) > 2 and not all(weight <= LARGEST_SAFE and (2 * weight).is_integer() for weight in weights)
 
 
 def combined_fields(query: ResolvedQuery) -> list[Body]:
