@@ -163,7 +163,8 @@ def compare_engines(
             f"the live index is one of {live!r} itself",
             hint=f"compare it with one of: {', '.join(name for name in TEXT_ENGINES.names() if name != live)}",
         )
-    with _built_by(other, folder, snapshot, progress) as second:
+    # Nobody may write or prune meanwhile: no state on disk names the other index.
+    with folder.locked(), _built_by(other, folder, snapshot, progress) as second:
         progress.start("comparing", len(texts))
         found = []
         for name, text in texts.items():
@@ -203,6 +204,7 @@ def _built_by(name: str, folder: Folder, snapshot: Snapshot, progress: Progress)
     assert snapshot.profile is not None
     config = folder.config
     engine = TEXT_ENGINES.get(name)(folder.path, config)
+    folder.remember_engine(name)
     union = config.default_graph == "union"
     scratch = Path(tempfile.mkdtemp(prefix="hybridkg-parity-"))
     try:

@@ -85,7 +85,9 @@ def _everything_outside(folder: Folder) -> tuple[list[tuple[TextEngine, list[str
         try:
             found = [one["name"] for one in engine.unused([])]
         except HybridkgError as e:
-            if name not in needed:  # kb.toml names it, but nothing on disk was built there
+            if name not in needed:  # nothing on disk needs it; whatever it still has can be removed by hand only
+                if name in folder.engines():
+                    left.append(f"{name}: indexes of earlier states, if any, because {e.message}")
                 continue
             first = f"nothing was deleted, because the text index is kept by {name!r}"
             e.hint = "\n".join([first, *filter(None, [e.hint])])
@@ -108,6 +110,8 @@ def _delete(path: Path) -> None:
 
 
 def _engines(folder: Folder, names: Iterable[str]) -> dict[str, TextEngine]:
-    """The engines of these names and the one that kb.toml names; those that keep nothing outside tell nothing."""
+    """The engines of these names, those that have ever built here, and the one that kb.toml names."""
     config = folder.config
-    return {name: TEXT_ENGINES.get(name)(folder.path, config) for name in sorted({config.text, *names})}
+    return {
+        name: TEXT_ENGINES.get(name)(folder.path, config) for name in sorted({config.text, *names, *folder.engines()})
+    }

@@ -46,8 +46,9 @@ def load(
     check_sources(inputs)
     check_document_files(texts)
     engine = _engine(folder)
-    with folder.building(progress) as building, _removed_on_failure(building, engine[1]):
+    with _removed_on_failure(folder, engine[1]), folder.building(progress) as building:
         if profile is not None:
+            folder.remember_engine(engine[0])
             engine[1].ready()
         loaded = load_sources(building, inputs, progress) if inputs else []
         counts: dict[str, Any] = {
@@ -72,7 +73,8 @@ def load(
 def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any]:
     """Builds the node table and the text index anew, in a generation with the same graph and documents."""
     engine = _engine(folder)
-    with folder.building(progress) as building, _removed_on_failure(building, engine[1]):
+    with _removed_on_failure(folder, engine[1]), folder.building(progress) as building:
+        folder.remember_engine(engine[0])
         counts = _index(building, folder, profile, engine, progress)
     _publish(folder, engine[1])
     return counts
@@ -85,12 +87,14 @@ def _engine(folder: Folder) -> tuple[str, TextEngine]:
 
 
 @contextmanager
-def _removed_on_failure(building: Building, engine: TextEngine) -> Iterator[None]:
+def _removed_on_failure(folder: Folder, engine: TextEngine) -> Iterator[None]:
     """What an engine has built outside the folder goes when the generation does not come to life."""
+    before = folder.live_name()
     try:
         yield
     except BaseException as e:
-        engine.discard(building.path / "text")
+        if folder.live_name() == before:
+            engine.discard(folder.path)
         if isinstance(e, TextServerError):
             e.hint = "\n".join(filter(None, [e.hint, NOTHING_CHANGED]))
         raise

@@ -40,7 +40,7 @@ def parity(ctx: click.Context, kb: Path, queries: Path, model: str | None, again
     """Run queries on both text engines, and show where the answers differ.
 
     The index of the other engine is built for the time of the command, beside the live one, which stays as it is.
-    Exit code 1 where a query has other rows, or another order, or only one engine answers it.
+    Exit code 1 where a query has other rows, or another order, or only one engine answers it, or none is answered.
 
     \b
     Example:
@@ -56,8 +56,12 @@ def parity(ctx: click.Context, kb: Path, queries: Path, model: str | None, again
         click.echo(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
     else:
         _print_report(report)
-    if report.count("different"):
+    if report.count("different") or report.count("refused") == len(texts):
         ctx.exit(1)
+
+
+NARROW = 72
+"""Columns of a terminal below which a table leaves no room for the names of the queries."""
 
 
 def _print_report(report: ParityReport) -> None:
@@ -68,6 +72,10 @@ def _print_report(report: ParityReport) -> None:
     from hybridkg.results.table import console_on
 
     console = console_on(sys.stdout)
+    if console.width < NARROW:
+        for query in report.queries:
+            names = (*report.engines, "overlap", "order", "difference")
+            click.echo(f"{query.name}: " + ", ".join(map(" ".join, zip(names, _cells(query)[1:], strict=True))))
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("query", overflow="fold")
     for engine in report.engines:
@@ -76,7 +84,8 @@ def _print_report(report: ParityReport) -> None:
         table.add_column(title, justify="right", no_wrap=True)
     for query in report.queries:
         table.add_row(*_cells(query))
-    console.print(table)
+    if console.width >= NARROW:
+        console.print(table)
     refusals = [
         f"{query.name}: refused by {engine}: {why}"
         for query in report.queries

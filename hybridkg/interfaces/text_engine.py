@@ -103,7 +103,7 @@ class TextEngine(Protocol):
         """The generation of the folder is live: strangers may find its index."""
 
     def discard(self, folder: Path) -> None:
-        """The generation of the folder will never be live; its index is removed as far as it can be reached."""
+        """What this object has built will never be live; it goes, as far as it can be reached."""
 
     def unused(self, live: Sequence[Path]) -> list[dict[str, Any]]:
         """Indexes outside the knowledge base folder that no generation needs: name, and what is known of them.

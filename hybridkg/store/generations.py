@@ -24,7 +24,9 @@ from hybridkg.store.manifest import RESTORE, Manifest
 GENERATION = re.compile(r"[0-9]{6,}")
 BUILDING = ".building-"
 REMOVED = ".removed-"
-OURS = re.compile(rf"kb\.toml|CURRENT|LOCK|{GENERATION.pattern}|\.(building|removed)-.*|\.(CURRENT|kb\.toml)\.new")
+OURS = re.compile(
+    rf"kb\.toml|CURRENT|LOCK|ENGINES|{GENERATION.pattern}|\.(building|removed)-.*|\.(CURRENT|kb\.toml|ENGINES)\.new"
+)
 """Names that a knowledge base, whole or half made, may contain."""
 
 KEPT_GENERATIONS = 2
@@ -116,6 +118,20 @@ class Folder:
         """Replaces kb.toml."""
         with _storage_errors(f"writing {str(self.path / 'kb.toml')!r}"):
             write_durably(self.path / "kb.toml", write_config(config))
+
+    def engines(self) -> list[str]:
+        """Text engines that may keep something of this knowledge base outside the folder, in alphabetical order."""
+        try:
+            return sorted((self.path / "ENGINES").read_text(encoding="utf-8").split())
+        except (OSError, UnicodeDecodeError):
+            return []
+
+    def remember_engine(self, name: str) -> None:
+        """Writes down that an engine other than the default is about to build; for as long as the folder lives."""
+        known = self.engines()
+        if name != Config().text and name not in known:
+            with _storage_errors(f"writing {str(self.path / 'ENGINES')!r}"):
+                write_durably(self.path / "ENGINES", "".join(f"{engine}\n" for engine in [*known, name]))
 
     def live_name(self) -> str:
         """Name of the live generation, such as `000002`; one small read.

@@ -14,7 +14,7 @@ from hybridkg.text.elastic.server import Body
 from hybridkg.text.elastic.wordcounts import ItemCounts
 from hybridkg.text.models.bm25f import DEFAULT_K1 as BM25F_K1
 from hybridkg.text.models.bm25f import idf
-from hybridkg.text.models.lucene import DEFAULT_B, DEFAULT_K1
+from hybridkg.text.models.lucene import DEFAULT_B, DEFAULT_K1, LARGEST_LENGTH
 from hybridkg.text.resolve import Item, ResolvedQuery
 
 Totals = Sequence[tuple[int, int]]
@@ -26,8 +26,12 @@ FLAT = (
     "double length = 0; "
     "for (int i = 0; i < params.f.size(); i++) { "
     "def held = doc[params.f.get(i)]; if (held.size() > 0) { length += params.w.get(i) * held.value; } } "
-    "return params.g * _score / (_score + params.k + params.l * length)"
+    "return params.g * (_score / (_score + params.k + params.l * Math.min(length, params.c)) + params.e)"
 )
+
+LOST_DIGITS = 1e-6
+"""Lucene's `weight - weight / (1 + x)` loses digits of the weight, however small the difference is: some 6e-8 of it
+each time. The bound is higher by this share of what a term can reach."""
 
 SMALLEST = 1e-9
 """Weights and k1 that 32 bits can be trusted with lie between this and its inverse: nothing vanishes or overflows."""
@@ -130,6 +134,8 @@ def _flat(
             "g": gain,
             "k": k1 * (1 - b),
             "l": k1 * b * SHORTEST / mean if mean else 0.0,
+            "c": float(LARGEST_LENGTH),
+            "e": LOST_DIGITS,
             "f": [f"length.{f.name}" for f, _ in counted],
             "w": [weight for _, weight in counted],
         }

@@ -19,7 +19,7 @@ from hybridkg.rdf.terms import Node
 from hybridkg.text.elastic.analysis import native_analyzers
 from hybridkg.text.elastic.bulk import BulkSender, lost
 from hybridkg.text.elastic.documents import DocumentMaker
-from hybridkg.text.elastic.header import IDENTITY, IndexIdentity
+from hybridkg.text.elastic.header import IDENTITY, LAYOUT, IndexIdentity
 from hybridkg.text.elastic.mapping import check_as_asked, index_body
 from hybridkg.text.elastic.server import Server
 from hybridkg.text.elastic.statistics import field_statistics
@@ -148,8 +148,8 @@ class ElasticTextBuilder:
         with_words = n_entities if self._lengths is None else write_presence(self._out, self._lengths)
         own = self._server.settings
         identity = IndexIdentity(
-            self.index, self._alias, self._build, own.analysis, n_entities, own.shards, float(own.k1), float(own.b),
-            self._filters, self._union,
+            LAYOUT, self.index, self._alias, self._build, own.analysis, n_entities, own.shards,
+            float(own.k1), float(own.b), self._filters, self._union,
         )  # fmt: skip
         counts = {
             "entities": with_words,

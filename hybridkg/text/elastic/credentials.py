@@ -21,6 +21,8 @@ USERNAME, PASSWORD = f"{PREFIX}USERNAME", f"{PREFIX}PASSWORD"
 
 LARGEST_KEY_FILE = 65_536
 
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
 
 @dataclass(frozen=True)
 class Credentials:
@@ -83,6 +85,20 @@ def _key_in(file: Path) -> str:
     if not key or len(key) > LARGEST_KEY_FILE:
         raise ConfigError(f"the key file {str(file)!r} {'is too large' if key else 'is empty'}")
     return key
+
+
+def check_destination(url: str, credentials: Credentials, environment: Mapping[str, str] = os.environ) -> None:
+    """Whether credentials may go to an address: kb.toml can be a stranger's, and must not send them anywhere.
+
+    Raises:
+        ConfigError: there are some, and only kb.toml names the server, which is another machine.
+    """
+    if credentials == Credentials() or environment.get(URL) or urlsplit(url).hostname in LOOPBACK:
+        return
+    raise ConfigError(
+        f"the environment has credentials, and only kb.toml says that they are for {url}",
+        hint=f"if they are, say so in the environment too: {URL}={url}",
+    )
 
 
 def server_url(configured: str, environment: Mapping[str, str] = os.environ) -> str:

@@ -1,4 +1,4 @@
-"""Makes the document of an entity: its texts, and their terms joined by blanks.
+"""Makes the document of an entity: its texts, and their terms, one on a line.
 
 A value or word that comes again is looked up, not analysed again: the label
 of a node comes back with every link to it.
@@ -24,7 +24,7 @@ LONGEST_REMEMBERED_VALUE = 150
 
 
 class _TermOfWord(dict[str, str]):
-    """Raw word -> its term, or `_` where it is not indexed; filled on demand."""
+    """Raw word -> its term, or a blank where it is not indexed; filled on demand."""
 
     def __init__(self, analyzer: Analyzer, stemmer: str):
         super().__init__()
@@ -40,7 +40,7 @@ class _TermOfWord(dict[str, str]):
 
 
 class JoinedTerms(dict[str, tuple[str, int]]):
-    """Text -> its terms joined, with `_` where a word is not indexed, and how many are; filled on demand.
+    """Text -> its terms joined, with a blank where a word is not indexed, and how many are; filled on demand.
 
     Args:
         analyzer: cuts and folds.

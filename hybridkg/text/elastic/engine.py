@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -20,6 +21,9 @@ from hybridkg.text.elastic.header import IndexIdentity, identity_in
 from hybridkg.text.elastic.index import ElasticTextIndex
 from hybridkg.text.elastic.server import Server
 
+NAMES_AT_ONCE = 20
+"""Names travel in the address of a request, which holds 4,096 bytes."""
+
 ALIAS = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 
 
@@ -34,6 +38,7 @@ class ElasticTextEngine:
     def __init__(self, folder: Path, config: Config):
         self._server, self._config = Server(config.elasticsearch), config
         self._owner = _owner(folder)
+        self._made = ""
         words = re.sub(r"[^a-z0-9]+", "-", folder.resolve().stem.lower()).strip("-")[:40]
         self._alias = config.elasticsearch.alias or f"hybridkg-{words or 'kb'}-{self._owner[:6]}"
 
@@ -65,6 +70,7 @@ class ElasticTextEngine:
             self._server, folder, source.fields, entities, alias=self._alias, owner=self._owner,
             filters=source.filters, union_default_graph=source.union_default_graph,
         )  # fmt: skip
+        self._made = builder.index
         try:
             progress.start("indexing text", entities)
             add_all(builder, extracted, len(source.fields), source.filters, progress)
@@ -103,14 +109,9 @@ class ElasticTextEngine:
 
     def discard(self, folder: Path) -> None:
         """Removes the index of a generation that will never live, if the server can be reached."""
-        try:
-            own = identity_in(folder)
-        except CorruptError:
-            return  # it was not finished, and whoever made it has removed it
-        try:
-            self._delete([own.index], again=False)
-        except HybridkgError:
-            return  # `prune` lists it
+        del folder
+        with suppress(HybridkgError):  # `prune` lists what cannot be removed now
+            self._delete([self._made] if self._made else [], again=False)
 
     def unused(self, live: Sequence[Path]) -> list[dict[str, Any]]:
         """Indexes that this folder has made and that no generation on disk names.
@@ -130,9 +131,10 @@ class ElasticTextEngine:
         )
         if not mine:
             return []
-        stats = self._server.ask(
-            "reading sizes", lambda client: client.indices.stats(index=",".join(mine), metric=["store", "docs"])
-        )["indices"]
+        stats: dict[str, Any] = {}
+        for start in range(0, len(mine), NAMES_AT_ONCE):
+            names = ",".join(mine[start : start + NAMES_AT_ONCE])
+            stats |= self._server.ask("reading sizes", partial(_sizes_of, names))["indices"]
         return [
             {
                 "name": name,
@@ -175,6 +177,10 @@ class ElasticTextEngine:
 
 def _delete_index(name: str, client: Any) -> Any:
     return client.indices.delete(index=name, ignore_unavailable=True)
+
+
+def _sizes_of(names: str, client: Any) -> Any:
+    return client.indices.stats(index=names, metric=["store", "docs"])
 
 
 def _owner(folder: Path) -> str:

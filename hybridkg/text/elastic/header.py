@@ -10,12 +10,16 @@ from typing import Any
 from hybridkg.errors import CorruptError, TextServerError
 from hybridkg.text.layout import ArrayReader
 
+LAYOUT = 1
+"""Version of the mapping and of what stands in the documents; an index of another is not read."""
+
 
 @dataclass(frozen=True)
 class IndexIdentity:
     """The part of the header that is about the server.
 
     Args:
+        layout: version of mapping and documents.
         index: name of the index.
         alias: the alias by which strangers find it.
         build: a random name that is also in the mapping, so that another index of the same name is noticed.
@@ -28,6 +32,7 @@ class IndexIdentity:
         union_default_graph: whether the filters' values are those of all graphs.
     """
 
+    layout: int
     index: str
     alias: str
     build: str
@@ -57,9 +62,16 @@ class IndexIdentity:
         """
         try:
             values = {one.name: data[one.name] for one in fields(cls)}
-            return cls(**values | {"filters": tuple(map(str, values["filters"]))})
+            own = cls(**values | {"filters": tuple(map(str, values["filters"]))})
         except (KeyError, TypeError) as e:
             raise CorruptError(f"the header of the text index is damaged: {e}", place=place, hint="index again") from e
+        if own.layout != LAYOUT:
+            raise CorruptError(
+                f"the index {own.index!r} has layout {own.layout}; this hybridkg reads {LAYOUT}",
+                hint="build it again: hybridkg index KB",
+                place=place,
+            )
+        return own
 
 
 IDENTITY = "elasticsearch"

@@ -64,7 +64,7 @@ LEAST_PAGE = 100
 """Rows of the first page of a ranking that is computed again here; a second request costs more than 90 rows."""
 
 ROUNDING = 1e-5
-"""More than what 32-bit arithmetic can lose in a score of the server: some 20 roundings of 6e-8 each."""
+"""More than what 32-bit arithmetic can lose in a bound of the server: some 20 roundings of 6e-8 each."""
 
 T = TypeVar("T")
 
@@ -297,9 +297,8 @@ class ElasticTextIndex:
             return NONE, np.zeros(0)
         conditions = self._conditions(query)
         clauses = native_clauses(query, resolved, self._identity)
-        if clauses:
-            exactly = (query, resolved) if order_matters(resolved) else None
-            return (yield from self._best(bodies.matches(resolved, conditions, clauses), k, exactly))
+        if clauses and not order_matters(resolved):
+            return (yield from self._best(bodies.matches(resolved, conditions, clauses), k))
         if self._lengths is not None and not only_phrases(resolved):
             found = yield from self._words.of(list(resolved.counts), resolved.fields)
             n = yield from self._n_entities(resolved)

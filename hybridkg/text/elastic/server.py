@@ -18,6 +18,7 @@ from hybridkg.text.elastic.credentials import (
     API_KEY,
     USERNAME,
     Credentials,
+    check_destination,
     read_credentials,
     server_url,
 )
@@ -107,6 +108,7 @@ class Server:
                 hint='pip install "hybridkg[elasticsearch]"',
             ) from e
         own = self.credentials
+        check_destination(self.url, own)
         options: dict[str, Any] = {}
         if self.settings.ca_file:
             if not self.url.startswith("https:"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from dataclasses import replace
@@ -13,7 +14,7 @@ from click.testing import CliRunner
 from hybridkg.cli import cli
 from hybridkg.config import ElasticSettings
 from hybridkg.doctor import BROKEN, OK, diagnose
-from hybridkg.errors import TextServerError
+from hybridkg.errors import LockedError, StorageError, TextServerError
 from hybridkg.interfaces.progress import SILENT
 from hybridkg.kb import KnowledgeBase
 from hybridkg.parity import compare_engines
@@ -149,3 +150,34 @@ def test_stats_and_doctor_tell_of_the_server(path, elastic):
     (check,) = [check for check in diagnose(path) if check.name == "text server"]
     assert check.state == OK
     assert elastic.url in check.detail
+
+
+def test_who_has_gone_back_to_the_embedded_index_still_finds_the_old_ones(path, elastic, elastic_name):
+    (old,) = elastic.indexes(elastic_name)
+    folder = Folder.open(path)
+    folder.configure(replace(folder.config, text="embedded"))
+    with KnowledgeBase.open(path) as kb:
+        for _ in range(3):
+            kb.index()
+        assert [one["name"] for one in kb.prune()] == [old]
+    assert KnowledgeBase.remove(path) == []
+    assert elastic.indexes(elastic_name) == []
+
+
+def test_a_generation_that_cannot_be_completed_leaves_no_index(path, elastic, elastic_name, monkeypatch):
+    before = elastic.indexes(elastic_name)
+
+    def full(building):
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr("hybridkg.store.building.Building.finish", full)
+    with KnowledgeBase.open(path) as kb:
+        with pytest.raises(StorageError):
+            kb.index()
+        assert elastic.indexes(elastic_name) == before
+        assert len(kb.query(QUERIES["best"])) == 5
+
+
+def test_nobody_prunes_or_writes_while_engines_are_compared(path):
+    with Folder.open(path).locked(), KnowledgeBase.open(path) as kb, pytest.raises(LockedError):
+        kb.parity(QUERIES)

@@ -18,6 +18,7 @@ from hybridkg.text.elastic.credentials import (
     URL,
     USERNAME,
     Credentials,
+    check_destination,
     read_credentials,
     server_url,
 )
@@ -172,3 +173,24 @@ def test_a_copy_in_a_file_holds_no_key(monkeypatch):
     assert server.client
     assert KEY.encode() not in pickle.dumps(server)
     assert pickle.loads(pickle.dumps(server)).settings == server.settings  # noqa: S301 - our own
+
+
+@pytest.mark.parametrize(
+    ("url", "environment", "allowed"),
+    [
+        ("http://127.0.0.1:9200", {}, True),
+        ("https://localhost:9200", {}, True),
+        ("http://evil.example:9200", {}, False),
+        ("https://evil.example:443", {}, False),
+        ("https://ours.example:443", {"HYBRIDKG_ELASTICSEARCH_URL": "https://ours.example"}, True),
+    ],
+)
+def test_credentials_go_where_only_the_environment_sends_them(url, environment, allowed):
+    check_destination(url, Credentials(), environment)
+    if allowed:
+        check_destination(url, Credentials(api_key="secret-key"), environment)
+        return
+    with pytest.raises(ConfigError) as e:
+        check_destination(url, Credentials(api_key="secret-key"), environment)
+    assert "HYBRIDKG_ELASTICSEARCH_URL" in e.value.hint
+    assert "secret" not in str(e.value)

@@ -121,7 +121,7 @@ class Indexes:
             self.server.url, alias, self.folder / str(number), documents, FIELDS, N_NODES, backwards, **settings
         )
         try:
-            for kind, queries in zip(WEIGHTS, questions, strict=True):
+            for queries in questions:
                 for query in queries:
                     self.compared += compare(pair, query, 0)
                     self.asked += 1
