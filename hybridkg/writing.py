@@ -48,8 +48,8 @@ def load(
     engine = _engine(folder)
     with _removed_on_failure(folder, engine[1]), folder.building(progress) as building:
         if profile is not None:
-            folder.remember_engine(engine[0])
             engine[1].ready()
+            folder.remember_engine(engine[0])
         loaded = load_sources(building, inputs, progress) if inputs else []
         counts: dict[str, Any] = {
             "statements": sum(count.statements for count in loaded),
@@ -74,6 +74,7 @@ def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any
     """Builds the node table and the text index anew, in a generation with the same graph and documents."""
     engine = _engine(folder)
     with _removed_on_failure(folder, engine[1]), folder.building(progress) as building:
+        engine[1].ready()
         folder.remember_engine(engine[0])
         counts = _index(building, folder, profile, engine, progress)
     _publish(folder, engine[1])

@@ -33,9 +33,9 @@ def test_lost_digits_of_a_large_k1_lose_no_tie(elastic, elastic_name, tmp_path):
 
 
 def test_a_length_beyond_the_largest_that_lucene_knows_is_that_one(elastic, elastic_name, tmp_path):
-    documents = {e: {"title": ["zebra " + "filler " * (1_000 + e)]} for e in range(1, 300)}
-    documents[0] = {"title": ["zebra " * 3 + "filler " * 20_000]}
-    pair = build_pair(elastic.url, elastic_name, tmp_path, documents, FIELDS, 300)
+    documents = {e: {"title": ["zebra " + "w " * (1_000 + e)]} for e in range(1, 1_061)}
+    documents[0] = {"title": ["zebra " * 3 + "w " * 20_000]}
+    pair = build_pair(elastic.url, elastic_name, tmp_path, documents, FIELDS, 1_061)
     for weight in (1.0, 1e6, 1e8):
         fields = (FieldChoice("title", weight),)
         arguments = (("k1", 1000.0), ("b", 1.0))
