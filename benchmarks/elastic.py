@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.acl_anthology import ROOT, SOURCE, WORDS
+from benchmarks.acl_anthology import ROOT, SOURCE, WORDS, median_ms
 from benchmarks.record import RESULTS, record
 from hybridkg import KnowledgeBase
 from hybridkg.config import ElasticSettings, read_config, write_config
@@ -103,12 +103,7 @@ def on_server(embedded: Path, work: Path, url: str) -> Path:
 def median(run: Callable[[], Any], repeats: int = REPEATS) -> float:
     """Median time in ms, after one run that is not counted."""
     run()
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        run()
-        times.append((time.perf_counter() - started) * 1e3)
-    return round(statistics.median(times), 2)
+    return median_ms(run, repeats)
 
 
 # --- parity ---------------------------------------------------------------------

@@ -9,8 +9,7 @@ from __future__ import annotations
 import copy
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -302,14 +301,17 @@ class KnowledgeBase:
             LoadError: nothing is given, or an input is malformed; names the file and the line.
             LockedError: somebody else is writing.
         """
-        from hybridkg.writing import load
+        from hybridkg.writing import load, publish
 
         texts = [text] if isinstance(text, str | Path) else text
         if not inputs and not texts:
             raise LoadError("nothing to load", hint="give RDF files, rdflib graphs, or text=; index() builds the index")
         chosen = self._chosen_profile(profile) if index else None
-        with self._moving_on(profile):
-            return load(self._folder, inputs, [Path(path) for path in texts], chosen, progress)
+        counts = load(self._folder, inputs, [Path(path) for path in texts], chosen, progress)
+        self._move_on(profile)
+        if index:
+            publish(self._folder)
+        return counts
 
     def index(self, profile: str | Path | None = None, *, progress: Progress = SILENT) -> dict[str, Any]:
         """Builds the text index anew from the graph and the documents.
@@ -326,10 +328,12 @@ class KnowledgeBase:
             ProfileError: the profile is wrong; names the file and what to mend.
             LockedError: somebody else is writing.
         """
-        from hybridkg.writing import index
+        from hybridkg.writing import index, publish
 
-        with self._moving_on(profile):
-            return index(self._folder, self._chosen_profile(profile), progress)
+        counts = index(self._folder, self._chosen_profile(profile), progress)
+        self._move_on(profile)
+        publish(self._folder)
+        return counts
 
     def prune(self, remove: bool = False, *, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """What the text engine keeps outside the folder and no state on disk needs: leftovers of broken builds.
@@ -349,16 +353,10 @@ class KnowledgeBase:
 
         return prune(self._folder, remove=remove, names=names)
 
-    @contextmanager
-    def _moving_on(self, profile: str | Path | None) -> Iterator[None]:
-        """Keeps the profile of what is written and opens it; also where only its alias could not be moved."""
-        before = self._folder.live_name()
-        try:
-            yield
-        finally:
-            if self._folder.live_name() != before:
-                self._keep_profile(profile)
-                self.refresh()
+    def _move_on(self, profile: str | Path | None) -> None:
+        """Keeps the profile of what has been written, and opens it."""
+        self._keep_profile(profile)
+        self.refresh()
 
     def _keep_profile(self, name_or_path: str | Path | None) -> None:
         """Writes a profile that was asked for into kb.toml, so that the next index uses it as well."""

@@ -204,6 +204,7 @@ def _built_by(name: str, folder: Folder, snapshot: Snapshot, progress: Progress)
     assert snapshot.profile is not None
     config = folder.config
     engine = TEXT_ENGINES.get(name)(folder.path, config)
+    engine.ready()
     folder.remember_engine(name)
     union = config.default_graph == "union"
     scratch = Path(tempfile.mkdtemp(prefix="hybridkg-parity-"))

@@ -65,8 +65,6 @@ def load(
                 building.keep(name)
         else:
             counts["index"] = _index(building, folder, profile, engine, progress)
-    if profile is not None:
-        _publish(folder, engine[1])
     return counts
 
 
@@ -76,9 +74,7 @@ def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any
     with _removed_on_failure(folder, engine[1]), folder.building(progress) as building:
         engine[1].ready()
         folder.remember_engine(engine[0])
-        counts = _index(building, folder, profile, engine, progress)
-    _publish(folder, engine[1])
-    return counts
+        return _index(building, folder, profile, engine, progress)
 
 
 def _engine(folder: Folder) -> tuple[str, TextEngine]:
@@ -101,8 +97,13 @@ def _removed_on_failure(folder: Folder, engine: TextEngine) -> Iterator[None]:
         raise
 
 
-def _publish(folder: Folder, engine: TextEngine) -> None:
-    engine.publish(folder.current().path / "text")
+def publish(folder: Folder) -> None:
+    """Lets strangers find the text index of the live generation, which has just been built.
+
+    Raises:
+        TextServerError: its server does not answer; queries of the knowledge base do not need this.
+    """
+    _engine(folder)[1].publish(folder.current().path / "text")
 
 
 def _index(

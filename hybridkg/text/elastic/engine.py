@@ -57,13 +57,11 @@ class ElasticTextEngine:
         self._check_alias()
 
     def build(self, folder: Path, source: TextSource, progress: Progress) -> dict[str, int]:
-        """Builds a new index; a failure removes it again, if the server can be reached.
+        """Builds a new index, once it is `ready`; a failure removes it again, if the server can be reached.
 
         Raises:
-            ConfigError: the alias cannot be a name in Elasticsearch.
             TextServerError: the server does not answer or refuses.
         """
-        self.ready()
         extracted = source.extract()
         entities = len(extracted.nodes)
         builder = ElasticTextBuilder(
@@ -93,7 +91,9 @@ class ElasticTextEngine:
 
     def publish(self, folder: Path) -> None:
         """Points the alias to the index of the folder, in one step."""
-        own = identity_in(folder)
+        own = _identity(folder)
+        if own is None:
+            return  # somebody has built one for another engine since
         actions = [
             {"remove": {"index": f"{own.alias}-*", "alias": own.alias, "must_exist": False}},
             {"add": {"index": own.index, "alias": own.alias, "is_write_index": False}},

@@ -164,10 +164,6 @@ class Server:
                 time.sleep(wait)
         raise AssertionError("the last try returns or raises")
 
-    def run(self, index: str, steps: Steps[T], *, dfs: bool) -> T:
-        """The result of one asker; see `together`."""
-        return self.together(index, [steps], dfs=dfs)[0]
-
     def together(self, index: str, askers: Sequence[Steps[T]], *, dfs: bool) -> list[T]:
         """Runs askers side by side; the searches that they wait for go out in one `_msearch`.
 
@@ -331,7 +327,7 @@ class Server:
             return TextServerError(
                 f"{self.url} does not allow {doing}: {reason}",
                 hint="a key or user needs 'monitor' on the cluster and, on the alias and every index whose name begins "
-                "like it, 'read' and 'view_index_metadata' to query, 'manage', 'read' and 'write' to index",
+                "like it, 'read', 'view_index_metadata' and 'monitor' to query, 'manage', 'read' and 'write' to index",
             )
         if "maxClauseCount" in reason or "too_many_nested_clauses" in str(error):
             return TextQueryError(

@@ -222,7 +222,7 @@ class TestPointsInTime:
             pages.close()
             return found, number
 
-        found, number = server.run(index, steps(), dfs=False)
+        found, number = server.together(index, [steps()], dfs=False)[0]
         assert found == wanted
         assert number > max(lost_after)
 
