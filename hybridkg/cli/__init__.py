@@ -14,9 +14,12 @@ import click
 
 from hybridkg import __version__
 from hybridkg.cli.analyze import analyze
+from hybridkg.cli.compare import compare
 from hybridkg.cli.completion import completion
+from hybridkg.cli.dataset import dataset
 from hybridkg.cli.demo import demo
 from hybridkg.cli.doctor import doctor
+from hybridkg.cli.eval import evaluate
 from hybridkg.cli.explain import explain
 from hybridkg.cli.index import index
 from hybridkg.cli.load import load
@@ -26,6 +29,7 @@ from hybridkg.cli.query import query
 from hybridkg.cli.repl import repl
 from hybridkg.cli.schema import schema
 from hybridkg.cli.stats import stats
+from hybridkg.cli.tune import tune
 from hybridkg.errors import HybridkgError
 
 INTERRUPTED = 130
@@ -93,7 +97,25 @@ def cli() -> None:
     """
 
 
-for command in (demo, load, index, query, repl, explain, stats, schema, analyze, parity, prune, doctor, completion):
+for command in (
+    demo,
+    load,
+    index,
+    query,
+    repl,
+    explain,
+    stats,
+    schema,
+    analyze,
+    parity,
+    dataset,
+    evaluate,
+    compare,
+    tune,
+    prune,
+    doctor,
+    completion,
+):
     cli.add_command(command)
 
 

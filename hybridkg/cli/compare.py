@@ -1,0 +1,232 @@
+"""`hybridkg compare`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hybridkg.cli.options import WholeNumber, accessible
+
+if TYPE_CHECKING:
+    from hybridkg.evaluation.comparison import Comparison, ComparisonReport, TopicDifference
+
+
+@click.command()
+@click.argument(
+    "runs", metavar="RUN RUN...", nargs=-1, required=True, type=click.Path(path_type=Path), callback=accessible
+)
+@click.option("--qrels", metavar="QRELS", required=True, type=click.Path(path_type=Path), help="The judgements.")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    metavar="MEASURE",
+    multiple=True,
+    help="As for eval, such as ndcg@10 or map@100; can be repeated. "
+    "Default: ndcg@10, ndcg@100, map@100, judged@10, condensed-ndcg@10.",
+)
+@click.option(
+    "--by",
+    metavar="prefix|FILE",
+    help="Also for each category of topics: from their ids up to the last - or _, or from lines `topic<TAB>category`.",
+)
+@click.option(
+    "--test",
+    type=click.Choice(["randomisation", "t"]),
+    default="randomisation",
+    show_default=True,
+    help="The paired test, two-sided.",
+)
+@click.option(
+    "--permutations",
+    metavar="N",
+    type=WholeNumber(min=1),
+    help="Swaps that the randomisation test draws; default: 100,000. Up to 16 differing topics it counts all.",
+)
+@click.option(
+    "--seed", metavar="N", type=WholeNumber(min=0), default=0, show_default=True, help="Of every random draw."
+)
+@click.option("--per-topic", is_flag=True, help="Also each topic, the largest gain first; in csv and tsv only these.")
+@click.option(
+    "--format",
+    "fmt",
+    type=click.Choice(["table", "json", "csv", "tsv"]),
+    default="table",
+    show_default=True,
+    help="How to print the figures: 4 digits, in json all.",
+)
+def compare(
+    runs: tuple[Path, ...],
+    qrels: Path,
+    measures: tuple[str, ...],
+    by: str | None,
+    test: str,
+    permutations: int | None,
+    seed: int,
+    per_topic: bool,
+    fmt: str,
+) -> None:
+    """Tell whether rankings are better than a baseline, or only seem so.
+
+    The first RUN is the baseline. Each other one is shown with its mean, the difference, the 95 % bootstrap interval
+    of the difference, the p-value of a paired test, the same after Holm's correction for all the comparisons that are
+    shown, and the topics won, tied and lost (W/T/L). Files, topics and measures are as for eval.
+
+    \b
+    Example:
+      hybridkg compare bm25.run bm25f.run --qrels qrels.txt -m ndcg@10 --by prefix
+    """
+    from hybridkg.errors import ParameterError
+    from hybridkg.evaluation.comparison import compare_evaluated
+    from hybridkg.evaluation.from_files import evaluate_files
+    from hybridkg.evaluation.significance import PERMUTATIONS
+
+    if len(runs) < 2:
+        raise ParameterError("a comparison needs two runs or more", hint="the first run is the baseline")
+    if test == "t" and permutations is not None:
+        raise ParameterError("the t-test draws no permutations", hint="leave --permutations out, or --test t")
+    evaluated = evaluate_files(qrels, runs, measures, by=by)
+    report = compare_evaluated(evaluated, test=test, permutations=permutations or PERMUTATIONS, seed=seed)
+    match fmt:
+        case "json":
+            click.echo(json.dumps(report.to_json(per_topic=per_topic), indent=2, ensure_ascii=False))
+        case "table":
+            _print_tables(report, per_topic)
+        case _:
+            _print_separated(report, per_topic, fmt)
+            click.echo(report.method(), err=True)
+    for run in evaluated.runs:
+        if note := run.note():
+            click.echo(note, err=True)
+
+
+def _print_separated(report: ComparisonReport, per_topic: bool, fmt: str) -> None:
+    """One line for each comparison, or for each topic of each run and measure."""
+    rows: Sequence[Comparison | TopicDifference] = report.per_topic if per_topic else report.comparisons
+    sys.stdout.flush()
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(newline="")  # the format fixes its own line ends
+    if fmt == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\r\n")
+    else:
+        writer = csv.writer(sys.stdout, lineterminator="\n", delimiter="\t")
+    writer.writerow(rows[0].__dataclass_fields__)
+    for row in rows:
+        cells = [(name, getattr(row, name)) for name in row.__dataclass_fields__]
+        writer.writerow([_separated_cell(name, value) for name, value in cells])
+
+
+def _separated_cell(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.4g}" if name in ("p", "holm_p") else f"{value:.4f}"
+    return str(value)
+
+
+HEADINGS = ("mean", "difference", "95 % interval", "p", "Holm p", "W/T/L")
+GAP = 2
+"""Columns between two figures."""
+
+SHORTEST_LABEL = 12
+"""Columns that a name has before its figures; a longer name than fits stands on a line of its own."""
+
+
+def _print_tables(report: ComparisonReport, per_topic: bool) -> None:
+    """For each measure a table of all groups; then how the numbers came about; then the topics."""
+    from itertools import groupby
+
+    from hybridkg.results.table import console_on
+
+    width = console_on(sys.stdout).width
+    for measure, comparisons in groupby(report.comparisons, key=lambda row: row.measure):
+        _print_aligned([measure, *HEADINGS], list(_lines(report, list(comparisons))), width)
+        click.echo("")
+    _print_wrapped(report.method(), width)
+    for (measure, run), rows in groupby(report.per_topic if per_topic else (), key=lambda row: (row.measure, row.run)):
+        click.echo("")
+        _print_wrapped(f"{measure} of {run} - {report.baseline}, largest gain first", width)
+        lines = [
+            (_printable(r.topic), [f"{r.baseline_value:.4f}", f"{r.value:.4f}", _signed(r.difference)]) for r in rows
+        ]
+        _print_aligned(["topic", "baseline", "run", "difference"], lines, width)
+
+
+def _lines(report: ComparisonReport, comparisons: list[Comparison]) -> Iterator[tuple[str, list[str]]]:
+    """(label, figures); a group begins with its name where there are several, and with the baseline."""
+    several = len({c.group for c in comparisons}) > 1
+    indent = "  " if several else ""
+    group = None
+    for c in comparisons:
+        if c.group != group:
+            group = c.group
+            if several:
+                yield f"{_printable(group)}, {c.topics:,} topic{'' if c.topics == 1 else 's'}", []
+            yield indent + report.baseline, [f"{c.baseline_mean:.4f}"]
+        interval = f"{_signed(c.low)} {_signed(c.high)}"
+        counts = f"{c.wins}/{c.ties}/{c.losses}"
+        yield indent + c.run, [f"{c.mean:.4f}", _signed(c.difference), interval, _p(c.p), _p(c.holm_p), counts]
+
+
+def _print_aligned(headings: list[str], lines: list[tuple[str, list[str]]], width: int) -> None:
+    """Labels to the left, figures to the right; where the figures leave no room, a block for each line."""
+    from rich.cells import cell_len, set_cell_size
+
+    first, *titles = headings
+    titles = [title.replace("difference", "diff") for title in titles] if width < WIDE else titles
+    columns = [max([len(title), *(len(f[i]) for _, f in lines if i < len(f))]) for i, title in enumerate(titles)]
+    figures_width = sum(columns) + GAP * len(columns)
+    longest = max(cell_len(label) for label in [first, *(label for label, f in lines if f)])
+    room = min(longest, width - figures_width)
+    if room < min(longest, SHORTEST_LABEL):
+        for label, figures in lines:
+            click.echo(label)
+            for title, figure in zip(titles, figures, strict=False):
+                click.echo(f"    {title:<{max(map(len, titles))}}  {figure}")
+        return
+    for label, figures in [(first, titles), *lines]:
+        cells = "".join(" " * GAP + f"{figure:>{column}}" for figure, column in zip(figures, columns, strict=False))
+        if cell_len(label) <= room or not figures:
+            click.echo((set_cell_size(label, room) if figures else label) + cells)
+        else:
+            click.echo(label)
+            click.echo(" " * room + cells)
+
+
+WIDE = 90
+"""Columns from which a heading is not shortened."""
+
+
+def _print_wrapped(text: str, width: int) -> None:
+    import textwrap
+
+    click.echo(textwrap.fill(text, width=width, break_long_words=False, break_on_hyphens=False))
+
+
+def _signed(value: float) -> str:
+    """Four digits and a sign; none for what rounds to 0.
+
+    >>> _signed(0.0154), _signed(-0.00001)
+    ('+0.0154', '0.0000')
+    """
+    shown = f"{value:+.4f}"
+    return shown if float(shown) else "0.0000"
+
+
+def _p(value: float) -> str:
+    """Four digits; a p-value is never shown as 0.
+
+    >>> _p(0.0461), _p(0.00001)
+    ('0.0461', '<.0001')
+    """
+    return f"{value:.4f}" if value >= 0.00005 else "<.0001"
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

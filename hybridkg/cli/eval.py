@@ -1,0 +1,129 @@
+"""`hybridkg eval`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from hybridkg.evaluation.eval_report import EvalReport, Row
+
+
+@click.command("eval")
+@click.argument("qrels", type=click.Path(path_type=Path))
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    metavar="MEASURE",
+    multiple=True,
+    help="Such as ndcg@10, map@100, 'map@100(rel=2)', p@10, mrr, recall@1000, condensed-ndcg@10; can be repeated. "
+    "An unknown name lists them all. Default: ndcg@10, ndcg@100, map@100, judged@10, condensed-ndcg@10.",
+)
+@click.option(
+    "--by",
+    metavar="prefix|FILE",
+    help="Also for each category of topics: from their ids up to the last - or _, or from lines `topic<TAB>category`.",
+)
+@click.option("--per-topic", is_flag=True, help="Also for each topic.")
+@click.option(
+    "--format",
+    "fmt",
+    type=click.Choice(["table", "json", "csv", "tsv"]),
+    default="table",
+    show_default=True,
+    help="How to print the figures: 4 digits, in json all.",
+)
+def evaluate(
+    qrels: Path, runs: tuple[Path, ...], measures: tuple[str, ...], by: str | None, per_topic: bool, fmt: str
+) -> None:
+    """Measure how good rankings are.
+
+    QRELS has lines `topic iteration document grade`; a RUN has lines `topic Q0 document rank score tag`, ordered by
+    score as trec_eval does. Both may be packed (.gz, .bz2, .xz). Means are over all topics of QRELS; a topic that a
+    run does not answer counts 0. Where QRELS is a file of KILT (.jsonl), a RUN is one of guesses, and the measures are
+    rprec, recall@5, accuracy, em, f1, kilt-ac, kilt-em and kilt-f1.
+
+    \b
+    Example:
+      hybridkg eval qrels.txt bm25.run bm25f.run -m ndcg@10 -m judged@10 --by prefix
+    """
+    from hybridkg.evaluation.from_files import evaluate_files
+
+    report = evaluate_files(qrels, runs, measures, by=by)
+    match fmt:
+        case "json":
+            click.echo(json.dumps(report.to_json(per_topic=per_topic), indent=2, ensure_ascii=False))
+        case "table":
+            _print_table(report, per_topic)
+        case _:
+            _print_separated(report, per_topic, fmt)
+    count = len(report.topics)
+    click.echo(f"{count:,} topic{'' if count == 1 else 's'}", err=True)
+    for run in report.runs:
+        if note := run.note():
+            click.echo(note, err=True)
+
+
+def _print_separated(report: EvalReport, per_topic: bool, fmt: str) -> None:
+    """One line for each run, category and topic; "all" where a line is a mean over them."""
+    sys.stdout.flush()
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(newline="")  # the format fixes its own line ends
+    if fmt == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\r\n")
+    else:
+        writer = csv.writer(sys.stdout, lineterminator="\n", delimiter="\t")
+    with_category = bool(report.categories)
+    writer.writerow(["run", *["category"] * with_category, *["topic"] * per_topic, "topics", *report.measures])
+    for row in report.rows(per_topic=per_topic):
+        labels = [row.run, *[row.category] * with_category, *[row.topic] * per_topic]
+        writer.writerow([*labels, row.topics, *_figures(row)])
+
+
+def _print_table(report: EvalReport, per_topic: bool) -> None:
+    """A row for each run, under it its parts; where that is too wide, a block for each row."""
+    from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
+    from rich.table import Table
+    from rich.text import Text
+
+    from hybridkg.results.table import BETWEEN_COLUMNS, console_on
+
+    console = console_on(sys.stdout)
+    rows = list(report.rows(per_topic=per_topic))
+    labels = [row.label() for row in rows]
+    counted = bool(report.categories)
+    titles = [*["topics"] * counted, *(name.replace("-", "-\n", 1) for name in report.measures)]
+    cells = [[*[f"{row.topics:,}"] * counted, *_figures(row)] for row in rows]
+    needed = sum(BETWEEN_COLUMNS + max(6, *map(cell_len, title.split("\n"))) for title in titles)
+    longest = max(map(cell_len, labels))
+    if needed + min(longest, SHORTEST_LABEL) > console.width:
+        names = [title.replace("\n", "") for title in titles]
+        width = max(map(len, names))
+        for label, figures in zip(labels, cells, strict=True):
+            click.echo(label)
+            for name, figure in zip(names, figures, strict=True):
+                click.echo(f"    {name:<{width}}  {figure}")
+        return
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("run", overflow="fold")
+    for title in titles:
+        table.add_column(Text(title), justify="right", no_wrap=True, vertical="bottom")
+    for label, figures in zip(labels, cells, strict=True):
+        table.add_row(Text(label), *figures)
+    console.print(table)
+
+
+SHORTEST_LABEL = 14
+"""Columns within which a name, folded, can still be read."""
+
+
+def _figures(row: Row) -> list[str]:
+    return [f"{value:.4f}" for value in row.values]

@@ -1,0 +1,1 @@
+"""Judges rankings: topics, judgements, runs, measures, and whether a difference means anything."""

@@ -1,0 +1,179 @@
+"""Measures of several runs side by side: in total, for each category of topics, for each topic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybridkg.errors import LoadError
+from hybridkg.evaluation.measures import Measure, evaluate, mean
+from hybridkg.evaluation.qrels import Qrels
+from hybridkg.evaluation.run import Run
+
+ALL = "all"
+"""What stands for every category, and for every topic."""
+
+FILE_ENDING = re.compile(r"(?<=.)(\.(run|trec|treceval|txt))?(\.(gz|bz2|xz))?$", re.IGNORECASE)
+"""What a file name ends in that says nothing about the run."""
+
+UNCATEGORISED = "(none)"
+"""The category of topics that a file of categories does not name."""
+
+
+@dataclass(frozen=True)
+class RunScores:
+    """What the measures say of one run.
+
+    Args:
+        name: by which it is told from the others.
+        values: by measure, then topic of the qrels.
+        unanswered: topics of the qrels without an answer; they count 0.
+        unjudged: topics of the run that are not in the qrels; they play no part.
+    """
+
+    name: str
+    values: Mapping[str, Mapping[str, float]]
+    unanswered: tuple[str, ...]
+    unjudged: tuple[str, ...]
+
+    def note(self) -> str:
+        """What the figures leave out, in a line; empty where nothing."""
+        parts = []
+        if self.unanswered:
+            parts.append(f"{_topics(len(self.unanswered))} without an answer, counted as 0")
+        if self.unjudged:
+            parts.append(f"{_topics(len(self.unjudged))} of the run not judged, left out")
+        return f"{self.name}: {'; '.join(parts)}" if parts else ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Values of a run for some topics; `category` and `topic` are ALL where they say nothing."""
+
+    run: str
+    category: str
+    topic: str
+    topics: int
+    values: tuple[float, ...]
+
+    def label(self) -> str:
+        """The run, where the row is its total; else what it is a part of the run, indented."""
+        part = self.category if self.topic == ALL else self.topic
+        return self.run if part == ALL else f"  {part}"
+
+
+@dataclass(frozen=True)
+class EvalReport:
+    """Several runs under the same judgements.
+
+    Args:
+        measures: names, in the order of the columns.
+        topics: of the qrels, in their order.
+        runs: in the order given.
+        categories: by topic; empty without categories.
+    """
+
+    measures: tuple[str, ...]
+    topics: tuple[str, ...]
+    runs: tuple[RunScores, ...]
+    categories: Mapping[str, str]
+
+    def groups(self) -> dict[str, list[str]]:
+        """Topics by category, in the order in which the qrels come to them."""
+        found: dict[str, list[str]] = {}
+        for topic in self.topics if self.categories else ():
+            found.setdefault(self.categories.get(topic, UNCATEGORISED), []).append(topic)
+        return found
+
+    def rows(self, *, per_topic: bool = False) -> Iterator[Row]:
+        """For each run the total, then its categories, then its topics if asked for."""
+        groups = self.groups()
+        for run in self.runs:
+            yield Row(run.name, ALL, ALL, len(self.topics), self._means(run, self.topics))
+            for category, topics in groups.items():
+                yield Row(run.name, category, ALL, len(topics), self._means(run, topics))
+            for topic in self.topics if per_topic else ():
+                category = self.categories.get(topic, UNCATEGORISED) if self.categories else ALL
+                yield Row(run.name, category, topic, 1, self._means(run, [topic]))
+
+    def to_json(self, *, per_topic: bool = False) -> dict[str, Any]:
+        """The report as JSON values; the figures in full."""
+        return {
+            "measures": list(self.measures),
+            "topics": len(self.topics),
+            "runs": [self._run_json(run, per_topic) for run in self.runs],
+        }
+
+    def _run_json(self, run: RunScores, per_topic: bool) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "run": run.name,
+            "topics_without_answer": len(run.unanswered),
+            "topics_not_judged": len(run.unjudged),
+            ALL: self._named(run, self.topics),
+        }
+        if self.categories:
+            found["categories"] = {
+                category: {"topics": len(topics), **self._named(run, topics)}
+                for category, topics in self.groups().items()
+            }
+        if per_topic:
+            found["per_topic"] = {topic: self._named(run, [topic]) for topic in self.topics}
+        return found
+
+    def _named(self, run: RunScores, topics: Sequence[str]) -> dict[str, float]:
+        return dict(zip(self.measures, self._means(run, topics), strict=True))
+
+    def _means(self, run: RunScores, topics: Sequence[str]) -> tuple[float, ...]:
+        return tuple(mean(run.values[measure], topics) for measure in self.measures)
+
+
+def eval_report(
+    qrels: Qrels,
+    runs: Sequence[tuple[Path, Run]],
+    measures: Sequence[Measure],
+    categories: Mapping[str, str] | None = None,
+) -> EvalReport:
+    """Evaluates runs, each with the file it was read from, which names it where two have the same tag.
+
+    Raises:
+        LoadError: no topic of a run is judged.
+    """
+    names = _names([(path, run.name) for path, run in runs])
+    scores = []
+    for name, (path, run) in zip(names, runs, strict=True):
+        unanswered = tuple(topic for topic in qrels.grades if topic not in run.rankings)
+        unjudged = tuple(topic for topic in run.rankings if topic not in qrels.grades)
+        if len(unanswered) == len(qrels):
+            some = f"the run has topics such as {next(iter(run.rankings), '')!r}"
+            raise LoadError(
+                "no topic of the run is judged",
+                hint=f"{some}, the judgements such as {next(iter(qrels.grades), '')!r}",
+                place=str(path),
+            )
+        scores.append(RunScores(name, evaluate(qrels, run, measures), unanswered, unjudged))
+    return EvalReport(
+        tuple(dict.fromkeys(measure.name for measure in measures)), tuple(qrels.grades), tuple(scores), categories or {}
+    )
+
+
+def _names(runs: Sequence[tuple[Path, str]]) -> list[str]:
+    """The tag of each run, or its file name, or its path: the first that tells it from the others."""
+    candidates = [
+        tuple(_printable(name) for name in (tag, FILE_ENDING.sub("", path.name), str(path))) for path, tag in runs
+    ]
+    columns = list(zip(*candidates, strict=True))
+    return [
+        next((own for own, column in zip(names, columns, strict=True) if column.count(own) == 1), names[-1])
+        for names in candidates
+    ]
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _topics(count: int) -> str:
+    return f"{count:,} topic{'' if count == 1 else 's'}"

@@ -1,0 +1,104 @@
+"""Reads KILT's JSON lines: gold records and guesses.
+
+Each line is an object with an `id` and a list `output`; each output may have an `answer` and a list `provenance` of
+objects with a `wikipedia_id`. A guess has exactly one output. Every other key is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hybridkg.evaluation.kilt import KiltGold, KiltGuess
+from hybridkg.evaluation.text_lines import decoded, numbered_lines, quoted, refuse
+
+MOST_SETS = 1_000
+"""Outputs of a record, and pages of an output; KILT has fewer than a hundred of either in nearly all."""
+
+EXAMPLE = '{"id": "1", "output": [{"answer": "Dover", "provenance": [{"wikipedia_id": "43"}]}]}'
+
+
+def read_kilt_gold(path: Path) -> dict[str, KiltGold]:
+    """Gold records by id, in the order of the file.
+
+    Raises:
+        LoadError: with file and line: not a JSON object, no id or one that was there before, an output, answer or
+            provenance of another form.
+    """
+    found: dict[str, KiltGold] = {}
+    for number, key, outputs in _records(Path(path), found):
+        answers = (_answer(path, number, output) for output in outputs)
+        evidence = tuple(tuple(dict.fromkeys(_pages(path, number, output))) for output in outputs)
+        found[key] = KiltGold(
+            tuple(dict.fromkeys(answer for answer in answers if answer)), tuple(pages for pages in evidence if pages)
+        )
+    return found
+
+
+def read_kilt_guess(path: Path) -> dict[str, KiltGuess]:
+    """Guesses by id, in the order of the file.
+
+    Raises:
+        LoadError: as `read_kilt_gold`, or a record with no output or with several.
+    """
+    found: dict[str, KiltGuess] = {}
+    for number, key, outputs in _records(Path(path), found):
+        if len(outputs) != 1:
+            message = f"the record {quoted(key)} has {len(outputs)} outputs; a guess has one"
+            refuse(Path(path), number, message, f"for example {EXAMPLE}")
+        found[key] = KiltGuess(_answer(path, number, outputs[0]), tuple(_pages(path, number, outputs[0])))
+    return found
+
+
+def _records(path: Path, known: dict[str, Any]) -> Iterator[tuple[int, str, list[dict[str, Any]]]]:
+    """(line number, id, outputs) of each line."""
+    for number, line in numbered_lines(path, "a file of KILT records"):
+        record = _object(path, number, decoded(path, number, line))
+        key = record.get("id")
+        if not isinstance(key, str | int) or isinstance(key, bool) or not str(key).strip():
+            refuse(path, number, "the record has no id", f"for example {EXAMPLE}")
+        key = str(key).strip()
+        if key in known:
+            refuse(path, number, f"the record {quoted(key)} was there before")
+        outputs = record.get("output")
+        if not isinstance(outputs, list) or not all(isinstance(output, dict) for output in outputs):
+            refuse(path, number, f"the record {quoted(key)} has no list of outputs", f"for example {EXAMPLE}")
+        if len(outputs) > MOST_SETS:
+            refuse(path, number, f"the record {quoted(key)} has more than {MOST_SETS:,} outputs")
+        yield number, key, outputs
+
+
+def _object(path: Path, number: int, text: str) -> dict[str, Any]:
+    try:
+        record = json.loads(text)
+    except json.JSONDecodeError as e:
+        refuse(path, number, f"not JSON: {e.msg} at column {e.colno}", f"each line is a record such as {EXAMPLE}")
+    except (RecursionError, ValueError):  # nested too deep, or a number of thousands of digits
+        refuse(path, number, "not JSON that can be read: nested too deep, or a number too long")
+    if not isinstance(record, dict):
+        refuse(path, number, "not a JSON object", f"each line is a record such as {EXAMPLE}")
+    return record
+
+
+def _answer(path: Path, number: int, output: dict[str, Any]) -> str:
+    answer = output.get("answer")
+    if answer is not None and (not isinstance(answer, str | int | float) or isinstance(answer, bool)):
+        refuse(Path(path), number, "an answer is a text", f"for example {EXAMPLE}")
+    return "" if answer is None else str(answer).strip()
+
+
+def _pages(path: Path, number: int, output: dict[str, Any]) -> Iterator[str]:
+    provenance = output.get("provenance", [])
+    if not isinstance(provenance, list) or not all(isinstance(one, dict) for one in provenance):
+        refuse(Path(path), number, "a provenance is a list of objects", f"for example {EXAMPLE}")
+    if len(provenance) > MOST_SETS:
+        refuse(Path(path), number, f"an output with more than {MOST_SETS:,} pages")
+    for one in provenance:
+        page = one.get("wikipedia_id")
+        if page is None:
+            continue  # as KILT does: it cannot be compared
+        if not isinstance(page, str | int) or isinstance(page, bool):
+            refuse(Path(path), number, f"{quoted(str(page))} is not a wikipedia_id", f"for example {EXAMPLE}")
+        yield str(page).strip()

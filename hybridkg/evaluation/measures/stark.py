@@ -1,0 +1,148 @@
+"""The measures of STaRK: hit@k, recall@k and MRR over the whole list of candidates of a question.
+
+A system predicts scores for some candidates; every other one gets the least score minus 1, so that they all stand
+below, tied. STaRK leaves the order of ties to its sort; here it is fixed: score falling, then id rising (as numbers
+where all candidates are whole numbers). So an answer that was not predicted still has a rank, and MRR a value.
+What is predicted beside the candidates is left out; a question without any prediction among them counts with 0.
+Source: snap-stanford/stark, `stark_qa/evaluator.py`. tests/evaluation/test_stark.py builds the lists in full.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from hybridkg.errors import ParameterError
+from hybridkg.evaluation.qrels import Qrels
+from hybridkg.evaluation.run import Run
+
+STARK_TABLE = ("hit@1", "hit@5", "recall@20", "mrr")
+"""What the tables of the papers print."""
+
+STARK_SET = (
+    *(f"hit@{k}" for k in (1, 3, 5, 10, 20, 50)),
+    *(f"recall@{k}" for k in (5, 10, 20, 50, 100)),
+    "mrr",
+)
+"""What the evaluator reports, without map, rprecision, ndcg and precision."""
+
+_NAME = re.compile(r"(hit|recall)@([1-9][0-9]{0,6})|mrr")
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The entities that may be an answer, with their place in the order of ids.
+
+    Args:
+        ids: every candidate, each once, in any order.
+
+    Raises:
+        ParameterError: a candidate is there twice.
+
+    >>> Candidates(["10", "9", "100"]).place
+    {'9': 0, '10': 1, '100': 2}
+    """
+
+    ids: Sequence[str]
+    place: dict[str, int] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        numbers = all(x.isascii() and x.isdigit() for x in self.ids)
+        # By length first: whole numbers of any size in the order of their values.
+        order = sorted(self.ids, key=_as_number) if numbers else sorted(self.ids)
+        object.__setattr__(self, "place", {x: i for i, x in enumerate(order)})
+        if len(self.place) < len(order):
+            twice = next(a for a, b in pairwise(order) if a == b)
+            raise ParameterError(f"the candidate {twice!r} is there twice")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def _as_number(identifier: str) -> tuple[int, str, str]:
+    digits = identifier.lstrip("0")
+    return len(digits), digits, identifier
+
+
+@dataclass(frozen=True)
+class StarkMeasure:
+    """One measure of STaRK over given candidates, to be used as any other (`evaluate`, `compare`).
+
+    Args:
+        name: "hit@k", "recall@k" or "mrr".
+        candidates: what is ranked.
+
+    Raises:
+        ParameterError: no such measure.
+
+    >>> run = Run("r", {"q": (("3", 0.9),)})
+    >>> StarkMeasure("mrr", Candidates(["1", "2", "3", "4"])).per_topic(Qrels({"q": {"2": 1}}), run)
+    {'q': 0.3333333333333333}
+    """
+
+    name: str
+    candidates: Candidates = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if _NAME.fullmatch(self.name) is None:
+            raise ParameterError(
+                f"no measure {self.name!r} of STaRK; known: hit@k, recall@k, mrr", hint=f"such as {STARK_TABLE[1]}"
+            )
+
+    def per_topic(self, qrels: Qrels, run: Run) -> dict[str, float]:
+        """Value of every topic of the qrels, in their order; a grade of 1 or more is an answer."""
+        found = {}
+        for topic in qrels.grades:
+            answers = qrels.relevant(topic)
+            found[topic] = self._value(answer_ranks(answers, run.rankings.get(topic, ()), self.candidates), answers)
+        return found
+
+    def _value(self, ranks: list[int], answers: Sequence[str]) -> float:
+        if not ranks:
+            return 0.0
+        if self.name == "mrr":
+            return 1 / min(ranks)
+        kind, _, cutoff = self.name.partition("@")
+        inside = sum(rank <= int(cutoff) for rank in ranks)
+        return float(inside > 0) if kind == "hit" else inside / len(answers)
+
+
+def answer_ranks(answers: Iterable[str], ranking: Sequence[tuple[str, float]], candidates: Candidates) -> list[int]:
+    """Ranks, from 1, of the answers in the list of all candidates; one that is no candidate has none.
+
+    The list itself, of a million candidates perhaps, is not built.
+
+    Returns:
+        Empty where nothing among the candidates is predicted.
+
+    Raises:
+        ParameterError: a score is NaN.
+    """
+    place = candidates.place
+    predicted = [(-score, place[x], x) for x, score in ranking if x in place]
+    if any(math.isnan(score) for score, _, _ in predicted):
+        raise ParameterError("a score is not a number, so it has no place in a ranking")
+    if not predicted:
+        return []
+    ranks = {x: rank for rank, (_, _, x) in enumerate(sorted(predicted), 1)}
+    found = []
+    for answer in answers:
+        if answer in ranks:
+            found.append(ranks[answer])
+        elif answer in place:
+            before = sum(other < place[answer] for _, other, _ in predicted)
+            found.append(len(predicted) + place[answer] - before + 1)
+    return found
+
+
+def stark_measures(candidates: Iterable[str | int], names: Sequence[str] = STARK_TABLE) -> tuple[StarkMeasure, ...]:
+    """The measures by name, over the same candidates.
+
+    >>> [m.name for m in stark_measures(range(5))]
+    ['hit@1', 'hit@5', 'recall@20', 'mrr']
+    """
+    shared = Candidates([str(x) for x in candidates])
+    return tuple(StarkMeasure(name, shared) for name in names)

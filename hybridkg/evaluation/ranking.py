@@ -1,0 +1,61 @@
+"""Ranks topics over a knowledge base: the words of each topic, plain, by one text query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from hybridkg.errors import IndexMissingError
+from hybridkg.evaluation.run import Run
+from hybridkg.evaluation.topics import Topics
+from hybridkg.interfaces.text_index import FieldChoice, TextQuery, TextQuestion
+from hybridkg.kb import KnowledgeBase
+from hybridkg.model_parameters import WEIGHT, ModelParameters
+from hybridkg.rdf.terms import NamedNode
+
+DEPTH = 1000
+"""Entities ranked for each topic by default."""
+
+
+def query_of(parameters: ModelParameters) -> TextQuery:
+    """The query without words that ranks by these parameters, as `USING model(@file)` does.
+
+    >>> query_of(ModelParameters("bm25f", {"k1": 1.5}, {"title": {"weight": 3.0}})).fields[0].weight
+    3.0
+    """
+    fields = tuple(
+        FieldChoice(name, own.get(WEIGHT), tuple((key, value) for key, value in own.items() if key != WEIGHT))
+        for name, own in parameters.fields.items()
+    )
+    arguments = tuple(parameters.arguments.items())
+    return TextQuery("", syntax=False, fields=fields, model=parameters.model, arguments=arguments)
+
+
+def rank(
+    kb: KnowledgeBase, topics: Topics, query: TextQuery | Mapping[str, TextQuery], *, k: int = DEPTH, name: str = ""
+) -> Run:
+    """The best entities for each topic, by their IRIs (`_:label` for a blank node).
+
+    Args:
+        kb: an indexed knowledge base.
+        topics: what is asked; the texts are plain words, never operators.
+        query: model, fields and arguments, its text unused; or one for each topic, and topics without one are left
+            out.
+        k: length of a ranking at most; a topic without a match has an empty one.
+        name: of the run; default: the model's.
+
+    Raises:
+        IndexMissingError: there is no text index.
+        UnknownNameError, TextQueryError: the query does not fit the index.
+    """
+    index, nodes = kb.snapshot.text, kb.snapshot.nodes
+    if index is None or nodes is None:
+        raise IndexMissingError("the knowledge base has no text index", hint="build it: hybridkg index KB")
+    queries = query if isinstance(query, Mapping) else dict.fromkeys(topics.texts, query)
+    asked = [topic for topic in topics.texts if topic in queries]
+    questions = [TextQuestion(replace(queries[topic], text=topics.texts[topic], syntax=False), k) for topic in asked]
+    rankings = {}
+    for topic, (ids, scores) in zip(asked, index.answers(questions), strict=True):
+        found = [node.value if isinstance(node, NamedNode) else f"_:{node.value}" for node in nodes.nodes(ids)]
+        rankings[topic] = tuple(zip(found, scores.tolist(), strict=True))
+    return Run(name or (questions[0].query.model if questions else "run"), rankings)
