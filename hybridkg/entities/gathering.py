@@ -252,7 +252,7 @@ class Gathering:
             return values
         found = set(values)
         if field.local_name and token.startswith("<"):
-            name = self._local_name(token)
+            name = self._local_name(token, field)
             if name and not (found and says_same(name, (text for text, _ in found))):
                 found.add((name, ""))
         return sorted(found) if len(found) > 1 else list(found)
@@ -262,11 +262,16 @@ class Gathering:
         kept = [value for value in names if field.accepts(value[1])] if field.languages else names
         if kept or not token.startswith("<"):
             return kept
-        name = self._local_name(token)
+        name = self._local_name(token, field)
         return [(name, "")] if name else []
 
-    def _local_name(self, token: str) -> str:
-        """The local name of an IRI, worked out once, since a class has as many links as instances."""
+    def _local_name(self, token: str, field: Field | None = None) -> str:
+        """The local name of an IRI, worked out once, since a class has as many links as instances.
+
+        A field whose analyzer takes identifiers apart gets it as it is, so that it has the whole as well.
+        """
+        if field is not None and field.analyzer == "identifier":
+            return local_name(token[1:-1], divided=False)
         name = self._local_names.get(token)
         if name is None:
             name = self._local_names[token] = local_name(token[1:-1])

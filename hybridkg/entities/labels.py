@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from urllib.parse import unquote
+
+from hybridkg.entities.identifiers import humps, percent_decoded
 
 LABEL_PREDICATES = (
     "http://www.w3.org/2000/01/rdf-schema#label",
@@ -21,31 +22,39 @@ LABEL_PREDICATES = (
 LONGEST_LOCAL_NAME = 200
 """Characters of an IRI's last part that still count as a name; longer ones are data, as in `data:`."""
 
-_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_SEPARATORS = re.compile(r"[\s_\-+.,;=&?!~@'\"()*$%|<>\[\]{}^`\\]+")
+_MARKS = r"\s_\-+;=&?!~@'\"()*$%|<>\[\]{}^`\\"
+_SEPARATORS = re.compile(rf"[{_MARKS}.,]+")
+_BETWEEN_WORDS = re.compile(rf"(?:[{_MARKS}]|(?<![0-9])[.,]|[.,](?![0-9]))+")
 
 
-def local_name(iri: str) -> str:
+def local_name(iri: str, *, divided: bool = True) -> str:
     """The last part of an IRI as words; empty where there is none, or where it is too long to be a name.
 
-    Percent-decoded, then split at camelCase humps and punctuation.
+    Percent-decoded, then split at camelCase humps and punctuation, but for dots and commas inside numbers.
 
     >>> local_name("http://dbpedia.org/resource/Blade_Runner_%281982%29")
     'Blade Runner 1982'
     >>> local_name("https://example.org/ns#birthPlaceOf")
     'birth Place Of'
+    >>> local_name("https://example.org/HTML_4.01")
+    'HTML 4.01'
     >>> local_name("https://example.org/")
     ''
+
+    Args:
+        iri: the IRI.
+        divided: whether it is cut into words; else it is only decoded, for an analyzer that reads identifiers.
     """
     name = iri[max(map(iri.rfind, "/#:")) + 1 :]
     if not name or len(name) > LONGEST_LOCAL_NAME:
         return ""
-    if "%" in name and _PERCENT.search(name):
-        name = unquote(name, errors="replace").replace("�", " ")
+    if "%" in name:
+        name, _ = percent_decoded(name)
+    if not divided:
+        return " ".join(name.split()) if any(map(str.isalnum, name)) else ""
     if not name.islower():
-        name = _CAMEL.sub(" ", name)
-    return _SEPARATORS.sub(" ", name).strip()
+        name = " ".join(humps(name))
+    return _BETWEEN_WORDS.sub(" ", name).strip()
 
 
 def same_words(one: str, other: str) -> bool:

@@ -114,6 +114,16 @@ def longer_part(path: Path) -> Path | None:
             return path
 
 
+def alternatives(path: Path | None) -> tuple[Path, ...]:
+    """The paths that together lead where `longer_part` of the path does.
+
+    >>> alternatives(Alternative((Predicate("x:a"), Inverse(Predicate("x:b")), Inverse(Predicate("x:c")))))
+    (Inverse(path=Predicate(iri='x:b')), Inverse(path=Predicate(iri='x:c')))
+    """
+    rest = longer_part(path) if path is not None else None
+    return rest.parts if isinstance(rest, Alternative) else () if rest is None else (rest,)
+
+
 def can_be_empty(path: Path) -> bool:
     """Whether the path also leads from a node to itself in no steps.
 

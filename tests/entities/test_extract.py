@@ -331,6 +331,9 @@ def test_progress_counts_every_row_once():
     [
         ("http://dbpedia.org/resource/Caf%C3%A9_M%C3%BCller", "Café Müller"),
         ("http://example.org/ns#hasHTMLParser", "has HTML Parser"),
+        ("http://example.org/ns#ÉcoleNormaleSupérieure", "École Normale Supérieure"),
+        ("http://example.org/listOfURLs", "list Of URLs"),
+        ("http://example.org/3D_Version_2.0,1", "3D Version 2.0,1"),
         ("urn:isbn:0451450523", "0451450523"),
         ("http://example.org/a-b.c", "a b c"),
         ("http://example.org/%FF%FE", ""),
