@@ -1,0 +1,116 @@
+"""Links from a text to nodes of the graph, and the graph around such a node, as a model of entity linking reads it.
+
+Source: Hasibi, Balog and Bratsberg, "Exploiting Entity Linking in Queries for Entity Retrieval" (ICTIR 2016): an
+entity is not only its words but also the set of nodes that it points to, one field for each predicate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+from hybridkg.errors import TextQueryError
+from hybridkg.interfaces.text_index import Ids
+from hybridkg.rdf.terms import NamedNode
+
+
+@dataclass(frozen=True)
+class Link:
+    """A node that a text mentions.
+
+    Args:
+        node: its IRI, without angle brackets; a blank node has no name to be linked by.
+        confidence: how sure that is, above 0 and at most 1.
+
+    Raises:
+        TextQueryError: the IRI is no absolute one, or the confidence is out of range.
+
+    >>> Link("http://e/film", 0.5).confidence
+    0.5
+    """
+
+    node: str
+    confidence: float = 1.0
+
+    def __post_init__(self) -> None:
+        try:
+            NamedNode(self.node)
+        except ValueError as e:
+            raise TextQueryError(
+                f"a link leads to {self.node!r}, which is no absolute IRI",
+                hint="write <http://...>, with an optional number behind it: <http://...> 0.8",
+            ) from e
+        if not 0 < self.confidence <= 1:
+            raise TextQueryError(
+                f"the link to <{self.node}> has confidence {self.confidence:g}; it must be above 0 and at most 1"
+            )
+
+
+@dataclass(frozen=True)
+class LinkedField:
+    """A predicate by which entities point to one node.
+
+    The counts are those of the whole graph that queries see (the default graph, or the union of all), so that
+    `df / entities` is a share of one population. Only nodes count as values, literals do not.
+
+    Args:
+        predicate: its IRI; empty for the entity itself, which is a field of its own.
+        ids: uint32[m], ascending, distinct: the entities of the text index that have the node as a value.
+        df: subjects that have the node as a value; at least m.
+        entities: subjects that have any node as a value; at least `df`.
+        values: (subject, node) pairs of the predicate: the length of the field in the whole collection.
+    """
+
+    predicate: str
+    ids: Ids = field(compare=False)
+    df: int = field(compare=False)
+    entities: int = field(compare=False)
+    values: int = field(compare=False)
+
+
+@dataclass(frozen=True)
+class LinkedNode:
+    """A link with what the graph says of its node. Equal to another with the same link: it is part of a question.
+
+    Args:
+        link: node and confidence.
+        fields: by falling df, then by predicate from the last to the first; none where nothing points to the node.
+    """
+
+    link: Link
+    fields: tuple[LinkedField, ...] = field(compare=False)
+
+    @cached_property
+    def shares(self) -> tuple[float, ...]:
+        """p(f|e) of each field as in PRMS, [cf(e,f) / |C_f|] P(f) made to sum 1, P(f) by how many have the field.
+
+        A node is a value of an entity once, so cf is df, and P(f) = entities / sum of the entities.
+
+        >>> import numpy as np
+        >>> none = np.zeros(0, np.uint32)
+        >>> fields = LinkedField("x:p", none, df=6, entities=10, values=20), LinkedField("x:q", none, 1, 5, 5)
+        >>> LinkedNode(Link("x:e"), fields).shares
+        (0.75, 0.25)
+        """
+        weights = [f.df * f.entities / f.values for f in self.fields]
+        return tuple(weight / sum(weights) for weight in weights)
+
+
+class Linker(Protocol):
+    """Finds the nodes that the text of a MATCH mentions. Safe to use from many threads."""
+
+    def linked(
+        self, text: str, given: str | None, *, language: str = "", syntax: bool = True
+    ) -> tuple[LinkedNode, ...]:
+        """The nodes, with what the graph says of them.
+
+        Args:
+            text: of the MATCH.
+            given: the argument `links`: nodes with confidences, or a file; None to find them in the text.
+            language: tag of the text.
+            syntax: whether the text is a query string.
+
+        Raises:
+            HybridkgError: what is given is no list of links, or the file cannot be read.
+        """

@@ -1,0 +1,160 @@
+"""Which entities a few words name: looked up in the text index, so that words are compared as it compares them.
+
+An entity is named by words where one of its names is just these words, once both are analysed: case, accents and
+inflection count no more than in a search. A name in brackets (`Crash (2004 film)`) also counts without them.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybridkg.entities.fields import Field, Profile
+from hybridkg.entities.paths import Alternative, Inverse, Path, Predicate, single_steps
+from hybridkg.interfaces.analyzer import Analyzer
+from hybridkg.interfaces.text_index import FieldChoice, Ids, TextIndex, TextQuery
+from hybridkg.rdf.terms import Node
+
+MOST_CHECKED = 40
+"""Entities whose names are read where the length of the field alone does not tell; about 1 ms each, the shortest
+fields first."""
+
+MOST_REMEMBERED = 20_000
+"""Word sequences whose entities are remembered."""
+
+SAME_THING = ("http://www.w3.org/2002/07/owl#sameAs", "http://www.w3.org/2004/02/skos/core#exactMatch")
+"""Predicates whose objects are other names of an entity."""
+
+REDIRECT = "http://dbpedia.org/ontology/wikiPageRedirects"
+"""What points with it to an entity is another name of it."""
+
+_IN_BRACKETS = re.compile(r"(?<=\S)\s*\([^()]*\)\s*$")
+
+Texts = Callable[[int], Sequence[tuple[str, str, str]]]
+"""(field, text, language) of the names of an entity."""
+
+
+def name_fields(profile: Profile) -> tuple[Field, ...]:
+    """The fields that hold what an entity is called: its labels, and labels of what is the same thing.
+
+    Where no field of a profile reads a label predicate, the first that is no rest.
+
+    >>> from hybridkg.entities.labels import LABEL_PREDICATES
+    >>> label = Field("label", Predicate(LABEL_PREDICATES[0]), weight=3)
+    >>> [field.name for field in name_fields(Profile("p", (Field("text", Predicate("x:p")), label)))]
+    ['label']
+    """
+    named = tuple(field for field in profile.fields if field.path is not None and _names(field, profile))
+    return named or tuple(field for field in profile.fields if not field.rest)[:1]
+
+
+def _names(field: Field, profile: Profile) -> bool:
+    assert field.path is not None
+    if field.text == "labels":
+        return any(step in SAME_THING for step in single_steps(field.path)) or REDIRECT in _inverse_steps(field.path)
+    return any(step in profile.labels for step in single_steps(field.path))
+
+
+def _inverse_steps(path: Path) -> Iterator[str]:
+    match path:
+        case Inverse(Predicate(iri)):
+            yield iri
+        case Alternative(parts):
+            for part in parts:
+                yield from _inverse_steps(part)
+
+
+@dataclass(frozen=True)
+class Named:
+    """What some words name.
+
+    Args:
+        ids: uint32[m], ascending: the entities that have them for a name.
+        df: entities that have them next to each other in any field of the index; at least m.
+    """
+
+    ids: Ids
+    df: int
+
+
+class Names:
+    """The names of one state of a knowledge base; safe to use from many threads.
+
+    Args:
+        text: the index.
+        fields: those that hold names, as `name_fields` gives them.
+        nodes: the nodes of some ids.
+        texts: reads the names of an entity.
+    """
+
+    def __init__(self, text: TextIndex, fields: Sequence[Field], nodes: Callable[[Ids], list[Node]], texts: Texts):
+        self.nodes, self._text, self._texts = nodes, text, texts
+        self._fields = [field.name for field in fields]
+        self._analyzers: list[Analyzer] = [text.analyzer(field.analyzer) for field in fields]
+        self._known: dict[tuple[tuple[str, ...], str], Named] = {}
+        self._lock = threading.Lock()
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, as the first field of names has them."""
+        return self._analyzers[0].words(text) if self._analyzers else []
+
+    def named(self, words: Sequence[str], language: str = "") -> Named:
+        """The entities that the words name.
+
+        Args:
+            words: as `words` gives them; at least one.
+            language: tag of the text's language.
+        """
+        key = tuple(word.casefold() for word in words), language
+        known = self._known.get(key)
+        if known is None:
+            known = self._look_up(words, language)
+            with self._lock:
+                if len(self._known) >= MOST_REMEMBERED:
+                    self._known.clear()
+                self._known[key] = known
+        return known
+
+    def _look_up(self, words: Sequence[str], language: str) -> Named:
+        phrase = f'"{" ".join(words)}"'
+        found: list[Ids] = []
+        doubtful: dict[int, int] = {}
+        for name, analyzer in zip(self._fields, self._analyzers, strict=True):
+            terms = _terms(" ".join(words), language, analyzer)
+            if not terms or not terms[0] or not terms[-1]:
+                continue  # stop words at an end: no phrase can tell whether they are there
+            task = self._text.task(TextQuery(phrase, language, fields=(FieldChoice(name),)))
+            if not task.terms:
+                continue
+            ids = task.terms[0].postings[0].ids
+            lengths = task.lengths[task.fields[0].row][ids]
+            whole = lengths == len(terms)
+            found.append(ids[whole])
+            doubtful.update(zip(ids[~whole].tolist(), lengths[~whole].tolist(), strict=True))
+        certain = np.unique(np.concatenate(found)) if found else np.zeros(0, np.uint32)
+        for known in certain.tolist():
+            doubtful.pop(known, None)
+        shortest = sorted(doubtful, key=lambda id: (doubtful[id], id))[:MOST_CHECKED]
+        checked = [id for id in shortest if self._has_name(id, words, language)]
+        ids = np.union1d(certain, np.array(checked, np.uint32)).astype(np.uint32)
+        if not len(ids):
+            return Named(ids, 0)
+        return Named(ids, max(len(ids), sum(t.df for t in self._text.terms(TextQuery(phrase, language)))))
+
+    def _has_name(self, id: int, words: Sequence[str], language: str) -> bool:
+        analyzers = dict(zip(self._fields, self._analyzers, strict=True))
+        wanted = {name: _terms(" ".join(words), language, analyzer) for name, analyzer in analyzers.items()}
+        return any(
+            _terms(form, own, analyzers[field]) == wanted[field]
+            for field, text, own in self._texts(id)
+            for form in (text, _IN_BRACKETS.sub("", text))
+        )
+
+
+def _terms(text: str, language: str, analyzer: Analyzer) -> list[str]:
+    stemmer = analyzer.stemmer(language)
+    return [analyzer.term(word, stemmer) for word in analyzer.words(text)]

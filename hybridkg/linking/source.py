@@ -1,0 +1,146 @@
+"""Where the links of a MATCH come from: given with it, from a file, or found by the linker."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from hybridkg.entities.extract import TextDocuments, entity_texts
+from hybridkg.entities.fields import Profile
+from hybridkg.errors import TextQueryError
+from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.interfaces.links import Link, LinkedNode
+from hybridkg.interfaces.text_index import Ids, TextIndex
+from hybridkg.linking.given import links_from, parse_links
+from hybridkg.linking.link_file import LinkFile, read_link_file
+from hybridkg.linking.linker import Linker
+from hybridkg.linking.names import Names, name_fields
+from hybridkg.linking.uri_index import Entities, UriIndex
+from hybridkg.model_parameters import find_file
+from hybridkg.rdf.terms import Node
+
+MOST_FILES = 8
+"""Files of links that are remembered."""
+
+_EXCLUDED = re.compile(r'(?:^|(?<=[\s(]))-(?:[^\W\d]\w*(?:-\w+)*:)?(?:"[^"]*"|[^\s"()]+)')
+_FIELD = re.compile(r"(?:^|(?<=[\s(+]))[^\W\d]\w*(?:-\w+)*:(?=\S)")
+
+
+class NamedEntities(Entities, Protocol):
+    """The NodeTable, both ways."""
+
+    def nodes(self, ids: Ids) -> list[Node]:
+        """The node of each id."""
+
+
+class LinkSource:
+    """Links for the texts of queries, over one state of a knowledge base; safe to use from many threads.
+
+    Args:
+        graph: the graph.
+        entities: the entities of the text index.
+        text: the text index.
+        profile: what it was built with.
+        documents: text that is not in the graph.
+        folders: where a file that a query names is looked for; nothing outside them is read.
+        inverse: as for UriIndex.
+    """
+
+    def __init__(
+        self,
+        graph: GraphStore,
+        entities: NamedEntities,
+        text: TextIndex,
+        profile: Profile,
+        documents: TextDocuments | None = None,
+        *,
+        folders: Sequence[Path] = (Path(),),
+        inverse: bool = False,
+    ):
+        self._graph, self._entities, self._text = graph, entities, text
+        self._profile, self._documents, self._folders = profile, documents, folders
+        self.uris = UriIndex(graph, entities, inverse=inverse)
+        self._files: dict[Path, tuple[tuple[int, int], LinkFile]] = {}
+        self._lock = threading.Lock()
+
+    def linked(
+        self, text: str, given: str | Iterable[object] | None = None, *, language: str = "", syntax: bool = True
+    ) -> tuple[LinkedNode, ...]:
+        """The nodes that a text mentions, with what the graph says of them.
+
+        Args:
+            text: the text of a MATCH.
+            given: the links themselves (as `parse_links` or `links_from` take them), or `@` and the name of a file of
+                links; None for those that the linker finds.
+            language: tag of the text, for the linker.
+            syntax: whether the text is a query string, whose excluded words mention nothing.
+
+        Raises:
+            TextQueryError: `given` is no list of links.
+            LoadError: `given` names a file that is none, or that is wrong; with the line.
+            QueryLimitError: a linked node has too many neighbours.
+        """
+        return self.uris.linked(self.links(text, given, language=language, syntax=syntax))
+
+    def links(
+        self, text: str, given: str | Iterable[object] | None = None, *, language: str = "", syntax: bool = True
+    ) -> tuple[Link, ...]:
+        """The same without the graph; arguments and errors as for `linked`."""
+        if given is None:
+            return self.linker.links(plain_words(text) if syntax else text, language)
+        if not isinstance(given, str):
+            return links_from(given)
+        if given.startswith("@"):
+            return self._file(given[1:]).of(text)
+        return parse_links(given)
+
+    @cached_property
+    def linker(self) -> Linker:
+        """The linker of this state."""
+        fields = name_fields(self._profile)
+        profile = replace(self._profile, fields=fields) if fields else self._profile
+
+        def texts(id: int) -> Sequence[tuple[str, str, str]]:
+            node = self._entities.nodes(np.array([id], np.uint32))[0]
+            return entity_texts(profile, self._graph, self._documents, node)
+
+        return Linker(self._text, Names(self._text, fields, self._entities.nodes, texts), self.uris)
+
+    def _file(self, name: str) -> LinkFile:
+        """A file of links, read again once it has changed."""
+        path = find_file(name, self._folders)
+        if path is None:
+            looked = " and ".join(repr(str(folder)) for folder in self._folders)
+            raise TextQueryError(
+                f"no file of links {name!r} in {looked}", hint="name it by a path inside one of these folders"
+            )
+        try:
+            found = path.stat()
+            stamp = (found.st_mtime_ns, found.st_size)
+        except OSError:
+            return read_link_file(path)  # says what is wrong
+        known = self._files.get(path)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        read = read_link_file(path)
+        with self._lock:
+            if len(self._files) >= MOST_FILES:
+                self._files.clear()
+            self._files[path] = (stamp, read)
+        return read
+
+
+def plain_words(text: str) -> str:
+    """A query string without the parts that it excludes, and without the names of fields.
+
+    >>> plain_words('+title:"red fish" -river -notes:"deep sea" net')
+    '+"red fish"   net'
+    """
+    return _FIELD.sub("", _EXCLUDED.sub("", text))
