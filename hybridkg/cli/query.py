@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +20,10 @@ from hybridkg.cli.options import (
     read_query,
     strategy_option,
 )
+from hybridkg.errors import UserError
+
+if TYPE_CHECKING:
+    from hybridkg.results.result_set import ResultSet
 
 
 @click.command()
@@ -28,6 +34,13 @@ from hybridkg.cli.options import (
 @format_option
 @click.option("--limit", metavar="N", type=WholeNumber(min=0), help="Rows to print; default: all the query returns.")
 @strategy_option
+@click.option(
+    "--why",
+    metavar="N",
+    type=WholeNumber(min=1),
+    multiple=True,
+    help="Show what the score of row N is made of; may be repeated. With --format json, only that.",
+)
 @click.option("--explain", is_flag=True, help="Print the plan instead of rows.")
 @click.option("--analyze", is_flag=True, help="Run the query and print the plan with actual rows and times.")
 def query(
@@ -38,6 +51,7 @@ def query(
     fmt: str,
     limit: int | None,
     strategy: str | None,
+    why: tuple[int, ...],
     explain: bool,
     analyze: bool,
 ) -> None:
@@ -59,4 +73,22 @@ def query(
             explanation = base.explain(query_text, values, limit=limit, strategy=strategy, analyze=analyze, name=name)
             print_result(explained(explanation), fmt)
             return
-        print_result(base.query(query_text, values, limit=limit, strategy=strategy, name=name), fmt)
+        result = base.query(query_text, values, limit=limit, strategy=strategy, name=name)
+        if not (why and fmt == "json"):
+            print_result(result, fmt)
+        if why:
+            _print_reasons(result, why, fmt)
+
+
+def _print_reasons(result: ResultSet, numbers: tuple[int, ...], fmt: str) -> None:
+    """Why some rows, counted from 1, have their places."""
+    missing = next((n for n in numbers if n > len(result)), None)
+    if missing is not None:
+        raise UserError(f"there is no row {missing:,}; the answer has {len(result):,}")
+    if fmt == "json":
+        click.echo(json.dumps([result[n - 1].why().to_json() for n in numbers], indent=2, ensure_ascii=False))
+        return
+    if fmt != "table":
+        raise UserError(f"--why has no format {fmt!r}", hint="use --format table or --format json")
+    for n in numbers:
+        click.echo(f"\nrow {n:,}\n{result[n - 1].why()}")

@@ -131,6 +131,18 @@ def _explain(kind: str) -> Run:
     return run
 
 
+def _why(session: Session, argument: str) -> None:
+    if not session.last_result:
+        raise QuerySyntaxError(
+            ".why needs an answer with rows", hint="run a query first; .why 2 explains its second row"
+        )
+    rows = len(session.last_result)
+    if argument and not (argument.isascii() and argument.isdigit() and 1 <= int(argument[:18]) <= rows):
+        raise ParameterError(f"the last answer has rows 1 to {rows:,}, not {argument!r}", hint=".why 1")
+    row = session.last_result[int(argument or 1) - 1]
+    _tell(session, str(row.why()))
+
+
 def _format(session: Session, name: str) -> None:
     if name:
         OUTPUT_FORMATS.get(name)
@@ -200,6 +212,7 @@ COMMANDS = {
     ".fields": Command("", "the fields of the text index, for MATCH ... ON (field)", _fields),
     ".explain": Command("[QUERY]", "how a query, or the last one, would be run", _explain("explain")),
     ".analyze": Command("[QUERY]", "the same, run, with actual rows and times", _explain("analyze")),
+    ".why": Command("[N]", "what the score of row N of the last answer, or of its first, is made of", _why),
     ".format": Command("[NAME]", f"how rows are printed: {', '.join(OUTPUT_FORMATS.names())}", _format),
     ".prefix": Command("[name: <iri>]", "declare a prefix for all queries; alone, show them", _prefix),
     ".load": Command("FILE.hq", "run the queries and commands of a file", _load),

@@ -64,6 +64,7 @@ class Session:
         self.declared: dict[str, str] = {}
         self.vocabulary: Vocabulary = NOTHING
         self.last_query = ""
+        self.last_result: ResultSet | None = None
         self.failed = 0
         self.done = False
         self._depth = 0
@@ -161,6 +162,8 @@ class Session:
         except HybridkgError as e:
             raise _without_header(e, source, full, at, len(header)) from e.__cause__
         milliseconds = (time.perf_counter() - begin) * 1000
+        if result.explanation is None:
+            self.last_result = result
         self._remember_prefixes(text)
         for warning in result.warnings:
             self.screen.say(_without_header(warning, source, full, at, len(header)).render())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hybridkg.algebra import nodes
 from hybridkg.algebra.visible import visible_matches
 from hybridkg.errors import HybridkgError
-from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.operators.context import ExecutionContext
 from hybridkg.query import ast
 from hybridkg.query.scope import is_hybrid
 from hybridkg.rdf.batch import Row as Cells
@@ -13,6 +13,7 @@ from hybridkg.rdf.batch import Solutions
 from hybridkg.rdf.terms import Literal
 from hybridkg.results.evidence import Evidence
 from hybridkg.results.result_set import Explanation, ResultSet
+from hybridkg.results.why import Reasons
 
 
 def build_result(
@@ -20,7 +21,7 @@ def build_result(
     logical: nodes.Plan,
     solutions: Solutions,
     *,
-    store: GraphStore,
+    context: ExecutionContext,
     strategy: str,
     limit: int | None,
     generation: str,
@@ -33,7 +34,7 @@ def build_result(
         query: what was asked, parameters in place.
         logical: its plan.
         solutions: what the root operator gave.
-        store: the graph, for the evidence behind a row.
+        context: the graph and the index, for what is behind a row.
         strategy: how it was run.
         limit: the limit given beside the query, None where there is none.
         generation: the state that answered.
@@ -59,7 +60,8 @@ def build_result(
         prefixes=query.prefixes,
         boolean=bool(solutions.rows) if is_ask else None,
         is_graph=nodes.makes_graph(form),
-        evidence=Evidence.of(form.where, store) if isinstance(form, ast.SelectQuery) else None,
+        evidence=Evidence.of(form.where, context.store) if isinstance(form, ast.SelectQuery) else None,
+        reasons=Reasons.of(logical, context) if isinstance(form, ast.SelectQuery) else None,
     )
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import rdflib
     from rdflib.term import Identifier
 
+    from hybridkg.results.why import Reasons, Why
+
 
 class Explanation(Protocol):
     """A plan that prints itself (planner.explain)."""
@@ -93,6 +95,23 @@ class Row(Mapping[str, Any]):
         bound = dict(zip(self._result.variables, self._cells, strict=True))
         return self._result.evidence.triples(bound) if self._result.evidence else []
 
+    def why(self) -> Why:
+        """Why the row is in the answer and has its place; print it to read it.
+
+        The parts of each score, which add up to it, the best passages, and the facts of the graph.
+
+        Raises:
+            UnsupportedQueryError: nothing in the query is ranked by text.
+        """
+        from hybridkg.results.why import Why
+
+        if self._result.reasons is None or not self._result.reasons.matches:
+            raise UnsupportedQueryError(
+                "the query has no MATCH, so there is no score to explain", hint="see row.facts()"
+            )
+        bound = dict(zip(self._result.variables, self._cells, strict=True))
+        return Why(self.scores, tuple(self._result.reasons.hits(bound)), tuple(self.triples()))
+
     def to_python(self) -> dict[str, Any]:
         """Plain Python values: str, int, float, bool, date ..., None where unbound."""
         return {
@@ -126,6 +145,7 @@ class ResultSet(Sequence[Row]):
         prefixes: (prefix, IRI) that the query declares.
         is_graph: whether the rows are the triples of a CONSTRUCT or DESCRIBE.
         evidence: finds the triples behind a row.
+        reasons: explains the scores of a row.
         explanation: the plan, for EXPLAIN; else None.
     """
 
@@ -145,6 +165,7 @@ class ResultSet(Sequence[Row]):
     prefixes: tuple[tuple[str, str], ...] = ()
     is_graph: bool = False
     evidence: Evidence | None = field(default=None, repr=False)
+    reasons: Reasons | None = field(default=None, repr=False)
     explanation: Explanation | None = field(default=None, repr=False)
 
     @property

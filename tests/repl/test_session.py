@@ -58,7 +58,7 @@ def test_an_unknown_command_is_told_its_nearest_name(session, screen):
     assert "did you mean '.explain'?" in screen.said[0]
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {".load", ".explain", ".analyze"}))
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {".load", ".explain", ".analyze", ".why"}))
 def test_every_command_works_without_an_argument(session, screen, command):
     assert session.run(command)
     assert screen.out or screen.said or session.done
@@ -183,3 +183,13 @@ def test_a_session_reads_the_names_of_the_data_once(films, screen):
     session.names_later(begun.append)
     assert len(begun) == 1
     assert session.names() is session.names()
+
+
+def test_why_explains_a_row_of_the_last_answer(session, screen):
+    assert not session.run(".why")
+    assert ".why needs an answer with rows" in screen.said[-1]
+    session.run('SELECT ?film { ?film MATCH "space" AS ?s } RANK BY ?s')
+    assert session.run(".why 2")
+    assert screen.out[-1].startswith(f"?s of <{FILM}Arrival>")
+    assert not session.run(".why 99")
+    assert "the last answer has rows 1 to" in screen.said[-1]

@@ -1,0 +1,165 @@
+"""Why a row is in the answer, and where it is: the parts of each score, the passages, and the facts of the graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hybridkg.algebra.nodes import Plan
+from hybridkg.algebra.visible import visible_matches
+from hybridkg.interfaces.explanation import TERM, Passage, ScoreExplanation
+from hybridkg.interfaces.ranking_model import RANKING_MODELS
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.text_query import text_query
+from hybridkg.query import ast
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple
+from hybridkg.results.table import CONTROL
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Why an entity answers one MATCH.
+
+    Args:
+        entity: the entity.
+        label: name of the score, as in `Row.scores`.
+        text: what it was searched for.
+        explanation: the parts of its score.
+        passages: the best of each field in which something matches.
+    """
+
+    entity: Term
+    label: str
+    text: str
+    explanation: ScoreExplanation
+    passages: tuple[Passage, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as data."""
+        return {
+            "entity": str(self.entity),
+            "name": self.label,
+            "text": self.text,
+            **self.explanation.to_json(),
+            "passages": [passage.to_json() for passage in self.passages],
+        }
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why a row has its place. Print it to read it.
+
+    Args:
+        scores: every score behind the row, as in `Row.scores`.
+        hits: one for each MATCH that the row comes from, in the order of the query.
+        triples: what the plain triple patterns matched.
+    """
+
+    scores: Mapping[str, float]
+    hits: tuple[Hit, ...]
+    triples: tuple[Triple, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as data."""
+        return {
+            "scores": dict(self.scores),
+            "hits": [hit.to_json() for hit in self.hits],
+            "facts": [[str(t.subject), str(t.predicate), str(t.object)] for t in self.triples],
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(lines_of(self))
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Explains the rows of one result.
+
+    Args:
+        matches: (MATCH, variable of its score, label of the score), in the order of the text.
+        context: the index and the graph that answered.
+    """
+
+    matches: tuple[tuple[ast.Match, str, str], ...]
+    context: ExecutionContext
+
+    @classmethod
+    def of(cls, plan: Plan, context: ExecutionContext) -> Reasons:
+        """For the rows of a plan."""
+        found = sorted(visible_matches(plan), key=lambda node: node.match.span.start)
+        labelled = ((m.match, m.score, m.score if m.match.score else m.match.entity.name) for m in found)
+        return cls(tuple(labelled), context)
+
+    def hits(self, bound: Mapping[str, Term | None]) -> list[Hit]:
+        """One for each MATCH whose entity and score the row has."""
+        found = []
+        for match, score, label in self.matches:
+            entity = bound.get(match.entity.name)
+            if bound.get(score) is not None and isinstance(entity, NamedNode | BlankNode):
+                hit = self._hit(match, label, entity, bound)
+                if hit is not None:
+                    found.append(hit)
+        return found
+
+    def _hit(
+        self, match: ast.Match, label: str, entity: NamedNode | BlankNode, bound: Mapping[str, Term | None]
+    ) -> Hit | None:
+        asked = bound.get(match.text.name) if isinstance(match.text, ast.Var) else None
+        text, language = (asked.value, asked.language or "") if isinstance(asked, Literal) else (None, "")
+        query = text_query(match, text, language)
+        index, nodes = self.context.text, self.context.nodes
+        assert index is not None
+        assert nodes is not None
+        ids = nodes.find_many([entity])
+        if ids[0] < 0:
+            return None
+        task = index.task(query, ids.astype(np.uint32))
+        if not any(len(postings.ids) for term in task.terms for postings in term.postings):
+            return None  # another branch of a UNION has given the score
+        (score,) = index.score(query, ids.astype(np.uint32))
+        parts = RANKING_MODELS.get(query.model)().explain(task)
+        texts = self.context.texts(entity, [field.name for field in match.fields])
+        return Hit(
+            entity,
+            label,
+            query.text,
+            ScoreExplanation(query.model, float(score), tuple(parts)),
+            tuple(index.passages(query, texts)),
+        )
+
+
+def lines_of(why: Why) -> list[str]:
+    """The reasons as lines of text, indented: scores, their terms, the terms' fields; then passages and facts.
+
+    Terms that the entity lacks, and that give nothing, are left out.
+    """
+    lines = []
+    for hit in why.hits:
+        own = hit.explanation
+        lines.append(f"?{hit.label} of {hit.entity}")
+        lines.append(f"  {own.score:.4f}  {own.model} of {json.dumps(hit.text, ensure_ascii=False)}")
+        for term in own.terms:
+            occurring = [f for f in term.fields if f.tf]
+            if not (term.contribution or occurring):
+                continue
+            shown = term.term if term.kind == TERM else f"{term.term} ({term.kind})"
+            values = {name: term.values[name] for name in ("idf", "p", "factor") if name in term.values}
+            if term.count != 1:
+                values["times"] = term.count
+            because = "".join(f", {name} {value:.4g}" for name, value in values.items())
+            lines.append(f"    {term.contribution:.4f}  {shown}: df {term.df:,}{because}")
+            lines += [
+                f"      {f.contribution:.4f}  {f.name}: tf {f.tf:,}, length {f.length:,}, weight {f.weight:.4g}"
+                for f in occurring
+            ]
+        for passage in hit.passages:
+            text = f"text {passage.value + 1} of {passage.field}" if passage.value else passage.field
+            lines.append(f"  {text}, characters {passage.start:,} to {passage.end:,}: {passage.shown}")
+    others = {name: score for name, score in why.scores.items() if name not in {hit.label for hit in why.hits}}
+    lines += [f"{name} {score:.4f}" for name, score in others.items()]
+    lines += [f"fact: {triple.subject} {triple.predicate} {triple.object}" for triple in why.triples]
+    return [line.translate(CONTROL) for line in lines]

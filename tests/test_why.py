@@ -1,0 +1,98 @@
+"""`row.why()`: the parts of every score add up to it, passages point into the texts, and hidden entities are found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hybridkg import KnowledgeBase
+from hybridkg.cli import cli
+from hybridkg.errors import UnsupportedQueryError
+from hybridkg.interfaces.ranking_model import RANKING_MODELS
+
+FILMS = Path(__file__).parents[1] / "examples" / "films.ttl"
+LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
+QUERY = f'SELECT ?title {{ ?film MATCH "deep space" AS ?s . ?film {LABEL} ?title }} RANK BY ?s'
+
+
+@pytest.fixture(scope="module")
+def films():
+    with KnowledgeBase.temporary(FILMS) as kb:
+        yield kb
+
+
+@pytest.mark.parametrize("model", RANKING_MODELS.names())
+def test_the_parts_of_a_score_add_up_to_it(films, model):
+    rows = films.query(QUERY.replace(" AS ?s", f" ON (label^1, description^1) USING {model} AS ?s"))
+    assert len(rows) > 2
+    for row in rows:
+        (hit,) = row.why().hits
+        assert hit.explanation.score == row.scores["s"] == row.rank_score
+        assert sum(term.contribution for term in hit.explanation.terms) == pytest.approx(row.scores["s"], rel=1e-6)
+
+
+def test_marks_are_the_matching_words_of_the_text(films):
+    row = films.query(QUERY.replace("?title {", "?title ?film {"))[0]
+    texts = films.snapshot.texts(row.term("film"))
+    (hit,) = row.why().hits
+    for passage in hit.passages:
+        text = [t for field, t, _ in texts if field == passage.field][passage.value]
+        words = {text[start:end].lower() for start, end in passage.marks}
+        assert words <= {"deep", "space"}
+        assert words
+        assert all(passage.start <= start < end <= passage.end for start, end in passage.marks)
+
+
+def test_each_match_of_a_row_is_explained_and_facts_are_told(films):
+    optional = 'OPTIONAL { ?film MATCH "alien" AS ?b }'
+    query = f'SELECT ?title {{ ?film MATCH "space" AS ?a . ?film {LABEL} ?title . {optional} }} RANK BY ?a'
+    by_title = {row.to_python()["title"]: row.why() for row in films.query(query)}
+    assert [hit.label for hit in by_title["Alien"].hits] == ["a", "b"]
+    assert all([hit.label for hit in why.hits] == ["a"] for title, why in by_title.items() if title != "Alien")
+    assert [str(t.predicate) for t in by_title["Alien"].triples] == [LABEL]
+
+
+def test_a_text_from_a_variable_is_the_one_that_was_asked(films):
+    query = (
+        f'SELECT ?title {{ VALUES ?q {{ "space" "alien" }} ?film MATCH ?q AS ?s . ?film {LABEL} ?title }} RANK BY ?s'
+    )
+    for row in films.query(query):
+        (hit,) = row.why().hits
+        assert hit.explanation.score == row.scores["s"]
+
+
+def test_only_ranked_rows_have_a_score_to_explain(films):
+    row = films.query(f"SELECT ?t {{ ?f {LABEL} ?t }} LIMIT 1")[0]
+    with pytest.raises(UnsupportedQueryError, match="no MATCH"):
+        row.why()
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["query", str(FILMS), *arguments])
+
+
+def test_the_command_shows_the_rows_then_the_reasons():
+    done = run(QUERY, "--limit", "2", "--why", "1", "--why", "2")
+    assert done.exit_code == 0
+    assert done.output.index("title") < done.output.index("row 1") < done.output.index("row 2")
+    data = json.loads(run(QUERY, "--why", "1", "--format", "json").output)
+    assert [hit["name"] for hit in data[0]["hits"]] == ["s"]
+    assert sum(term["contribution"] for term in data[0]["hits"][0]["terms"]) == pytest.approx(data[0]["scores"]["s"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--why", "99"), "there is no row 99"),
+        (("--why", "0"), "--why"),
+        (("--why", "1", "--format", "csv"), "--why has no format 'csv'"),
+    ],
+)
+def test_mistakes_are_told(arguments, message):
+    done = run(QUERY, *arguments)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert "Traceback" not in done.output
