@@ -26,6 +26,7 @@ from pygments.token import (  # type: ignore[import-untyped, unused-ignore]
 )
 
 from hybridkg.query import tables
+from hybridkg.query.lexer import FIRST
 
 _STYLES: tuple[tuple[str, Any], ...] = (
     ("VAR", Name.Variable),
@@ -47,7 +48,7 @@ _COMMENT = re.compile(r"#[^\r\n]*")
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], frozenset[str]]:
     """Tokens, what stands between them, and the keywords."""
     loaded = tables.load()
-    shapes = [f"(?P<{name}>{pattern})" for name, pattern in loaded.terminals if name != "NAME"]
+    shapes = [f"(?P<{name}>{pattern})" for name, pattern in loaded.terminals if name not in FIRST]
     shapes.append(r"(?P<WORD>[^\W\d]\w*+)")
     shapes.append(f"(?P<PUNCTUATION>{'|'.join(map(re.escape, loaded.punctuation))})")
     return re.compile("|".join(shapes)), re.compile(loaded.skip), loaded.words

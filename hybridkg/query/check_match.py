@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hybridkg.errors import QueryCheckError, Span, UnsupportedQueryError
+from hybridkg.errors import QueryCheckError, Span
 from hybridkg.query import ast
 
 LARGEST_WEIGHT = 1_000_000
@@ -101,17 +101,12 @@ def check_roles(keyword: str, roles: Iterable[tuple[str, ast.Var | None]]) -> No
 def _check_fields(fields: tuple[ast.OnField, ...]) -> None:
     seen: set[str] = set()
     for on_field in fields:
-        if on_field.language is not None:
-            raise UnsupportedQueryError(
-                f"the language of a field, '{on_field.name}@{on_field.language}', arrives in a later version",
-                hint=f"write {on_field.name}, which has the text of every language",
-                span=on_field.span,
-            )
-        if on_field.name in seen:
+        written = on_field.name + (f"@{on_field.language.lower()}" if on_field.language else "")
+        if written in seen:
             raise QueryCheckError(
-                f"the field {on_field.name!r} stands twice in ON", hint="give it one weight", span=on_field.span
+                f"the field {written!r} stands twice in ON", hint="give it one weight", span=on_field.span
             )
-        seen.add(on_field.name)
+        seen.add(written)
         if on_field.weight is not None and not 0 <= on_field.weight <= LARGEST_WEIGHT:
             raise QueryCheckError(
                 f"the weight of {on_field.name!r} is {on_field.weight:g}; it must be between 0 and {LARGEST_WEIGHT:,}",

@@ -84,7 +84,9 @@ def _check_k(function: ast.RankFunction) -> None:
             raise QueryCheckError("k must be a number of at least 0", span=argument.span)
 
 
-def _number(value: ast.Lit) -> float | None:
+def _number(value: ast.Lit | ast.Var | ast.Iri) -> float | None:
+    if not isinstance(value, ast.Lit):
+        return None
     try:
         number = float(value.lexical)
     except ValueError:

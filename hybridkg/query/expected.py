@@ -22,6 +22,7 @@ KINDS = {
     "BLANK_NODE_LABEL": "a blank node",
     "LANGTAG": "a language tag",
     "NAME": "a name",
+    "FILE": "@file of parameters",
     END: "the end of the query",
 }
 """Terminals in words; the order is the order of a list of alternatives."""

@@ -20,6 +20,10 @@ END = "$END"
 UNKNOWN_WORD = "WORD"
 
 
+FIRST = ("NAME", "FILE")
+"""Terminals that are asked for first where they may stand; everywhere else the same text is something else."""
+
+
 class Token(NamedTuple):
     """type is a symbol of the grammar; offsets are those of the text without escapes."""
 
@@ -46,12 +50,12 @@ class Lexer:
         terminals = [
             (name, NOT_ASCII.sub("", pattern) if ascii_only else pattern) for name, pattern in tables.terminals
         ]
-        shapes = [f"(?P<{name}>{pattern})" for name, pattern in terminals if name != "NAME"]
+        shapes = [f"(?P<{name}>{pattern})" for name, pattern in terminals if name not in FIRST]
         shapes.append(r"(?P<WORD>[^\W\d]\w*+)")
         shapes.append(f"(?P<PUNCTUATION>{'|'.join(map(re.escape, tables.punctuation))})")
         self._shape = re.compile("|".join(shapes)).match
         self._skip = re.compile(tables.skip).match
-        self._name = re.compile(dict(terminals)["NAME"]).match if "NAME" in dict(terminals) else None
+        self._first = {name: re.compile(pattern).match for name, pattern in terminals if name in FIRST}
         self._words = tables.words
 
     def next(self, query: QueryText, position: int, expected: Container[str]) -> Token:
@@ -71,8 +75,9 @@ class Lexer:
         start = skipped.end()
         if start == len(text):
             return Token(END, "", position, position)
-        if self._name is not None and "NAME" in expected and (found := self._name(text, start)):
-            return Token("NAME", found[0], start, found.end())
+        for name, match in self._first.items():
+            if name in expected and (found := match(text, start)):
+                return Token(name, found[0], start, found.end())
         found = self._shape(text, start)
         if found is None:
             raise _no_token(query, start)

@@ -189,9 +189,10 @@ def _substituted(form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit]) -
                 for target in (score, snippet):
                     if target is not None:
                         _target(target)
+                model = None if node.model is None else rebuild(node.model, change)
                 if isinstance(node.text, ast.Var) and node.text.name in values:
-                    return replace(node, text=_text(node.text), plain_words=not node.query_syntax)
-                return node
+                    return replace(node, text=_text(node.text), plain_words=not node.query_syntax, model=model)
+                return node if model is node.model else replace(node, model=model)
             case ast.Near(score=score):
                 if score is not None:
                     _target(score)

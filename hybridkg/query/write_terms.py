@@ -21,6 +21,7 @@ _LABEL = re.compile(_VARIABLE.pattern[:-2] + r".\-]+")
 _NOT_IN_IRI = re.compile('[<>"{}|^`\\\\\x00-\x20\ud800-\udfff]')
 _LANGUAGE = re.compile(r"[a-zA-Z]+(?:-[a-zA-Z0-9]+)*")
 _NAME = re.compile(r"[^\W\d][\w-]*")
+_FILE = re.compile(r"[\w./-]+")
 _LOCAL = re.compile(r"[A-Za-z_0-9](?:[\w.-]*[\w-])?", re.ASCII)
 _NUMBERS = {
     XSD + "integer": re.compile(r"[+-]?[0-9]+"),
@@ -217,17 +218,22 @@ class TermWriter:
             self.argument(argument)
 
     def model(self, node: ast.Model) -> None:
-        """`name(name=value, ...)`."""
+        """`name(@file, name=value, ...)`."""
         self.add(_valid(_NAME, node.name, "model name"))
-        if node.arguments:
+        if node.arguments or node.file:
             self.add("(")
+            if node.file:
+                self.add("@" + _valid(_FILE, node.file, "file of parameters") + (", " if node.arguments else ""))
             self._listed(node.arguments, self.argument)
             self.add(")")
 
     def argument(self, node: ast.NamedArgument) -> None:
         """`name=value`."""
         self.add(_valid(_NAME, node.name, "argument name") + "=")
-        self.literal(node.value)
+        if isinstance(node.value, ast.Lit):
+            self.literal(node.value)
+        else:
+            self.term(node.value)
 
     def _listed(self, nodes: tuple[Any, ...], one: Any) -> None:
         for i, node in enumerate(nodes):

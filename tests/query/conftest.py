@@ -113,7 +113,8 @@ class Maker:
 
     def match(self):
         text = self.one_of(self.var, lambda: ast.Lit(self.text()), lambda: ast.Lit(self.text(), language="en"))()
-        model = ast.Model(self.one_of("bm25f", "top"), self.some(self.argument, high=2)) if self.chance() else None
+        file = self.one_of("", "", "params.toml", "a/b-c")
+        model = ast.Model(self.one_of("bm25f", "top"), self.some(self.argument, high=2), file) if self.chance() else None
         top = self.number(0, 9) if self.chance() else None
         fields = self.some(self.on_field)
         return ast.Match(
@@ -128,7 +129,7 @@ class Maker:
         return self.one_of("label", "on", "all", "Größe", "a-b_1", "as")
 
     def argument(self):
-        value = ast.Lit("0.4", XSD + "decimal") if self.chance() else ast.Lit(self.text())
+        value = self.one_of(lambda: ast.Lit("0.4", XSD + "decimal"), lambda: ast.Lit(self.text()), self.var)()
         return ast.NamedArgument(self.word(), value)
 
     # --- expressions ---------------------------------------------------------------------

@@ -70,10 +70,10 @@ class Aggregate(Syntax):
 
 @dataclass(frozen=True)
 class NamedArgument(Syntax):
-    """`name=value` of a field or a model."""
+    """`name=value` of a field or a model; a variable stands for a parameter, which may be an IRI."""
 
     name: str
-    value: Lit
+    value: Lit | Var | Iri
 
 
 @dataclass(frozen=True)

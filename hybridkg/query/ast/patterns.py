@@ -34,10 +34,11 @@ class OnField(Syntax):
 
 @dataclass(frozen=True)
 class Model(Syntax):
-    """`USING name(args)`."""
+    """`USING name(@file, args)`; the file has no `@`, and is empty where none is named."""
 
     name: str
     arguments: tuple[NamedArgument, ...] = ()
+    file: str = ""
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,20 @@ class Ranking(Patterns):
         return ast.Model(c[0].text, span=self.span(start, start + len(c[0].text)))
 
     def model_with_arguments(self, c: list[Any], start: int, end: int) -> ast.Model:
-        """`model(name=value, ...)`."""
-        return ast.Model(c[0].text, tuple(c[2]), span=self.span(start, start + len(c[0].text)))
+        """`model(@file, name=value, ...)`."""
+        files = [item for item in c[2] if isinstance(item, str)]
+        if len(files) > 1:
+            raise self.error("a model takes its parameters from one file", start, end)
+        arguments = tuple(item for item in c[2] if isinstance(item, ast.NamedArgument))
+        return ast.Model(c[0].text, arguments, *files, span=self.span(start, start + len(c[0].text)))
+
+    def parameter_file(self, c: list[Any], start: int, end: int) -> str:
+        """`@params.toml`."""
+        return str(c[0].text[1:])
+
+    def file_literal(self, c: list[Any], start: int, end: int) -> ast.Lit:
+        """`name=@links.tsv` is the text with its `@`."""
+        return ast.Lit(c[0].text, span=self.span(start, end))
 
     def argument(self, c: list[Any], start: int, end: int) -> ast.NamedArgument:
         """`name=value`."""

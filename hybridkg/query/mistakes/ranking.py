@@ -128,7 +128,6 @@ RANKING: tuple[Help, ...] = (
             'SELECT * { ?e MATCH "x" USING bm25f(k1) }',
             'SELECT * { ?e MATCH "x" USING bm25f(k1 1.2) }',
             'SELECT * { ?e MATCH "x" USING bm25f(k1=) }',
-            'SELECT * { ?e MATCH "x" USING bm25f(k1=?k) }',
             'SELECT * { ?e MATCH "x" USING bm25f(k1=1, ) }',
             'SELECT * { ?e MATCH "x" ON (title b=) }',
         ),
