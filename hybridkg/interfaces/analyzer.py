@@ -20,7 +20,7 @@ class Analyzer(Protocol):
 
     @property
     def chain(self) -> str:
-        """Name and version of every step, such as `standard/1 snowball/3.1`; equal chains give equal terms."""
+        """Name and version of every step, such as `standard/2 snowball/3.1`; equal chains give equal terms."""
 
     def stemmer(self, language: str) -> str:
         """The key of everything that depends on the language: texts with equal keys are analysed alike.
@@ -30,10 +30,12 @@ class Analyzer(Protocol):
         """
 
     def words(self, text: str) -> list[str]:
-        """The raw words in order; each takes one position."""
+        """The raw words in order; each takes one position, an empty one too."""
 
     def spans(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """(raw word, start, end) with character offsets; the same words as `words`, slower."""
+        """(raw word, start, end) with character offsets; the same words as `words`, slower. Offsets of words that are
+        read twice, whole and in parts, overlap.
+        """
 
     def term(self, word: str, stemmer: str) -> str:
         """The term of a raw word; empty where it keeps its position but is not indexed (a stop word)."""
@@ -43,6 +45,7 @@ ANALYZERS = Registry(
     "analyzer",
     "hybridkg.analyzers",
     {
+        "identifier": "hybridkg.text.analysis.identifier:IdentifierAnalyzer",
         "standard": "hybridkg.text.analysis.standard:standard",
         "stopped": "hybridkg.text.analysis.standard:stopped",
         "unstemmed": "hybridkg.text.analysis.standard:unstemmed",

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.analyzer import Analyzer
+
+if TYPE_CHECKING:
+    from hybridkg.interfaces.explanation import Passage
+    from hybridkg.interfaces.links import Linker
+    from hybridkg.interfaces.ranking_model import ScoringTask
 
 Ids = NDArray[np.uint32]
 Scores = NDArray[np.float64]
@@ -22,12 +27,19 @@ Argument = tuple[str, float | str]
 class FieldChoice:
     """A field of the ON clause: `title^3 b=0.4` is `FieldChoice("title", 3.0, (("b", 0.4),))`.
 
-    weight None means the weight that the profile gives the field.
+    weight None means the weight that the profile gives the field; with a language (`title@en`) only literals of this
+    language are searched, as if there were no others, and the words of the text are taken to be in it.
     """
 
     name: str
     weight: float | None = None
     arguments: tuple[Argument, ...] = ()
+    language: str = ""
+
+    @property
+    def written(self) -> str:
+        """Name and language as ON has them: `title`, `title@en`."""
+        return f"{self.name}@{self.language}" if self.language else self.name
 
 
 @dataclass(frozen=True)
@@ -54,8 +66,8 @@ class TextQuery:
     Args:
         text: the words, or a query string.
         language: language tag of the text, which selects the analyzer; empty for the default (English).
-        syntax: whether `"phrase"`, `+must`, `-not` and `field:term` in the text are operators. Text from a
-            parameter or a variable is plain words (language.md), unless written MATCH QUERY.
+        syntax: whether `"phrase"`, `+must`, `-not`, `field:term`, `prefix*` ... in the text are operators. Text from
+            a parameter or a variable is plain words (language.md), unless written MATCH QUERY.
         fields: the ON clause; empty means every field of the profile with the profile's weights.
         all_terms: MATCH ALL: every term must occur, each in any of the fields.
         model: a name of RANKING_MODELS.
@@ -84,12 +96,40 @@ class TextQuestion:
 
 @dataclass(frozen=True)
 class TermStatistics:
-    """A term or phrase (written with spaces) after analysis, and how many entities have it in an ON field."""
+    """A term, a phrase (written with spaces), or a prefix or fuzzy word (as it is written).
+
+    Args:
+        term: after analysis.
+        df: how many entities have it in an ON field.
+        role: `should`, `must` or `not`.
+        alternatives: of a prefix or fuzzy word, how many terms of the index it stands for; 0 for others.
+        total: how many terms it could stand for; more than `alternatives` where they were cut.
+    """
 
     term: str
     df: int
     role: str = "should"
-    """`should`, `must` or `not`."""
+    alternatives: int = 0
+    total: int = 0
+
+
+def alternatives_of(term: TermStatistics, into: str = "{}") -> str:
+    """How many terms a prefix or fuzzy word stands for, in words; empty for other terms.
+
+    Args:
+        term: what it is about.
+        into: a format for the words.
+
+    >>> alternatives_of(TermStatistics("neur*", 9, alternatives=3, total=3))
+    '3 terms'
+    >>> alternatives_of(TermStatistics("a*", 9, alternatives=256, total=1300), " ({})")
+    ' (256 of 1,300 terms)'
+    """
+    if not term.total:
+        return ""
+    cut = term.total > term.alternatives
+    of = f"{term.alternatives:,} of {term.total:,}" if cut else f"{term.total:,}"
+    return into.format(f"{of} {'term' if term.total == 1 else 'terms'}")
 
 
 class TextIndex(Protocol):
@@ -107,6 +147,9 @@ class TextIndex(Protocol):
     scan_limit: int | None
     """Matches beyond which reading the complete relation costs more than reading a pattern of the graph of the same
     size first and scoring only what it names; None where the relation is at hand."""
+
+    linker: Linker | None
+    """What finds nodes in the texts for models that want them; whoever opens the index beside a graph sets it."""
 
     counts: Mapping[str, int]
     """Of the whole index: entities, terms, postings, tokens, text_bytes, as far as the engine knows them."""
@@ -149,6 +192,11 @@ class TextIndex(Protocol):
     def score(self, query: TextQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity does not match; ids in any order, repeats allowed."""
 
+    def task(self, query: TextQuery, ids: Ids | None = None) -> ScoringTask:
+        """What the query's model sees of the matching entities: of those among `ids` (uint32, ascending, distinct), or
+        of all. `model.score` of it is what `matching` gives; experiments and explanations start from it.
+        """
+
     def answers(self, questions: Sequence[TextQuestion]) -> list[tuple[Ids, Scores]]:
         """`matching` or `topk` of each question, asked together where that saves time."""
 
@@ -163,6 +211,9 @@ class TextIndex(Protocol):
             texts: (field, text, language tag or "") of one entity.
         """
 
+    def passages(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> list[Passage]:
+        """The best passage of each field in which something matches, in the order of the ON fields."""
+
 
 @dataclass(frozen=True)
 class IndexedField:
@@ -173,9 +224,25 @@ class IndexedField:
         weight: default weight in fielded models, at least 0.
         b: default strength of BM25F's length normalisation, 0..1.
         analyzer: a name of ANALYZERS.
+        languages: of a field in an index: the tags of its literals, lower case, sorted; None where the index does not
+            know them.
     """
 
     name: str
     weight: float = 1.0
     b: float = 0.75
     analyzer: str = "standard"
+    languages: tuple[str, ...] | None = None
+
+
+def speaks(tag: str, wanted: str) -> bool:
+    """Whether a language tag is of a language, by the basic filtering of RFC 4647.
+
+    Args:
+        tag: of a literal, lower case.
+        wanted: a tag or the beginning of one, lower case.
+
+    >>> speaks("en-gb", "en"), speaks("en", "en-gb"), speaks("enm", "en")
+    (True, False, False)
+    """
+    return tag == wanted or tag.startswith(wanted + "-")

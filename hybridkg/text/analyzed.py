@@ -10,7 +10,10 @@ from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.text_index import FieldChoice, TermStatistics, TextIndex, TextQuery
 from hybridkg.registry import did_you_mean
-from hybridkg.text.query_string import parse_query_string
+from hybridkg.text.clause_items import items_of
+from hybridkg.text.items import OnField
+from hybridkg.text.query_string import SHOULD, Clause, Part, parse_query_string
+from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms
 
 MOST_DISTINCT_WORDS = 1024
 """As many as a MATCH may have terms: a text with more could not be asked for anyway."""
@@ -53,6 +56,7 @@ class Analysis:
         chain: name and version of its steps.
         stemmer: what the language tag chose; empty where the language has none.
         words: the words in order; each takes one position.
+        synonyms: what a query looks for in place of words that have synonyms: the alternatives, `|` between them.
     """
 
     fields: tuple[str, ...]
@@ -60,6 +64,7 @@ class Analysis:
     chain: str
     stemmer: str
     words: tuple[AnalyzedWord, ...]
+    synonyms: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The same as data."""
@@ -69,11 +74,18 @@ class Analysis:
             "chain": self.chain,
             "stemmer": self.stemmer,
             "words": [{"word": w.word, "term": w.term, "df": dict(w.df)} for w in self.words],
+            "synonyms": list(self.synonyms),
         }
 
 
 def analyzed(
-    text: str, fields: Sequence[TextField], *, language: str = "", only: str = "", index: TextIndex | None = None
+    text: str,
+    fields: Sequence[TextField],
+    *,
+    language: str = "",
+    only: str = "",
+    index: TextIndex | None = None,
+    synonyms: Synonyms = NO_SYNONYMS,
 ) -> list[Analysis]:
     """What each field sees of a text, fields with the same analyzer together, in the fields' order.
 
@@ -83,6 +95,7 @@ def analyzed(
         language: a language tag; empty for the default (English).
         only: the one field to look at; empty for all.
         index: where to count; without it there are no counts.
+        synonyms: those of the index.
 
     Raises:
         UnknownNameError: there is no field `only`; the message lists those that are.
@@ -102,10 +115,12 @@ def analyzed(
     for known in fields:
         if only in ("", known.name):
             by_analyzer.setdefault(known.analyzer, []).append(known.name)
-    return [_seen_by(name, tuple(of), text, language, index) for name, of in by_analyzer.items()]
+    return [_seen_by(name, tuple(of), text, language, index, synonyms) for name, of in by_analyzer.items()]
 
 
-def _seen_by(name: str, fields: tuple[str, ...], text: str, language: str, index: TextIndex | None) -> Analysis:
+def _seen_by(
+    name: str, fields: tuple[str, ...], text: str, language: str, index: TextIndex | None, synonyms: Synonyms
+) -> Analysis:
     analyzer = ANALYZERS.get(name)() if index is None else index.analyzer(name)
     stemmer = analyzer.stemmer(language)
     words: list[str] = []
@@ -122,21 +137,36 @@ def _seen_by(name: str, fields: tuple[str, ...], text: str, language: str, index
         term = analyzer.term(raw, stemmer)
         df = {f: _df(index, word, language, f) for f in fields} if term and index is not None else {}
         known[word] = AnalyzedWord(word, term, df)
-    return Analysis(fields, name, analyzer.chain, stemmer, tuple(known[word] for word in words))
+    expanded: dict[str, None] = {}
+    if synonyms.rules:
+        on = OnField(0, fields[0], 1, 0, analyzer, {})
+        items = items_of(text, False, "", language, [on], synonyms)
+        expanded = dict.fromkeys(item.written for _, item in items if item.written)
+    return Analysis(fields, name, analyzer.chain, stemmer, tuple(known[word] for word in words), tuple(expanded))
 
 
 def _df(index: TextIndex, word: str, language: str, field_name: str) -> int:
-    query = TextQuery(word, language, syntax=False, fields=(FieldChoice(field_name),))
+    # In quotes it has no synonyms.
+    quoted = word.replace("\\", "\\\\").replace('"', '\\"')
+    query = TextQuery(f'"{quoted}"', language, fields=(FieldChoice(field_name),))
     return sum(term.df for term in index.terms(query))
 
 
 def as_query(text: str, index: TextIndex, *, language: str = "", only: str = "") -> list[TermStatistics]:
-    """The terms and phrases of a text that MATCH reads as a query string, where that differs from plain words.
+    """What MATCH looks for in a text that it reads as a query string, where that differs from plain words.
 
     Raises:
         TextQueryError: it is not a query string: an open quote, an operator without a term ...
     """
-    clauses = parse_query_string(text)
-    if not any(clause.phrase or clause.field or clause.role != "should" for clause in clauses):
+    if not any(map(_has_operators, parse_query_string(text))):
         return []
     return index.terms(TextQuery(text, language, fields=(FieldChoice(only),) if only else ()))
+
+
+def _has_operators(part: Part) -> bool:
+    """Whether a part is anything but plain words, which parentheses around them leave plain."""
+    if part.role != SHOULD or part.boost != 1:
+        return True
+    if isinstance(part, Clause):
+        return part.phrase or bool(part.field) or part.expands
+    return any(map(_has_operators, part.parts))

@@ -19,7 +19,8 @@ from hybridkg.errors import CorruptError
 
 HEADER = "text.json"
 FORMAT = "hybridkg-text"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2: where the languages of a field's values change."""
 
 Array = NDArray[Any]
 

@@ -75,3 +75,21 @@ def restricted(postings: Postings, candidates: Ids) -> Postings:
     """The postings of the candidates only."""
     kept = contains(postings.ids, candidates)
     return Postings(postings.ids[kept], postings.tf[kept])
+
+
+def merged(lists: Sequence[Postings]) -> Postings:
+    """One list of several alternatives: an entity has as many occurrences as in all of them together.
+
+    >>> one = Postings(np.array([1, 5], np.uint32), np.array([2, 1], np.uint8))
+    >>> merged([one, one]).tf.tolist()
+    [4, 2]
+    """
+    lists = [postings for postings in lists if len(postings.ids)]
+    if len(lists) < 2:
+        return lists[0] if lists else NO_POSTINGS
+    ids = np.concatenate([postings.ids for postings in lists])
+    order = np.argsort(ids, kind="stable")
+    ids = ids[order]
+    tf = np.concatenate([postings.tf for postings in lists], dtype=np.uint32)[order]
+    first = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
+    return Postings(ids[first], np.add.reduceat(tf, first))

@@ -22,7 +22,14 @@ def stored_fields(reader: ArrayReader, folder: Path) -> tuple[IndexedField, ...]
     """
     try:
         return tuple(
-            IndexedField(f["name"], float(f["weight"]), float(f["b"]), f["analyzer"]) for f in reader.about("fields")
+            IndexedField(
+                f["name"],
+                float(f["weight"]),
+                float(f["b"]),
+                f["analyzer"],
+                tuple(map(str, f["languages"])) if "languages" in f else None,
+            )
+            for f in reader.about("fields")
         )
     except (KeyError, TypeError, ValueError) as e:
         raise _damaged(e, folder) from e

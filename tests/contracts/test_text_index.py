@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybridkg.errors import TextQueryError, UnknownNameError
+from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
 
@@ -31,7 +32,7 @@ def fitting(query):
     """The query with fields that its model can have."""
     if query.model == "bm25f" or not query.fields:
         return query
-    weights = (2.5, 1.0) if query.model == "combined_fields" else (None, None)
+    weights = (2.5, 1.0) if query.model in ("combined_fields", "mlm", "fsdm") else (None, None)
     return replace(query, fields=tuple(FieldChoice(f.name, w) for f, w in zip(query.fields, weights, strict=True)))
 
 
@@ -41,13 +42,16 @@ query_part = st.one_of(
     st.sampled_from(WORDS).map("-{}".format),
     st.sampled_from(WORDS).map("title:{}".format),
     st.tuples(st.sampled_from(WORDS), st.sampled_from(WORDS)).map('"{0[0]} {0[1]}"'.format),
+    st.tuples(st.sampled_from(WORDS), st.sampled_from(WORDS)).map('"{0[0]} {0[1]}"~3'.format),
+    st.tuples(st.sampled_from(WORDS), st.sampled_from(WORDS)).map("+({0[0]} {0[1]}^2.5)".format),
+    st.sampled_from(["fi*", "sae~1", "-(red sea)", "(old -fish)", "ma*^0.5"]),
 )
 queries = st.builds(
     TextQuery,
     st.tuples(st.sampled_from(WORDS), st.lists(query_part, max_size=4)).map(lambda t: " ".join([t[0], *t[1]])),
     fields=st.sampled_from([(), (FieldChoice("title", 3.0, (("b", 0.1),)), FieldChoice("body", 0.3))]),
     all_terms=st.booleans(),
-    model=st.sampled_from(["bm25f", "bm25f", "bm25", "combined_fields"]),
+    model=st.sampled_from(["bm25f", "bm25f", "bm25", "combined_fields", "lm", "mlm", "prms", "sdm", "fsdm"]),
 ).map(fitting)
 ALL = np.arange(6, dtype=np.uint32)
 LAW = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.differing_executors])
@@ -81,6 +85,17 @@ class TextIndexContract:
         every = index.score(query, ALL)
         asked = index.score(query, np.array(ids, np.uint32))
         np.testing.assert_array_equal(asked, every[ids])
+
+    @LAW
+    @given(query=queries, ids=st.sets(st.integers(0, 5)))
+    def test_what_the_model_sees_gives_the_scores(self, index, query, ids):
+        model = RANKING_MODELS.get(query.model)()
+        ids = np.array(sorted(ids), np.uint32)
+        for task, wanted in ((index.task(query), ALL), (index.task(query, ids), ids)):
+            found, scores = model.score(task)
+            own = index.score(query, wanted)
+            assert found.tolist() == wanted[~np.isnan(own)].tolist()
+            np.testing.assert_array_equal(scores, own[~np.isnan(own)])
 
     def test_types_are_those_of_the_contract(self, index):
         for ids, scores in (index.matching(TextQuery("red")), index.topk(TextQuery("red"), 2)):
@@ -119,6 +134,57 @@ class TextIndexContract:
         assert found('"red fish"') == [0]
         assert found('body:"old man"') == [1]
         assert found("+red +sea -fish") == [1]
+
+    def test_words_near_each_other_in_any_order(self, index):
+        def found(text):
+            return index.matching(TextQuery(text))[0].tolist()
+
+        assert found('"fish red"~0') == [0]
+        assert found('"red fish"~1') == found('"fish red"~1') == [0, 4]
+        assert found('"red red"~0') == [1]
+        assert found('"sea sea sea"~0') == [5]
+        assert found('"sea sea sea sea"~50') == []
+        assert found('"man sea"~5') == []  # the end of one value, the beginning of the next
+        assert found('fish -"fish red"~1') == []
+        assert found('+"in fish"~9 +title:red') == [0]
+
+    def test_prefixes_and_fuzzy_words_are_one_term_of_several(self, index):
+        def found(text):
+            return index.matching(TextQuery(text))[0].tolist()
+
+        assert found("fi*") == found("fsh~1") == found("fish") == [0, 4]
+        assert found("body:re*") == [4]
+        assert found("zebra*") == found("zebra~1") == []
+        (term,) = index.terms(TextQuery("bl* "))
+        assert (term.term, term.df, term.alternatives, term.total) == ("bl*", 1, 1, 1)
+        (both,) = index.task(TextQuery("title:fi* ")).terms
+        (alone,) = index.task(TextQuery("title:fish")).terms
+        assert (both.df, both.cf, both.field_df, both.allowed) == (alone.df, alone.cf, alone.field_df, alone.allowed)
+
+    def test_groups(self, index):
+        def found(text):
+            return index.matching(TextQuery(text))[0].tolist()
+
+        assert found("+(blue man) -title:blue") == [1]
+        assert found("(+red +fish) blue") == [0, 2, 4]
+        assert found("+red -(fish sea)") == []
+        assert found("+(red -sea) fish") == [4]
+        assert found("sea -(+red +man)") == [0, 5]
+
+    def test_boosts_count_as_often_as_they_say(self, index):
+        twice, boosted = (index.matching(TextQuery(text)) for text in ("red red sea", "red^2 (sea)^1"))
+        assert twice[0].tolist() == boosted[0].tolist()
+        np.testing.assert_array_equal(twice[1], boosted[1])
+        (half,) = index.task(TextQuery("red^0.5")).terms
+        assert half.count == 0.5
+
+    def test_pairs_are_those_of_the_entities_that_are_scored(self, index):
+        task = index.task(TextQuery("+red fish -sea", model="sdm"))
+        (pair,), (near,) = task.ordered, task.unordered
+        assert (pair.shown, pair.df, pair.cf) == ("red fish", 1, (1, 0))
+        assert [postings.ids.tolist() for postings in pair.postings] == [[], []]
+        assert (near.df, near.cf, near.field_df) == (2, (1, 1), (1, 1))
+        assert [postings.ids.tolist() for postings in near.postings] == [[], [4]]
 
     def test_a_phrase_never_crosses_two_values(self, index):
         assert index.matching(TextQuery('"man and"'))[0].tolist() == []

@@ -13,6 +13,7 @@ from hybridkg.rdf.terms import NamedNode
 from hybridkg.text.elastic.builder import ElasticTextBuilder
 from hybridkg.text.elastic.index import ElasticTextIndex
 from hybridkg.text.elastic.server import Server
+from hybridkg.text.synonyms import FILE, parse_synonyms
 
 Documents = Mapping[int, Mapping[str, Sequence[str]]]
 
@@ -27,9 +28,10 @@ def build_elastic(
     rank: Callable[[Any], Any] | None = None,
     *,
     filters: Mapping[str, Mapping[int, list[str]]] | None = None,
+    synonyms: str = "",
     **settings: Any,
 ) -> ElasticTextIndex:
-    """The index of {entity: {field: [text, ...]}}; texts may be (text, language tag) pairs."""
+    """The index of {entity: {field: [text, ...]}}; texts may be (text, language tag) pairs, synonyms are rules."""
     server = Server(replace(ElasticSettings(), url=url, **settings))
     filters = filters or {}
     builder = ElasticTextBuilder(server, folder, fields, n_nodes, alias=alias, owner="tests", filters=list(filters))
@@ -42,4 +44,11 @@ def build_elastic(
         held = [filters[iri].get(entity, []) for iri in filters]
         builder.add(entity, NamedNode(f"http://e/{entity}"), values, held)
     builder.finish(len(documents))
+    keep_synonyms(folder, synonyms)
     return ElasticTextIndex(server, folder, rank, fresh=True)
+
+
+def keep_synonyms(folder: Path, rules: str) -> None:
+    """Leaves rules in the folder of a text index, as `hybridkg index` does."""
+    if rules:
+        (folder / FILE).write_text(parse_synonyms(rules, "synonyms.txt").text())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from elastic_index import Documents, build_elastic
+from elastic_index import Documents, build_elastic, keep_synonyms
 
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
 from hybridkg.text.elastic.index import ElasticTextIndex
@@ -21,6 +21,7 @@ def build_embedded(
     fields: Sequence[IndexedField],
     n_nodes: int,
     rank: Callable[[Any], Any] | None = None,
+    synonyms: str = "",
 ) -> EmbeddedTextIndex:
     """As build_elastic, without a server."""
     builder = EmbeddedTextBuilder(folder, fields, n_nodes)
@@ -29,6 +30,7 @@ def build_embedded(
             values = [text if isinstance(text, tuple) else (text, "") for text in texts.get(field.name, [])]
             builder.add(entity, number, values)
     builder.finish()
+    keep_synonyms(folder, synonyms)
     return EmbeddedTextIndex.open(folder, rank)
 
 
@@ -49,16 +51,32 @@ def build_pair(
     fields: Sequence[IndexedField],
     n_nodes: int,
     rank: Callable[[Any], Any] | None = None,
+    *,
+    synonyms: str = "",
     **settings: Any,
 ) -> Pair:
     """Both indexes; settings are those of build_elastic."""
     for name in ("embedded", "elastic"):
         (folder / name).mkdir(parents=True)
     return Pair(
-        build_embedded(folder / "embedded", documents, fields, n_nodes, rank),
-        build_elastic(url, alias, folder / "elastic", documents, fields, n_nodes, rank, **settings),
+        build_embedded(folder / "embedded", documents, fields, n_nodes, rank, synonyms),
+        build_elastic(url, alias, folder / "elastic", documents, fields, n_nodes, rank, synonyms=synonyms, **settings),
         n_nodes,
     )
+
+
+def assert_same_task(pair: Pair, query: TextQuery, ids: Any = None) -> None:
+    """What the model sees is the same, number by number."""
+    wanted, found = pair.embedded.task(query, ids), pair.elastic.task(query, ids)
+    assert found.fields == wanted.fields
+    assert (found.n_entities, found.arguments, found.choices) == (wanted.n_entities, wanted.arguments, wanted.choices)
+    np.testing.assert_array_equal(found.lengths, wanted.lengths)
+    for name in ("terms", "ordered", "unordered"):
+        for own, other in zip(getattr(found, name), getattr(wanted, name), strict=True):
+            assert replace(own, postings=()) == replace(other, postings=())
+            for a, b in zip(own.postings, other.postings, strict=True):
+                np.testing.assert_array_equal(a.ids, b.ids)
+                np.testing.assert_array_equal(a.tf, b.tf)
 
 
 def assert_same_relation(pair: Pair, query: TextQuery, ulp: int = 0) -> int:

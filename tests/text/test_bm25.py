@@ -200,8 +200,8 @@ def test_weights_of_the_profile_are_not_looked_at_and_1_may_be_written(build):
         (
             TextQuery("x", model="bm25", fields=(FieldChoice("title", 3.0),)),
             TextQueryError,
-            "model 'bm25' reads its fields as one text, so 'title' can have no weight",
-            "leave the weight out, or USING bm25f, which has weights and b for each field",
+            "model 'bm25' has no weights of fields, so 'title' can have none",
+            "leave the weight out, or USING bm25f, mlm or fsdm, which have a weight for each field",
         ),
         (
             TextQuery("x", model="bm25", fields=(FieldChoice("title", None, (("b", 0.3),)),)),

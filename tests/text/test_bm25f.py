@@ -141,10 +141,10 @@ def test_an_argument_out_of_range_is_an_error_that_names_the_range(build, query,
     [
         (
             ask(model="bm26f"),
-            "no ranking model 'bm26f'; known: bm25, bm25f, combined_fields",
+            "no ranking model 'bm26f'; known: bm25, bm25f, combined_fields, elr, fsdm, lm, mlm, prms, sdm",
             "did you mean 'bm25f'?",
         ),
-        (ask(arguments=(("k", 1),)), "model 'bm25f' has no argument 'k'; known: b, k1", "did you mean 'k1'?"),
+        (ask(arguments=(("k", 1),)), "model 'bm25f' has no argument 'k'; known: b, form, k1", "did you mean 'k1'?"),
         (ask(fields=(FieldChoice("titel"),)), "no text field 'titel'; known: title, body", "did you mean 'title'?"),
         (ask(fields=(FieldChoice("body", None, (("mu", 3),)),)), "field 'body' has no argument 'mu'; known: b", ""),
     ],

@@ -1,15 +1,19 @@
-"""Phrases against a search of every position, and BM25F over their counts."""
+"""Phrases and words near each other against a search of every position, and BM25F over their counts."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hybridkg.errors import Span, TextQueryError
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
+from hybridkg.text.embedded.runs import VALUE_GAP
+from hybridkg.text.matching import WIDEST_WINDOW
 
 WORDS = ["a1", "b1", "c1"]
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=8), max_size=3)
@@ -61,6 +65,59 @@ def test_must_and_not_keep_exactly_the_entities_that_obey(build, docs, must, exc
     assert index.matching(TextQuery(text))[0].tolist() == want
     scores = index.score(TextQuery(text), np.arange(8, dtype=np.uint32))
     assert [e for e in range(8) if scores[e] == scores[e]] == want
+
+
+def most_windows(values, words, width):
+    """The largest number of stretches of at most `width` words, none overlapping, that each hold all the words."""
+    wanted, most = Counter(words), 0
+    for value in values:
+        best = [0] * (len(value) + 1)
+        for start in reversed(range(len(value))):
+            ends = range(start + 1, min(len(value), start + width) + 1)
+            holding = [1 + best[end] for end in ends if not wanted - Counter(value[start:end])]
+            best[start] = max([best[start + 1], *holding])
+        most += best[0]
+    return most
+
+
+@settings(deadline=None, max_examples=80)
+@given(documents, st.lists(st.sampled_from(WORDS), min_size=2, max_size=3), st.integers(0, 6))
+def test_words_near_each_other_count_as_windows_that_do_not_overlap(build, docs, words, near):
+    index = build(
+        {e: {"title": [" ".join(w) for w in t], "body": [" ".join(w) for w in b]} for e, (t, b) in docs.items()},
+        n_nodes=8,
+    )
+    (term,) = index.task(TextQuery('"{}"~{}'.format(" ".join(words), near))).terms
+    found = [dict(zip(p.ids.tolist(), p.tf.tolist(), strict=True)) for p in term.postings]
+    width = len(words) + near
+    for field in (0, 1):
+        want = {e: most_windows(fields[field], words, width) for e, fields in docs.items()}
+        assert found[field] == {e: n for e, n in want.items() if n}
+
+
+def test_words_near_each_other_never_stand_in_two_values(build):
+    assert WIDEST_WINDOW <= VALUE_GAP
+    index = build({0: {"body": ["red", "sea"]}, 1: {"body": "red " + "x " * 98 + "sea"}, 2: {"body": "sea red"}})
+    assert index.matching(TextQuery('"red sea"~98'))[0].tolist() == [1, 2]
+    assert index.matching(TextQuery('"red sea"~97'))[0].tolist() == [2]
+    with pytest.raises(TextQueryError) as e:
+        index.check(TextQuery('old "red sea"~99'))
+    assert (e.value.message, e.value.hint, e.value.span) == (
+        "words near each other take at most 100 places; these take 2 and may have 99 between them",
+        "write ~98 or less",
+        Span(4, 16),
+    )
+    with pytest.raises(TextQueryError, match="these take 101"):
+        index.check(TextQuery('"{}"~0'.format(" ".join(["red"] * 101))))
+
+
+def test_the_stop_words_of_words_near_each_other_take_their_places_and_are_not_looked_for(build):
+    fields = [IndexedField("body", analyzer="stopped")]
+    index = build({0: {"body": "art of the state"}, 1: {"body": "art x x x state"}, 2: {"body": "the"}}, fields)
+    assert index.matching(TextQuery('"state of the art"~0'))[0].tolist() == [0]
+    assert index.matching(TextQuery('"the state of the art of"~1'))[0].tolist() == [0, 1]
+    assert index.matching(TextQuery('"state the"~3'))[0].tolist() == [0, 1]
+    assert index.matching(TextQuery('"the of"~3'))[0].tolist() == []
 
 
 def test_a_phrase_leaves_a_gap_for_its_stop_words(build):

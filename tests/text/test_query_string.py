@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import contextlib
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridkg.errors import Source, Span, TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, TextQuery
-from hybridkg.text.query_string import parse_query_string
+from hybridkg.text.query_string import DEEPEST, Clause, clauses_of, parse_query_string
 
 
 def plain(*words):
@@ -14,7 +17,24 @@ def plain(*words):
 
 
 def parsed(text):
-    return [(c.role, c.field, c.phrase, c.text) for c in parse_query_string(text)]
+    return [(c.role, c.field, c.phrase, c.text) for c in clauses_of(parse_query_string(text))]
+
+
+def shown(parts):
+    """The tree as text: every group in parentheses, every operator written out."""
+    return " ".join(map(shown_part, parts))
+
+
+def shown_part(part):
+    sign = {"should": "", "must": "+", "not": "-"}[part.role]
+    boost = f"^{part.boost:g}" if part.boost != 1 else ""
+    if not isinstance(part, Clause):
+        return f"{sign}({shown(part.parts)}){boost}"
+    text = f'"{part.text}"' if part.phrase else part.text
+    near = "" if part.near is None else f"~{part.near}"
+    edits = "" if part.edits is None else f"~{part.edits}"
+    field = part.field and f"{part.field}:"
+    return f"{sign}{field}{text}{near}{'*' if part.prefix else ''}{edits}{boost}"
 
 
 @pytest.mark.parametrize(
@@ -34,7 +54,15 @@ def parsed(text):
         (r"\+red \"quoted\" a\:b", plain("+red", '"quoted"', "a:b")),
         (r'"say \"so\""', [("should", "", True, 'say "so"')]),
         ('red"old man"', [("should", "", False, "red"), ("should", "", True, "old man")]),
-        ("A * b (CNN)", plain("A", "*", "b", "(CNN)")),
+        ("A * b (CNN)", plain("A", "*", "b", "CNN")),
+        ("f(x) O(n log(n)) g(", plain("f(x)", "O(n", "log(n))", "g(")),
+        ("a^b 10^6 x^2 C++^2 2^10", plain("a^b", "10^6", "x^2", "C++^2", "2^10")),
+        ("A* 5* *ism wo*rd M*A*S*H f(mod*)", plain("A*", "5*", "*ism", "wo*rd", "M*A*S*H", "f(mod*)")),
+        ("~user ~ 10~20 a~b", plain("~user", "~", "10~20", "a~b")),
+        (r"\(see below\) pre\* word\~1 term\^2", plain("(see", "below)", "pre*", "word~1", "term^2")),
+        ("神经* がん*", plain("神经*", "がん*")),
+        ("() red ( ) +() -(( )) title:()", plain("red")),
+        ("(see below)", plain("see", "below")),
     ],
 )  # fmt: skip
 def test_the_clauses_of_a_text(text, want):
@@ -49,9 +77,26 @@ def test_the_clauses_of_a_text(text, want):
         ("red title:", "no term behind 'title:'", (4, 10)),
         (":red", 'no field name before ":"', (0, 1)),
         ("-red -sea", "only excluded terms; nothing is left to search for", (0, 9)),
-        ("neur* net", "prefix search is not in this version", (4, 5)),
-        ("fish~1", "fuzzy search is not in this version", (4, 6)),
-        ('"a b"~5', "words near each other is not in this version", (5, 7)),
+        ("red (sea", "this parenthesis is not closed", (4, 8)),
+        ("(red (sea)", "this parenthesis is not closed", (0, 10)),
+        ("(f(x) y", "this parenthesis is not closed", (0, 7)),
+        ("red) sea", "this parenthesis closes nothing", (3, 4)),
+        ("f(x)) y", "this parenthesis closes nothing", (4, 5)),
+        ("red +(-sea)", "only excluded terms; nothing is left to search for", (6, 10)),
+        ("fish~3", "a fuzzy word is 1 or 2 edits away, not 3", (4, 6)),
+        ("fish~0.8", "a fuzzy word is 1 or 2 edits away, not 0.8", (4, 8)),
+        ("red^0", "boost ^0 is not between 0.000001 and 1,000,000", (3, 5)),
+        ("(red)^1e7", "boost ^1e7 is not between 0.000001 and 1,000,000", (5, 9)),
+        ("red^" + "9" * 400, "boost ^9999999999999999999… is not between 0.000001 and 1,000,000", (3, 404)),
+        ('"a b"~', "'~' means nothing behind a phrase", (5, 6)),
+        ('"a b"~2x', "'~' means nothing behind a phrase", (5, 6)),
+        ('"a b"*', "'*' means nothing behind a phrase", (5, 6)),
+        ("(a b)~2", "'~' means nothing behind a group", (5, 6)),
+        (
+            "red -low-res*",
+            "words that are excluded together are a phrase, and a phrase has no prefix and no fuzzy words",
+            (4, 13),
+        ),
     ],
 )
 def test_a_malformed_text_is_an_error_at_its_place(text, message, span):
@@ -76,11 +121,63 @@ def test_too_many_parts_are_an_error():
         parse_query_string("a " * 10_001)
 
 
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("+(red -sea) fish", '+(red -"sea") fish'),
+        ('(a (b +"c d")) -(e f)', '(a (b +"c d")) -(e f)'),
+        ('title:(red body:sea "old man")^2', '(title:red body:sea title:"old man")^2'),
+        ("neur* title:neur* +neur*^3 -neur*", "neur* title:neur* +neur*^3 -neur*"),
+        ("neural~ neural~1 title:neural~2^.5", "neural~2 neural~1 title:neural~2^0.5"),
+        ("low-res* v2.0beta* don't* 199* 3.14*", "low- res* v2.0beta* don't* 199* 3.14*"),
+        ('"a b"~5 +"a b"~0^2 -title:"a b"~3 "a"^4', '"a b"~5 +"a b"~0^2 -title:"a b"~3 "a"^4'),
+        ("term^2.5 low-resource^2 (a)^2 (a (b)^3)^2", "term^2.5 low-resource^2 (a)^2 (a (b)^3)^2"),
+        ("((((red))))", "((((red))))"),
+        ("(red)(sea)old", "(red) (sea) old"),
+        ("(red^2)(-a b*) (f(x y) z)", '(red^2) (-"a" b*) (f(x y) z)'),
+        ("(a -)", "(a)"),
+    ],
+)
+def test_the_tree_of_a_text(text, want):
+    assert shown(parse_query_string(text)) == want
+
+
+def test_fifty_groups_inside_each_other_are_read_and_no_more():
+    assert [c.text for c in clauses_of(parse_query_string("(" * DEEPEST + "red" + ")" * DEEPEST))] == ["red"]
+    for text in ("(" * 51 + "red" + ")" * 51, "(" * 1_000_000, "+title:(" * 100_000):
+        with pytest.raises(TextQueryError, match=r"more than 50 groups inside each other|more than 10,000 parts"):
+            parse_query_string(text)
+
+
+LONG = [
+    "a" * 50_000 + "*",
+    "a*" * 50_000,
+    "a^2" * 30_000,
+    "()" * 30_000,
+    "f(x" * 30_000,
+    "a'" * 30_000 + "b*",
+    "a~b" * 30_000,
+    "(" * 50 + "a)^2" * 40 + "^2" * 100_000,
+    "a-" * 30_000 + "b:",
+]
+
+
+@pytest.mark.parametrize("text", LONG, ids=lambda text: text[:6])
+def test_a_long_text_takes_a_moment(text):
+    begin = time.perf_counter()
+    with contextlib.suppress(TextQueryError):
+        parse_query_string(text)
+    assert time.perf_counter() - begin < 5
+
+
 @settings(max_examples=300, deadline=None)
-@given(st.text(st.sampled_from('ab:"+-*~\\ ()'), max_size=12))
+@given(
+    st.text(st.sampled_from('ab:"+-*~\\ ()^12.'), max_size=14)
+    | st.lists(st.sampled_from(["(", ")", "ab", "f:", '"', "*", "~1", "^2", " ", "+", "-", "\\"])).map("".join)
+)
 def test_every_text_parses_or_is_a_text_query_error(text):
     try:
-        spans = [clause.span for clause in parse_query_string(text)]
+        spans = [clause.span for clause in clauses_of(parse_query_string(text))]
     except TextQueryError as e:
         spans = [e.span or Span(-1, -1)]
     assert all(0 <= span.start <= span.end <= len(text) for span in spans)

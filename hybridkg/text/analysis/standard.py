@@ -7,6 +7,7 @@ the stemmers: snowballstem.org, through PyStemmer.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from functools import cached_property
@@ -18,6 +19,21 @@ from hybridkg.text.analysis.words import split_words, word_spans
 
 LONGEST_WORD = 255
 """Characters of a raw word that count; the rest is cut off, so a megabyte without a blank is a short term."""
+
+
+VERSION = 2
+"""Of the steps of this file: an index of another version is built again. 2: dots and commas inside numbers."""
+
+_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+
+
+def plain_number(word: str) -> str:
+    """A number without the commas between its thousands; any other word as it is.
+
+    >>> plain_number("1,000.5"), plain_number("3,14")
+    ('1000.5', '3,14')
+    """
+    return word.replace(",", "") if "," in word and _THOUSANDS.fullmatch(word) else word
 
 
 class StandardAnalyzer:
@@ -41,10 +57,10 @@ class StandardAnalyzer:
     def chain(self) -> str:
         """Name and version of every step."""
         if not self._stem:
-            return f"{self.name}/1"
+            return f"{self.name}/{VERSION}"
         import Stemmer
 
-        return f"{self.name}/1 snowball/{'.'.join(Stemmer.version().split('.')[:2])}"
+        return f"{self.name}/{VERSION} snowball/{'.'.join(Stemmer.version().split('.')[:2])}"
 
     def stemmer(self, language: str) -> str:
         """The Snowball algorithm of a language tag: the key of everything that depends on the language."""
@@ -60,7 +76,7 @@ class StandardAnalyzer:
 
     def term(self, word: str, stemmer: str) -> str:
         """The term of one raw word; empty for a stop word and for marks without a letter."""
-        word = fold_case(word[:LONGEST_WORD])
+        word = plain_number(fold_case(word[:LONGEST_WORD]))
         if stemmer == "english":
             word = fold_accents(word).removesuffix("'s")
             if word in self._stop_words:

@@ -1,9 +1,11 @@
 """Splits text into raw words.
 
 A word is a run of Unicode letters, marks and digits, with single apostrophes
-inside ("model's", "l’avion"); a Han or Hiragana character is a word of its
-own, because those scripts write no spaces. Everything else separates,
-underscores and hyphens included. Thai, Lao and Khmer runs stay whole.
+inside ("model's", "l’avion"), and single dots and commas between digits
+("3.14", "1,000", "v2.0"), as in UAX #29; a Han or Hiragana character is a word
+of its own, because those scripts write no spaces. Everything else separates,
+underscores and hyphens included: "GPT-4" and "2024-08-15" are words in a row.
+Thai, Lao and Khmer runs stay whole.
 
 Two ways to the same words: `regex` for any text (9 MB/s), and translate and
 split for ASCII text (85 MB/s). Quotation marks and dashes are made ASCII
@@ -12,14 +14,24 @@ first, so most English text takes the quick way.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-_LETTERS = r"[[^\W_]--[\p{Han}\p{Hiragana}]]+"
-_WORD = rf"(?V1){_LETTERS}(?:['’]{_LETTERS})*|[\p{{Han}}\p{{Hiragana}}]"
+LETTERS = r"[[^\W_]--[\p{Han}\p{Hiragana}]]+"
+"""A run of letters, marks and digits, for `regex` with (?V1)."""
 
-_ASCII_WORDS = {i: (chr(i) if chr(i).isalnum() or chr(i) == "'" else " ") for i in range(128)}
+LONE = r"[\p{Han}\p{Hiragana}]"
+"""A character that is a word of its own."""
+
+INSIDE = r"['’]|(?<=\d)[.,](?=\d)"
+"""What may stand between two runs of one word."""
+
+_WORD = rf"(?V1){LETTERS}(?:(?:{INSIDE}){LETTERS})*|{LONE}"
+
+_ASCII_WORDS = {i: (chr(i) if chr(i).isalnum() or chr(i) in "'.," else " ") for i in range(128)}
+_NO_NUMBER = re.compile(r"(?<![0-9])[.,]|[.,](?![0-9])")
 _TYPOGRAPHY = (
     ("’", "'"),
     ("‘", " "),
@@ -42,18 +54,22 @@ def _pattern() -> Any:
 def split_words(text: str) -> list[str]:
     """The raw words of a text, in order.
 
-    >>> split_words("The model’s low-resource 'baseline' (v2_final)")
-    ['The', "model's", 'low', 'resource', 'baseline', 'v2', 'final']
+    >>> split_words("The model’s low-resource 'baseline' (v2_final), 3.14.")
+    ['The', "model's", 'low', 'resource', 'baseline', 'v2', 'final', '3.14']
     """
     if not text.isascii():
         for mark, plain in _TYPOGRAPHY:
             text = text.replace(mark, plain)
         if not text.isascii():
             return _pattern().findall(text)  # type: ignore[no-any-return]
-    text = text.translate(_ASCII_WORDS)
+    text = f" {text.translate(_ASCII_WORDS)} "
+    # Most dots and commas stand before a space, which `replace` finds ten times faster than a pattern.
+    text = text.replace(". ", "  ").replace(", ", "  ")
+    if "." in text or "," in text:
+        text = _NO_NUMBER.sub(" ", text)
     if "'" in text:
         # Only an apostrophe between two word characters stays; after this none touches a space or another.
-        text = f" {text} ".replace("''", "  ").replace("' ", "  ").replace(" '", "  ")
+        text = text.replace("''", "  ").replace("' ", "  ").replace(" '", "  ")
     return text.split()
 
 

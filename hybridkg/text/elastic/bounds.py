@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from hybridkg.text.elastic.bodies import TERM_FREQUENCY, occurs, occurs_in
+from hybridkg.text.elastic.bodies import TERM_FREQUENCY, WORDS_AT_ONCE, counted, occurs, words_of
 from hybridkg.text.elastic.server import Body
 from hybridkg.text.elastic.wordcounts import ItemCounts
+from hybridkg.text.items import Item, ResolvedQuery
 from hybridkg.text.models.bm25f import DEFAULT_K1 as BM25F_K1
 from hybridkg.text.models.bm25f import idf
 from hybridkg.text.models.lucene import DEFAULT_B, DEFAULT_K1, LARGEST_LENGTH
-from hybridkg.text.resolve import Item, ResolvedQuery
 
 Totals = Sequence[tuple[int, int]]
 """Of each field of the index: entities that have it, tokens."""
@@ -34,7 +34,7 @@ LOST_DIGITS = 1e-6
 each time. The bound is higher by this share of what a term can reach."""
 
 SMALLEST = 1e-9
-"""Weights and k1 that 32 bits can be trusted with lie between this and its inverse: nothing vanishes or overflows."""
+"""Weights, boosts and k1 that 32 bits can be trusted with lie between this and its inverse: none vanishes there."""
 
 SHORTEST = 0.78
 """A length byte stands for at least 8/9 of the length, and `combined_fields` rounds twice: (8/9)^2 = 0.79."""
@@ -53,8 +53,12 @@ def bound_clauses(
         n_entities: that have any of the ON fields.
     """
     make = BOUNDS.get(model)
-    numbers = [*(f.weight for f in query.fields if f.weight), query.arguments.get("k1", 1.0)]
-    if make is None or not all(SMALLEST <= number <= 1 / SMALLEST for number in numbers):
+    numbers = [*(f.weight for f in query.fields if f.weight), *query.counts.values(), query.arguments.get("k1", 1.0)]
+    safe = all(SMALLEST <= number <= 1 / SMALLEST for number in numbers)
+    # The bounds are for the models' own formulas, and for words: another form, or pairs, are computed for every match.
+    words = sum(len(words_of(patterns)) for item in query.counts for patterns in item.places)
+    other_form = any(word != "lucene" for word in query.choices.values())
+    if make is None or not safe or other_form or query.ordered or query.unordered or words > WORDS_AT_ONCE:
         return []
     return make(query, totals, counts, n_entities)
 
@@ -65,17 +69,17 @@ def bm25f(query: ResolvedQuery, totals: Totals, counts: Mapping[Item, ItemCounts
     k1, model_b = query.arguments.get("k1", BM25F_K1), query.arguments.get("b")
     for item, count in query.counts.items():
         gain = count * idf(counts[item].df, n_entities)
-        if any(len(words) > 1 for words in item.words):
+        if item.positional:
             clauses.append({"constant_score": {"filter": occurs(item, query.fields), "boost": gain}})
             continue
         inner: list[Body] = []
-        for f, words in zip(query.fields, item.words, strict=True):
+        for f, patterns in zip(query.fields, item.places, strict=True):
             entities, tokens = totals[f.number]
-            if words and entities:
+            if patterns and entities:
                 b = f.arguments.get("b", f.b if model_b is None else model_b)
                 params = {"w": f.weight, "b": b, "m": tokens / entities, "l": f"length.{f.name}"}
                 script = {"source": FIELD, "params": params}
-                inner.append({"script_score": {"query": occurs_in(f.name, words), "script": script}})
+                inner.append(counted(f.name, words_of(patterns), script))
         if inner:
             script = {"source": TERM, "params": {"g": gain, "k1": k1}}
             clauses.append({"script_score": {"query": {"bool": {"should": inner}}, "script": script}})
@@ -98,7 +102,7 @@ def combined_fields(
     weights = [f.weight for f in query.fields]
 
     def statistics(item: Item) -> tuple[float, float, list[int]]:
-        own = [(f.number, f.weight) for f, words in zip(query.fields, item.words, strict=True) if words]
+        own = [(f.number, f.weight) for f, patterns in zip(query.fields, item.places, strict=True) if patterns]
         n = max(totals[number][0] for number, _ in own)
         mean = sum(weight * totals[number][1] for number, weight in own) / max(n, 1)
         return idf(max(counts[item].field_df), n), mean, [number for number, _ in own]
@@ -121,23 +125,23 @@ def _flat(
     for item, count in query.counts.items():
         own_idf, mean, lengths = statistics(item)
         gain = count * own_idf * (k1 + 1)
-        if any(len(words) > 1 for words in item.words):
+        if item.positional:
             clauses.append({"constant_score": {"filter": occurs(item, query.fields), "boost": gain}})
             continue
         inner: list[Body] = []
-        for f, words, weight in zip(query.fields, item.words, weights, strict=True):
-            if words:
+        for f, patterns, weight in zip(query.fields, item.places, weights, strict=True):
+            if patterns:
                 script = {"source": f"params.w * {TERM_FREQUENCY}", "params": {"w": weight}}
-                inner.append({"script_score": {"query": occurs_in(f.name, words), "script": script}})
-        counted = [(f, weight) for f, weight in zip(query.fields, weights, strict=True) if f.number in lengths]
+                inner.append(counted(f.name, words_of(patterns), script))
+        measured = [(f, weight) for f, weight in zip(query.fields, weights, strict=True) if f.number in lengths]
         params = {
             "g": gain,
             "k": k1 * (1 - b),
             "l": k1 * b * SHORTEST / mean if mean else 0.0,
             "c": float(LARGEST_LENGTH),
             "e": LOST_DIGITS,
-            "f": [f"length.{f.name}" for f, _ in counted],
-            "w": [weight for _, weight in counted],
+            "f": [f"length.{f.name}" for f, _ in measured],
+            "w": [weight for _, weight in measured],
         }
         script = {"source": FLAT, "params": params}
         clauses.append({"script_score": {"query": {"bool": {"should": inner}}, "script": script}})

@@ -23,6 +23,7 @@ from hybridkg.text.elastic.header import IDENTITY, LAYOUT, IndexIdentity
 from hybridkg.text.elastic.mapping import check_as_asked, index_body
 from hybridkg.text.elastic.server import Server
 from hybridkg.text.elastic.statistics import field_statistics
+from hybridkg.text.elastic.terms import TermCollector
 from hybridkg.text.layout import ArrayWriter
 from hybridkg.text.presence import MOST_FIELDS, describe_fields, write_presence
 
@@ -40,7 +41,7 @@ class ElasticTextBuilder:
 
     Args:
         server: where.
-        folder: gets the header and, with hybridkg's analysis, the field lengths.
+        folder: gets the header and, with hybridkg's analysis, the field lengths and the terms.
         fields: what the index stores, in the profile's order; at most 64.
         n_nodes: ids are below this.
         alias: the beginning of its name.
@@ -73,7 +74,8 @@ class ElasticTextBuilder:
         _ = server.version
         self._analyzers = analyzers_of(server, {field.analyzer for field in fields}, native=self._native)
         self._lengths = None if self._native else self._out.create("lengths", "<u4", (len(fields), n_nodes))
-        self._documents = DocumentMaker(fields, self._analyzers, self._lengths)
+        self._terms = TermCollector(folder, len(fields))
+        self._documents = DocumentMaker(fields, self._analyzers, self._lengths, self._terms)
         self._build = secrets.token_hex(8)
         now = datetime.now(UTC)
         self.index = f"{alias}-{now:%Y%m%d%H%M%S}-{self._build[:6]}"
@@ -128,7 +130,7 @@ class ElasticTextBuilder:
             n_entities: how many were added.
 
         Returns:
-            Counts: entities, tokens, text_bytes.
+            Counts: entities, terms (not with native analysis), tokens, text_bytes.
         """
         self._sender.__exit__(None, None, None)
         self._server.ask("refreshing the index", lambda client: client.indices.refresh(index=self.index))
@@ -151,8 +153,10 @@ class ElasticTextBuilder:
             LAYOUT, self.index, self._alias, self._build, own.analysis, n_entities, own.shards,
             float(own.k1), float(own.b), self._filters, self._union,
         )  # fmt: skip
+        terms = {} if self._lengths is None else {"terms": self._terms.write(self._out)}
         counts = {
             "entities": with_words,
+            **terms,
             "tokens": sum(int(field["tokens"]) for field in described),
             "text_bytes": self._documents.text_bytes,
         }
@@ -179,6 +183,7 @@ class ElasticTextBuilder:
 
     def abandon(self) -> None:
         """Stops, and removes the index if the server can be reached; else it stays, and `prune` will list it."""
+        self._terms.discard()
         if hasattr(self, "_sender"):
             self._sender.__exit__(RuntimeError, None, None)
         with contextlib.suppress(HybridkgError):

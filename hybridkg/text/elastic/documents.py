@@ -7,6 +7,7 @@ of a node comes back with every link to it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from hybridkg.entities.filters import number_of
 from hybridkg.interfaces.analyzer import Analyzer
@@ -15,6 +16,7 @@ from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import NamedNode, Node
 from hybridkg.text.elastic.mapping import GAP, LONGEST_FILTER_VALUE, SEPARATOR
 from hybridkg.text.elastic.server import Body
+from hybridkg.text.elastic.terms import TermCollector
 from hybridkg.text.layout import Array
 
 MOST_REMEMBERED_WORDS = 1_000_000
@@ -69,10 +71,18 @@ class DocumentMaker:
         analyzers: hybridkg's, by name.
         lengths: uint32[fields, nodes], filled as documents are made; None with native analysis, where the server
             gets the texts as they are.
+        collected: gets the terms, except with native analysis.
     """
 
-    def __init__(self, fields: Sequence[IndexedField], analyzers: Mapping[str, Analyzer], lengths: Array | None):
+    def __init__(
+        self,
+        fields: Sequence[IndexedField],
+        analyzers: Mapping[str, Analyzer],
+        lengths: Array | None,
+        collected: TermCollector,
+    ):
         self._fields, self._analyzers = tuple(fields), analyzers
+        self._collected = collected
         self._names = [field.name for field in fields]
         self._lengths = None if lengths is None else list(lengths)
         self._joined: dict[tuple[str, str], JoinedTerms] = {}
@@ -112,6 +122,7 @@ class DocumentMaker:
             count = sum(count for _, count in pieces)
             if count:
                 terms[name] = [piece for piece, _ in pieces] if len(pieces) > 1 else pieces[0][0]
+                self._collected.add(position, chain.from_iterable(piece.split(SEPARATOR) for piece, _ in pieces))
                 length[name] = self._lengths[position][entity] = count
         made["terms"] = terms
         for key, held in (("text", text), ("language", language), ("length", length)):

@@ -17,7 +17,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +26,9 @@ import numpy as np
 
 from hybridkg.errors import HybridkgError, TextServerError
 from hybridkg.interfaces.analyzer import Analyzer
-from hybridkg.interfaces.ranking_model import ScoredField, ScoredTerm, ScoringTask
+from hybridkg.interfaces.explanation import Passage
+from hybridkg.interfaces.links import Linker
+from hybridkg.interfaces.ranking_model import ScoringTask
 from hybridkg.interfaces.text_index import (
     Condition,
     Ids,
@@ -41,24 +44,29 @@ from hybridkg.text.elastic.bounds import bound_clauses
 from hybridkg.text.elastic.header import IDENTITY, IndexIdentity, unexpected
 from hybridkg.text.elastic.mapping import LONGEST_FILTER_VALUE
 from hybridkg.text.elastic.native import native_clauses, order_matters
-from hybridkg.text.elastic.reading import Gathered, Reader, scores_of
+from hybridkg.text.elastic.reading import Reader, scores_of
 from hybridkg.text.elastic.server import Body, Server, Steps
-from hybridkg.text.elastic.vectors import read_vectors
-from hybridkg.text.elastic.wordcounts import ItemCounts, WordCounts
+from hybridkg.text.elastic.tasks import Tasks, narrowed
+from hybridkg.text.elastic.terms import stored_vocabulary
+from hybridkg.text.elastic.wordcounts import WordCounts
+from hybridkg.text.items import Item, ResolvedQuery
 from hybridkg.text.layout import ArrayReader
 from hybridkg.text.models.bm25f import idf
-from hybridkg.text.presence import Presence
 from hybridkg.text.query_string import NOT
-from hybridkg.text.resolve import Item, ResolvedQuery, resolve, role_of
-from hybridkg.text.sets import NONE, restricted
-from hybridkg.text.snippet import best_passage
+from hybridkg.text.resolve import links_of, resolve, role_of
+from hybridkg.text.sets import NONE
+from hybridkg.text.snippet import best_passage, field_passages
 from hybridkg.text.stored import best, named_analyzer, stored_analyzers, stored_fields
+from hybridkg.text.synonyms import stored_synonyms
 
 SCAN_LIMIT = 2_000
 """Matches beyond which a pattern of the graph is read first: 10,000 rows come from Elasticsearch in 0.1 to 0.2 s, from
 the graph in 0.03 to 0.1 s (benchmarks/elastic.py)."""
 
 MOST_REMEMBERED_COUNTS = 10_000
+
+MOST_REMEMBERED_QUERIES = 32
+"""Analysed ones: a passage of each row asks for its query again."""
 
 LEAST_PAGE = 100
 """Rows of the first page of a ranking that is computed again here; a second request costs more than 90 rows."""
@@ -81,22 +89,22 @@ class ElasticTextIndex:
 
     exact = True
     scan_limit = SCAN_LIMIT
+    linker: Linker | None = None
 
     def __init__(self, server: Server, folder: Path, rank: Callable[[Ids], Ids] | None, *, fresh: bool):
         reader = ArrayReader(folder)
         self._server, self._rank, self._fresh = server, rank, fresh
         self._identity = IndexIdentity.from_data(reader.about(IDENTITY), str(folder))
-        self._fields = stored_fields(reader, folder)
+        self._fields, self._synonyms = stored_fields(reader, folder), stored_synonyms(folder)
+        self._vocabulary = None if self._identity.native else stored_vocabulary(reader, folder, len(self._fields))
         self._local_analyzers = None if self._identity.native else stored_analyzers(reader, folder)
         self._totals = [(int(f["entities"]), int(f["tokens"])) for f in reader.about("fields")]
         self.counts: Mapping[str, int] = dict(reader.about("counts"))
-        self._n_nodes = int(reader.about("n_nodes"))
-        self._lengths = None if self._identity.native else reader.array("lengths")
-        self._presence = None if self._identity.native else Presence(reader)
         self._reader = Reader(server, self._identity.index)
         self._words = WordCounts(server, self._identity, self._reader)
+        self._tasks = Tasks(server, self._identity, reader, self._reader, self._words, self._totals)
         self._most: dict[TextQuery, int] = {}
-        self._with_any: dict[tuple[str, ...], int] = {}
+        self._resolve = lru_cache(MOST_REMEMBERED_QUERIES)(self._resolve_anew)
         self._connecting = threading.Lock()
         self._connected = False
 
@@ -147,8 +155,9 @@ class ElasticTextIndex:
     # --- questions -------------------------------------------------------------
 
     def check(self, query: TextQuery) -> None:
-        """Raises UnknownNameError or TextQueryError for a query without an answer."""
-        self._resolve(query)
+        """Raises UnknownNameError or TextQueryError for a query without an answer, or too large for the server."""
+        resolved = self._resolve(query)
+        bodies.belongs(resolved.matching, resolved.fields)
 
     def most(self, query: TextQuery) -> int:
         """How many match, exactly; remembered."""
@@ -175,30 +184,37 @@ class ElasticTextIndex:
             answer[np.searchsorted(wanted, found)] = scores
         return answer[place]
 
+    def task(self, query: TextQuery, ids: Ids | None = None) -> ScoringTask:
+        """What the query's model sees of the matching entities, of those among `ids` where they are given."""
+        return self._run(self._task(query, ids))
+
     def answers(self, questions: Sequence[TextQuestion]) -> list[tuple[Ids, Scores]]:
         """All of them side by side: what they want next from the server is one request."""
         self._connect()
         resolved = [self._resolve(question.query) for question in questions]
-        self._words.learn((own.counts, own.fields) for own in resolved)
+        self._words.learn((own.scoring, own.fields) for own in resolved)
         askers = [self._matching(q.query) if q.k is None else self._topk(q.query, q.k) for q in questions]
         return self._together(askers)
 
     def terms(self, query: TextQuery) -> list[TermStatistics]:
         """The analysed terms and phrases with their df, for EXPLAIN."""
         resolved = self._resolve(query)
-        items = [*resolved.counts, *resolved.excluded]
-        found = self._run(self._words.of(items, resolved.fields)) if items else {}
-        roles = [role_of(item, resolved) for item in resolved.counts] + [NOT] * len(resolved.excluded)
-        return [TermStatistics(item.shown(), found[item].df, role) for item, role in zip(items, roles, strict=True)]
+        roles = {item: role_of(item, resolved) for item in resolved.counts} | dict.fromkeys(resolved.excluded, NOT)
+        found = self._run(self._words.of(list(roles), resolved.fields)) if roles else {}
+        return [
+            TermStatistics(item.shown(), found[item].df, role, item.alternatives, item.total)
+            for item, role in roles.items()
+        ]
 
     def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str:
         """The best passage of an entity's texts, matching words between `**` marks; empty without a match."""
         resolved = self._resolve(query)
-        if not resolved.counts:
-            return ""
-        found = self._run(self._words.of(list(resolved.counts), resolved.fields))
-        n = self._run(self._n_entities(resolved))
-        return best_passage(resolved.fields, {item: idf(found[item].df, n) for item in resolved.counts}, texts)
+        return best_passage(resolved.fields, self._idf_of(resolved), texts)
+
+    def passages(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> list[Passage]:
+        """The best passage of each field in which something matches, in the order of the ON fields."""
+        resolved = self._resolve(query)
+        return field_passages(resolved.fields, self._idf_of(resolved), texts)
 
     # --- how they are answered ---------------------------------------------------
 
@@ -208,8 +224,15 @@ class ElasticTextIndex:
             return self._local_analyzers
         return native_analyzers(self._server, sorted({field.analyzer for field in self._fields}))
 
-    def _resolve(self, query: TextQuery) -> ResolvedQuery:
-        return resolve(query, self._fields, self._analyzers)
+    def _resolve_anew(self, query: TextQuery) -> ResolvedQuery:
+        return resolve(query, self._fields, self._analyzers, self._vocabulary, self._synonyms)
+
+    def _idf_of(self, resolved: ResolvedQuery) -> dict[Item, float]:
+        if not resolved.counts:
+            return {}
+        found = self._run(self._words.of(list(resolved.counts), resolved.fields))
+        n = self._run(self._tasks.n_entities(resolved))
+        return {item: idf(found[item].df, n) for item in resolved.counts}
 
     def _run(self, steps: Steps[T]) -> T:
         self._connect()
@@ -288,8 +311,16 @@ class ElasticTextIndex:
         if clauses and not order_matters(resolved):
             return (yield from self._reader.scored(bodies.matches(resolved, conditions, clauses, wanted)))
         body = bodies.matches(resolved, conditions, ids=wanted)
-        task = yield from self._task(resolved, body)
+        task = replace((yield from self._tasks.of(resolved, body)), links=links_of(resolved, self.linker))
         return resolved.model.score(task)
+
+    def _task(self, query: TextQuery, ids: Ids | None) -> Steps[ScoringTask]:
+        resolved = self._resolve(query)
+        nothing = not resolved.counts or (ids is not None and not len(ids))
+        few = ids if ids is not None and len(ids) <= IDS_AT_ONCE else None
+        body = None if nothing else bodies.matches(resolved, self._conditions(query), ids=few)
+        task = replace((yield from self._tasks.of(resolved, body)), links=links_of(resolved, self.linker))
+        return task if ids is None or few is not None else narrowed(task, ids)
 
     def _topk(self, query: TextQuery, k: int) -> Steps[tuple[Ids, Scores]]:
         resolved = self._resolve(query)
@@ -299,9 +330,9 @@ class ElasticTextIndex:
         clauses = native_clauses(query, resolved, self._identity)
         if clauses and not order_matters(resolved):
             return (yield from self._best(bodies.matches(resolved, conditions, clauses), k))
-        if self._lengths is not None and not only_phrases(resolved):
+        if self._tasks.lengths is not None and not only_positional(resolved):
             found = yield from self._words.of(list(resolved.counts), resolved.fields)
-            n = yield from self._n_entities(resolved)
+            n = yield from self._tasks.n_entities(resolved)
             bounds = bound_clauses(query.model, resolved, self._totals, found, n)
             if bounds:
                 return (yield from self._best(bodies.matches(resolved, conditions, bounds), k, (query, resolved)))
@@ -335,47 +366,7 @@ class ElasticTextIndex:
                     break
         return best(np.concatenate(ids), np.concatenate(scores), k, self._rank)
 
-    def _task(self, resolved: ResolvedQuery, body: Body) -> Steps[ScoringTask]:
-        """What the model needs to score the entities that a body finds."""
-        items = list(resolved.counts)
-        found: dict[Item, ItemCounts] = yield from self._words.of(items, resolved.fields)
-        n = yield from self._n_entities(resolved)
-        gathered, ids = Gathered(), NONE
-        lengths = self._lengths
-        if lengths is None:
-            lengths = np.zeros((len(self._fields), self._n_nodes), np.uint32)
-            ids = yield from self._reader.ids(body)
-            read_vectors(self._server, self._identity.index, ids, items, resolved.fields, lengths, gathered)
-        else:
-            plain = [item for item in items if found[item].phrase is None]
-            yield from self._reader.words(body, plain, resolved.fields, gathered)
-            if len(plain) < len(items):
-                ids = yield from self._reader.ids(body)
-        terms = []
-        for item, count in resolved.counts.items():
-            own = found[item]
-            if own.phrase is None or self._lengths is None:
-                postings = gathered.postings(item)
-            else:
-                postings = tuple(restricted(p, ids) for p in own.phrase)
-            terms.append(ScoredTerm(count, own.df, own.cf, own.field_df, tuple(map(bool, item.words)), postings))
-        fields = tuple(
-            ScoredField(f.name, f.number, f.weight, f.b, *self._totals[f.number], f.arguments) for f in resolved.fields
-        )
-        return ScoringTask(fields, tuple(terms), n, lengths, resolved.arguments)
 
-    def _n_entities(self, resolved: ResolvedQuery) -> Steps[int]:
-        """Entities that have any of the ON fields."""
-        if self._presence is not None:
-            return self._presence.entities(field.number for field in resolved.fields)
-        names = tuple(sorted(field.name for field in resolved.fields))
-        if names not in self._with_any:
-            # Whoever has a token; `exists` would also count texts of nothing but stop words.
-            should = [{"prefix": {bodies.path(name): {"value": ""}}} for name in names]
-            self._with_any[names] = yield from self._reader.count({"bool": {"filter": [{"bool": {"should": should}}]}})
-        return self._with_any[names]
-
-
-def only_phrases(query: ResolvedQuery) -> bool:
-    """Whether there is nothing to bound: a phrase is read in whole anyway, for its statistics."""
-    return all(any(len(words) > 1 for words in item.words) for item in query.counts)
+def only_positional(query: ResolvedQuery) -> bool:
+    """Whether there is nothing to bound: phrases and windows are read in whole anyway, for their statistics."""
+    return all(item.positional for item in query.counts)

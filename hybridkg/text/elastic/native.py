@@ -2,7 +2,7 @@
 
 `combined_fields` over fields of one analyzer in an index of one shard, and `bm25` over one field, with
 the k1 and b that the index was built with; one clause for each distinct word,
-boosted by how often the query has it. Phrases are left to hybridkg, because
+boosted by how often the query has it. Phrases, and words with alternatives, are left to hybridkg, because
 Lucene gives a phrase the sum of its words' idf. Another model that the server
 can rank by is one function and one line here.
 """
@@ -17,7 +17,7 @@ from hybridkg.interfaces.text_index import TextQuery
 from hybridkg.text.elastic.bodies import path
 from hybridkg.text.elastic.header import IndexIdentity
 from hybridkg.text.elastic.server import Body
-from hybridkg.text.resolve import ResolvedQuery
+from hybridkg.text.items import Item, ResolvedQuery
 
 LARGEST_SAFE = 1024.0
 """Half numbers up to here, times frequencies of some thousand, are exact in the 24 bits of a float32."""
@@ -28,7 +28,9 @@ def native_clauses(query: TextQuery, resolved: ResolvedQuery, index: IndexIdenti
     make = NATIVE.get(query.model)
     if make is None or (index.shards > 1 and query.model == "combined_fields"):
         return []  # Elasticsearch does not add up the statistics of all fields over several shards
-    if any(len(words) > 1 for item in resolved.counts for words in item.words):
+    if any(
+        len(patterns) > 1 or any(not one.is_word for one in patterns) for i in resolved.counts for patterns in i.places
+    ):
         return []
     defaults = {"k1": 1.2, "b": 0.75}
     for name, built_with in (("k1", index.k1), ("b", index.b)):
@@ -51,9 +53,9 @@ def combined_fields(query: ResolvedQuery) -> list[Body]:
     """BM25F-simple, over the fields in which each word may occur."""
     clauses = []
     for item, count in query.counts.items():
-        allowed = [(f, words) for f, words in zip(query.fields, item.words, strict=True) if words]
-        fields = [f"{path(f.name)}^{f.weight!r}" for f, _ in allowed]
-        clauses.append({"combined_fields": {"query": allowed[0][1][0][1], "fields": fields, "boost": float(count)}})
+        allowed = [f for f, patterns in zip(query.fields, item.places, strict=True) if patterns]
+        fields = [f"{path(f.name)}^{f.weight!r}" for f in allowed]
+        clauses.append({"combined_fields": {"query": _word(item), "fields": fields, "boost": _boost(count)}})
     return clauses
 
 
@@ -62,9 +64,24 @@ def bm25(query: ResolvedQuery) -> list[Body]:
     if len(query.fields) != 1:
         return []
     return [
-        {"term": {path(query.fields[0].name): {"value": item.words[0][0][1], "boost": float(count)}}}
+        {"term": {path(query.fields[0].name): {"value": _word(item), "boost": _boost(count)}}}
         for item, count in query.counts.items()
     ]
+
+
+def _is_one_word(item: Item) -> bool:
+    """Whether it is a word without alternatives in every field."""
+    return not item.positional and all(len(patterns) < 2 for patterns in item.places)
+
+
+def _word(item: Item) -> str:
+    """The word; fields of one analyzer have the same."""
+    return next(item.patterns()).words[0][1]
+
+
+def _boost(count: float) -> float:
+    """The count as Elasticsearch keeps it, a 32-bit number."""
+    return float(np.float32(count))
 
 
 NATIVE: dict[str, Callable[[ResolvedQuery], list[Body]]] = {"bm25": bm25, "combined_fields": combined_fields}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -14,7 +15,8 @@ from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.elastic.bodies import path
 from hybridkg.text.elastic.reading import Gathered
 from hybridkg.text.elastic.server import Server
-from hybridkg.text.resolve import Item, OnField, Words
+from hybridkg.text.items import Item, OnField, Pattern
+from hybridkg.text.windows import windows
 
 ENTITIES_AT_ONCE = 500
 """Measured: about 3,000 entities with an abstract each in a second, whatever the size of the request."""
@@ -40,18 +42,18 @@ def read_vectors(
         lengths: uint32[index fields, nodes]; filled for these entities.
         into: gets the frequencies.
     """
-    phrases = any(len(words) > 1 for item in items for words in item.words)
+    positions = any(item.positional for item in items)
     names = [path(f.name) for f in fields]
     for start in range(0, len(ids), ENTITIES_AT_ONCE):
         part = [str(i) for i in ids[start : start + ENTITIES_AT_ONCE].tolist()]
-        answer = server.ask("reading term vectors", partial(_vectors_of, index, part, names, phrases))
+        answer = server.ask("reading term vectors", partial(_vectors_of, index, part, names, positions))
         for document in _in_order(answer["docs"], len(part)):
             entity = int(document["_id"])
             for place, f in enumerate(fields):
                 terms = document.get("term_vectors", {}).get(path(f.name), {}).get("terms", {})
                 lengths[f.number, entity] = sum(int(own["term_freq"]) for own in terms.values())
                 for item in items:
-                    if item.words[place] and (tf := _frequency(terms, item.words[place])):
+                    if tf := sum(_frequency(terms, pattern) for pattern in item.places[place]):
                         into.add((item, place), entity, tf)
 
 
@@ -83,14 +85,20 @@ def _vectors_of(index: str, ids: list[str], fields: list[str], positions: bool, 
     )
 
 
-def _frequency(terms: Mapping[str, Any], words: Words) -> int:
-    found = [terms.get(term) for _, term in words]
-    if None in found:
+def _frequency(terms: Mapping[str, Any], pattern: Pattern) -> int:
+    """How often a pattern occurs in a field of one entity.
+
+    Args:
+        terms: of the field, each with its frequency and, where they were asked for, its positions.
+        pattern: what is looked for.
+    """
+    needed = Counter(term for _, term in pattern.words)
+    if not needed.keys() <= terms.keys():
         return 0
-    if len(words) == 1:
-        return int(terms[words[0][1]]["term_freq"])
-    begins: set[int] | None = None
-    for offset, term in words:
-        places = {int(token["position"]) - offset for token in terms[term]["tokens"]}
-        begins = places if begins is None else begins & places
-    return len(begins or ())
+    if pattern.is_word:
+        return int(terms[pattern.words[0][1]]["term_freq"])
+    places = {term: [int(token["position"]) for token in terms[term]["tokens"]] for term in needed}
+    if pattern.window:
+        events = sorted((place, term) for term, own in places.items() for place in own)
+        return sum(1 for _ in windows(events, needed, pattern.window))
+    return len(set.intersection(*({place - offset for place in places[term]} for offset, term in pattern.words)))

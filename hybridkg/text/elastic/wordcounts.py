@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hybridkg.interfaces.ranking_model import Postings
-from hybridkg.text.elastic.bodies import occurs, occurs_in
+from hybridkg.text.elastic import bodies
 from hybridkg.text.elastic.header import IndexIdentity
 from hybridkg.text.elastic.reading import Gathered, Reader
-from hybridkg.text.elastic.server import Server, Steps
+from hybridkg.text.elastic.server import Body, Server, Steps
 from hybridkg.text.elastic.statistics import TermCounts, term_counts
 from hybridkg.text.elastic.vectors import read_vectors
-from hybridkg.text.resolve import Item, OnField
+from hybridkg.text.items import Item, OnField
 from hybridkg.text.sets import union
 
 MOST_REMEMBERED = 100_000
@@ -26,19 +26,19 @@ MOST_REMEMBERED_POSTINGS = 2_000_000
 
 @dataclass(frozen=True)
 class ItemCounts:
-    """Of a word or phrase in the whole index.
+    """Of an item in the whole index.
 
     Args:
         df: entities that have it in any field where it may occur.
         field_df: int[ON fields], entities that have it there.
         cf: int[ON fields], its occurrences there.
-        phrase: the postings of a phrase, one for each ON field; None for words.
+        postings: of an item that needs positions, one for each ON field; None for words.
     """
 
     df: int
     field_df: tuple[int, ...]
     cf: tuple[int, ...]
-    phrase: tuple[Postings, ...] | None = None
+    postings: tuple[Postings, ...] | None = None
 
 
 class WordCounts:
@@ -61,31 +61,42 @@ class WordCounts:
         """The counts of some items in the ON fields."""
         numbers = tuple(f.number for f in fields)
         found = {item: own for item in items if (own := self._items.get((numbers, item))) is not None}
-        new = [item for item in items if item not in found]
-        plain = [item for item in new if all(len(words) < 2 for words in item.words)]
-        words_of = self._counts_of(pair for item in plain for pair in _words(item, fields))
-        spread: list[Item] = []
-        for item in plain:
-            counts = [words_of[f.name, words[0][1]] if words else TermCounts() for f, words in _places(item, fields)]
-            found[item] = ItemCounts(
-                max(c.df for c in counts), tuple(c.df for c in counts), tuple(c.cf for c in counts)
-            )
-            if sum(c.df > 0 for c in counts) > 1:
-                spread.append(item)
-        if spread:
-            # In any of several fields: their sets overlap, so the server has to count.
-            responses = yield [
-                {"query": {"bool": {"filter": [occurs(item, fields)]}}, "size": 0, "track_total_hits": True}
-                for item in spread
-            ]
-            for item, response in zip(spread, responses, strict=True):
-                own_counts = found[item]
-                df = int(response["hits"]["total"]["value"])
-                found[item] = ItemCounts(df, own_counts.field_df, own_counts.cf)
-        for item in new:
-            if item not in plain:
-                found[item] = yield from self._phrase(item, fields)
+        new = [item for item in dict.fromkeys(items) if item not in found]
+        found |= yield from self._plain([item for item in new if not item.positional], fields)
+        if near := [item for item in new if item.positional]:
+            found |= yield from self._positional(near, fields)
         self._remember(numbers, {item: found[item] for item in new})
+        return found
+
+    def _plain(self, items: Sequence[Item], fields: Sequence[OnField]) -> Steps[dict[Item, ItemCounts]]:
+        """Items of single words: the server knows each word's counts, and counts what words and fields share."""
+        words_of = self._counts_of(pair for item in items for pair in _words(item, fields))
+        found: dict[Item, ItemCounts] = {}
+        questions: list[tuple[Item, int, Body]] = []
+        for item in items:
+            held = [
+                [words_of[f.name, word] for word in bodies.words_of(patterns)]
+                for f, patterns in zip(fields, item.places, strict=True)
+            ]
+            for place, counts in enumerate(held):
+                if sum(own.df > 0 for own in counts) > 1:
+                    questions.append((item, place, bodies.occurs_in(fields[place].name, item.places[place])))
+            if sum(own.df > 0 for counts in held for own in counts) > 1:
+                questions.append((item, -1, bodies.occurs(item, fields)))
+            field_df = tuple(max((own.df for own in counts), default=0) for counts in held)
+            found[item] = ItemCounts(max(field_df), field_df, tuple(sum(own.cf for own in counts) for counts in held))
+        if not questions:
+            return found
+        # An entity may have several of them, so the server has to count.
+        responses = yield [
+            {"query": {"bool": {"filter": [body]}}, "size": 0, "track_total_hits": True} for _, _, body in questions
+        ]
+        for (item, place, _), response in zip(questions, responses, strict=True):
+            own, df = found[item], int(response["hits"]["total"]["value"])
+            if place < 0:
+                found[item] = replace(own, df=df)
+            else:
+                found[item] = replace(own, field_df=(*own.field_df[:place], df, *own.field_df[place + 1 :]))
         return found
 
     def learn(self, asked: Iterable[tuple[Iterable[Item], Sequence[OnField]]]) -> None:
@@ -110,28 +121,33 @@ class WordCounts:
             self._words.update(new)
         return {pair: new[pair] if own is None else own for pair, own in found.items()}
 
-    def _phrase(self, item: Item, fields: Sequence[OnField]) -> Steps[ItemCounts]:
-        """A phrase is read where it occurs, in whole: Elasticsearch does not tell how often it does."""
+    def _positional(self, items: Sequence[Item], fields: Sequence[OnField]) -> Steps[dict[Item, ItemCounts]]:
+        """Phrases and windows are read where they occur, in whole: Elasticsearch does not tell how often they do."""
         gathered = Gathered()
-        body = {"bool": {"filter": [occurs(item, fields)]}}
         if self._identity.native:
-            ids = yield from self._reader.ids(body)
+            ids = yield from self._reader.ids(_filter([bodies.occurs(item, fields) for item in items]))
             lengths = np.zeros((max(f.number for f in fields) + 1, int(ids[-1]) + 1 if len(ids) else 0), np.uint32)
-            read_vectors(self._server, self._identity.index, ids, [item], fields, lengths, gathered)
+            read_vectors(self._server, self._identity.index, ids, items, fields, lengths, gathered)
         else:
-            yield from self._reader.words(body, [item], fields, gathered)
-            long = [occurs_in(f.name, words) for f, words in _places(item, fields) if len(words) > 1]
-            yield from self._reader.phrases({"bool": {"filter": [{"bool": {"should": long}}]}}, item, fields, gathered)
-        postings = gathered.postings(item)
-        return ItemCounts(
-            len(union([own.ids for own in postings])),
-            tuple(len(own.ids) for own in postings),
-            tuple(int(own.tf.sum(dtype=np.int64)) for own in postings),
-            postings,
-        )
+            with_words = [item for item in items if any(pattern.is_word for pattern in item.patterns())]
+            if with_words:
+                body = _filter([bodies.occurs(item, fields) for item in with_words])
+                yield from self._reader.words(body, with_words, fields, gathered)
+            body = _filter([clause for item in items for clause in bodies.near(item, fields)])
+            yield from self._reader.positional(body, items, fields, gathered)
+        found = {}
+        for item in items:
+            postings = gathered.postings(item)
+            found[item] = ItemCounts(
+                len(union([own.ids for own in postings])),
+                tuple(len(own.ids) for own in postings),
+                tuple(int(own.tf.sum(dtype=np.int64)) for own in postings),
+                postings,
+            )
+        return found
 
     def _remember(self, numbers: tuple[int, ...], found: dict[Item, ItemCounts]) -> None:
-        size = sum(len(postings.ids) for own in found.values() for postings in own.phrase or ())
+        size = sum(len(postings.ids) for own in found.values() for postings in own.postings or ())
         with self._lock:
             self._postings += size
             if len(self._items) > MOST_REMEMBERED or self._postings > MOST_REMEMBERED_POSTINGS:
@@ -140,10 +156,13 @@ class WordCounts:
                 self._items[numbers, item] = own
 
 
-def _places(item: Item, fields: Sequence[OnField]) -> list[tuple[OnField, tuple[tuple[int, str], ...]]]:
-    return list(zip(fields, item.words, strict=True))
+def _filter(clauses: Sequence[Body]) -> Body:
+    """Entities of any of the clauses, without scores."""
+    return {"bool": {"filter": [bodies.any_of(clauses)]}}
 
 
 def _words(item: Item, fields: Sequence[OnField]) -> Iterator[tuple[str, str]]:
-    """(field, word) of each place of an item that is one word."""
-    return ((f.name, words[0][1]) for f, words in _places(item, fields) if len(words) == 1)
+    """(field, word) of each word of an item."""
+    return (
+        (f.name, word) for f, patterns in zip(fields, item.places, strict=True) for word in bodies.words_of(patterns)
+    )

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from hybridkg.errors import ProfileError
 from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
 from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.text.embedded.languages import LanguageRuns, TaggedValues, places_of
 from hybridkg.text.embedded.runs import (
     CHUNK_TOKENS,
     NEXT_VALUE,
@@ -92,6 +93,7 @@ class _FieldTokens:
         self.tokens = array("I")
         self.entities = array("I")
         self.slots = array("I")
+        self.tagged = TaggedValues()
         self._spilled = False
 
     def end_record(self, entity: int, slots: int) -> None:
@@ -114,9 +116,10 @@ class _FieldTokens:
 
 @dataclass(frozen=True)
 class _SortedField:
-    """A field's runs, and uint32[r] each: its entities in ascending order with their numbers of tokens."""
+    """A field's runs and languages, and uint32[r] each: its entities, ascending, with their numbers of tokens."""
 
     runs: list[Run]
+    languages: LanguageRuns
     entities: NDArray[np.uint32]
     tokens: NDArray[np.uint32]
 
@@ -168,19 +171,25 @@ class EmbeddedTextBuilder:
         """The same for many entities, (entity, values) each; a third faster for short texts."""
         name, stream = self._fields[field].analyzer, self._streams[field]
         tokens, of_language, end_record = stream.tokens, self._of_language[name], stream.end_record
+        tagged = stream.tagged
         text_bytes = 0
         for entity, values in records:
             if not 0 <= entity < self._n_nodes:
                 raise ValueError(f"entity {entity} is not below {self._n_nodes}")
-            before = len(tokens)
+            before, tag, changes = len(tokens), "", len(tagged.tags)
             for text, language in values:
                 numbers = of_language.get(language) or self._numbers_for(name, language)
                 if len(tokens) > before:
                     tokens.append(NEXT_VALUE)
+                if language != tag:
+                    tagged.start(len(stream.slots), len(tokens) - before, language)
+                    tag = language
                 tokens.extend(numbers.tokens(text))
                 text_bytes += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
             if len(tokens) > before:
                 end_record(entity, len(tokens) - before)
+            else:
+                tagged.cut(changes)
         self._text_bytes += text_bytes
 
     def _numbers_for(self, name: str, language: str) -> _TermNumbers:
@@ -225,12 +234,15 @@ class EmbeddedTextBuilder:
         self._of_language.clear()
         lengths = out.create("lengths", "<u4", (len(self._fields), self._n_nodes))
         postings = 0
+        languages: list[tuple[str, ...]] = []
         for i in range(len(self._fields)):
             self.complete(i)
         for i in range(len(self._fields)):
             field = self._sorted.pop(i).result()
             lengths[i][field.entities] = field.tokens
             postings += write_postings(out, f"field{i}", field.runs, place)
+            field.languages.write(out, f"field{i}")
+            languages.append(field.languages.languages)
             del field
             for path in sorted(self._folder.glob(f"field{i}.*.tmp")):
                 path.unlink()
@@ -244,6 +256,8 @@ class EmbeddedTextBuilder:
             "text_bytes": self._text_bytes,
         }
         described = describe_fields([(f.name, f.weight, f.b, f.analyzer) for f in self._fields], lengths)
+        for about, own in zip(described, languages, strict=True):
+            about["languages"] = list(own)
         chains = {name: analyzer.chain for name, analyzer in self._analyzers.items()}
         out.finish({"n_nodes": self._n_nodes, "fields": described, "analyzers": chains, "counts": counts})
         return counts
@@ -268,11 +282,19 @@ class EmbeddedTextBuilder:
         ranges = list(chunks(slots, self._chunk_tokens))
         runs: list[Run] = []
         counts = np.zeros(len(entities), np.uint32)
+        changed, changed_at, tags = stream.tagged.ordered(order)
+        positions, lengths = np.zeros(len(changed), np.uint32), np.zeros(len(changed), np.uint32)
         for first, last in ranges:
             own = slots[first:last]
             ends = np.cumsum(own, dtype=np.int64)
             picked = np.repeat(starts[first:last] - (ends - own), own) + np.arange(int(ends[-1]))
-            run, counts[first:last] = sort_run(np.asarray(tokens[picked]), entities[first:last], own)
+            chunk = np.asarray(tokens[picked])
+            run, counts[first:last] = sort_run(chunk, entities[first:last], own)
+            inside = slice(*np.searchsorted(changed, (first, last)))
+            if inside.stop > inside.start:
+                records = changed[inside] - np.uint32(first)
+                positions[inside], lengths[inside] = places_of(chunk, own, records, changed_at[inside])
             few = len(run.positions) <= _MOST_TOKENS_KEPT
             runs.append(run if few else run.spill(self._folder / f"field{i}.run{len(runs)}.tmp"))
-        return _SortedField(runs, entities, counts)
+        languages = LanguageRuns.of(entities[changed], positions, tags, lengths, stream.tagged.numbers)
+        return _SortedField(runs, languages, entities, counts)

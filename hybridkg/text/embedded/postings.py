@@ -10,39 +10,17 @@ from hybridkg.errors import CorruptError
 from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.text.layout import Array, ArrayReader
 from hybridkg.text.sets import NO_POSTINGS, NONE
+from hybridkg.text.vocabulary import SortedTerms
 
 
-class TermDictionary:
+class TermDictionary(SortedTerms):
     """The sorted terms of an index; a term's number is its place in UTF-8 order."""
 
     def __init__(self, reader: ArrayReader):
-        self._offsets = reader.array("terms.offsets")
-        text = reader.array("terms.text")
-        if not len(self._offsets) or int(self._offsets[-1]) != len(text):
+        offsets, text = reader.array("terms.offsets"), reader.array("terms.text")
+        if not len(offsets) or int(offsets[-1]) != len(text):
             raise CorruptError("the terms of the text index and their offsets differ in size", hint="index again")
-        self._text = memoryview(text.data)
-
-    def __len__(self) -> int:
-        return len(self._offsets) - 1
-
-    def number(self, term: str) -> int:
-        """The number of a term, or -1 where the index lacks it. About 10 us."""
-        wanted = term.encode("utf-8", "surrogatepass")
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if self._bytes(middle) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self) and self._bytes(low) == wanted else -1
-
-    def term(self, number: int) -> str:
-        """The term of a number."""
-        return self._bytes(number).decode("utf-8", "surrogatepass")
-
-    def _bytes(self, number: int) -> bytes:
-        return bytes(self._text[int(self._offsets[number]) : int(self._offsets[number + 1])])
+        super().__init__(offsets, text)
 
 
 class FieldPostings:
@@ -68,6 +46,11 @@ class FieldPostings:
             return NO_POSTINGS
         start, end = int(self._offsets[term]), int(self._offsets[term + 1])
         return Postings(self._ids[start:end], self._tf[start:end]) if end > start else NO_POSTINGS
+
+    def frequencies(self, terms: NDArray[Any]) -> NDArray[Any]:
+        """How many entities have each of the terms, which are all of the index."""
+        found: NDArray[Any] = self._offsets[terms + 1] - self._offsets[terms]
+        return found
 
     def occurrences(self, term: int) -> int:
         """Occurrences of a term in the field, all entities together."""

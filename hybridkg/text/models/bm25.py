@@ -13,11 +13,13 @@ phrase is one term with its own df; Lucene sums the idf of its words instead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 
-from hybridkg.interfaces.ranking_model import ModelArgument, ModelLimits, ScoredTerm, ScoringTask
+from hybridkg.interfaces.explanation import TermShare
+from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.models.lucene import (
     ARGUMENTS,
@@ -26,6 +28,7 @@ from hybridkg.text.models.lucene import (
     ONE,
     Floats,
     TermView,
+    explain_terms,
     inverse_norms,
     length_bytes,
     score_terms,
@@ -37,7 +40,7 @@ class BM25:
 
     arguments: ClassVar = ARGUMENTS
     field_arguments: ClassVar[tuple[ModelArgument, ...]] = ()
-    limits: ClassVar = ModelLimits(weights=False)
+    traits: ClassVar = ModelTraits(weights=False)
 
     def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
         """(ids ascending, scores) of every entity in the task's postings; each score is exactly a float32.
@@ -45,6 +48,14 @@ class BM25:
         A word that may occur only in some fields (`title:red`) is counted in those; lengths, their mean and the
         number of entities are those of all the ON fields all the same.
         """
+        return score_terms(task, *self._view(task))
+
+    def explain(self, task: ScoringTask) -> list[TermShare]:
+        """The parts of the score of the task's only entity."""
+        return explain_terms(task, *self._view(task))
+
+    def _view(self, task: ScoringTask) -> tuple[float, Callable[[ScoredTerm, Ids], TermView]]:
+        """k1, and what a term's score is taken from."""
         k1 = task.arguments.get("k1", DEFAULT_K1)
         fields = range(len(task.fields))
         weights = [ONE] * len(task.fields)
@@ -55,7 +66,7 @@ class BM25:
                 inverse.append(_inverse(task, k1, ids))
             return TermView(fields, weights, term.df, task.n_entities, inverse[0])
 
-        return score_terms(task, k1, view_of)
+        return k1, view_of
 
 
 def _inverse(task: ScoringTask, k1: float, ids: Ids) -> Floats:

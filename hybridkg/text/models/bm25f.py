@@ -4,7 +4,8 @@ Combines the fields into one pseudo term frequency before the saturation, so a
 term that occurs in two fields is not counted as two pieces of evidence.
 Source: Zaragoza et al., "Microsoft Cambridge at TREC 13" (2004); restated in
 Robertson and Zaragoza, "BM25 and Beyond" (2009). The idf is the non-negative
-one, ln(1 + x), as in Lucene. tests/text/test_bm25f.py repeats the formula.
+one, ln(1 + x), as in Lucene; `form=galago` has that of the BM25F-CA of
+DBpedia-Entity v2. tests/text/test_bm25f.py repeats the formula.
 
 `bm25f_kernel.py` does the same in compiled code, in the same order of
 operations: change both together.
@@ -13,18 +14,40 @@ operations: change both together.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.interfaces.ranking_model import ModelArgument, ModelLimits, ScoringTask
+from hybridkg.interfaces.explanation import TERM, FieldShare, TermShare, shares
+from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.kernels import LazyKernel
 from hybridkg.text.sets import NONE, union
 
 DEFAULT_K1 = 1.2
+
+
+def idf(df: int, n_entities: int) -> float:
+    """ln(1 + (N - df + 0.5) / (df + 0.5)), at least 0.
+
+    >>> round(idf(1, 10), 4)
+    1.9924
+    """
+    return math.log(1 + (n_entities - df + 0.5) / (df + 0.5))
+
+
+def galago_idf(df: int, n_entities: int) -> float:
+    """ln(N / (df + 0.5)), below 0 where every entity has the term: that of BM25F-CA (design/ranking.md 1.3).
+
+    >>> round(galago_idf(1, 10), 4)
+    1.8971
+    """
+    return math.log(max(n_entities, 1) / (df + 0.5))
+
+
+IDF = {"lucene": idf, "galago": galago_idf}
 
 KERNEL = LazyKernel("hybridkg.text.models.bm25f_kernel")
 
@@ -59,11 +82,15 @@ class Bm25fInput:
 
 
 class BM25F:
-    """`bm25f(k1=1.2, b=...)`; b may also stand behind a field, where it wins over the model's."""
+    """`bm25f(k1=1.2, b=..., form=lucene)`; b may also stand behind a field, where it wins over the model's."""
 
-    arguments: ClassVar = (ModelArgument("k1", 0, above_low=True), ModelArgument("b", 0, 1))
+    arguments: ClassVar = (
+        ModelArgument("k1", 0, above_low=True),
+        ModelArgument("b", 0, 1),
+        ModelArgument("form", words=tuple(IDF)),
+    )
     field_arguments: ClassVar = (ModelArgument("b", 0, 1),)
-    limits: ClassVar = ModelLimits()
+    traits: ClassVar = ModelTraits()
 
     def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
         """(ids ascending, scores) of every entity in the task's postings."""
@@ -71,20 +98,33 @@ class BM25F:
         kernel = KERNEL.for_work(len(numbers.ids))
         return score_numpy(numbers) if kernel is None else score_compiled(kernel, numbers)
 
-
-def idf(df: int, n_entities: int) -> float:
-    """ln(1 + (N - df + 0.5) / (df + 0.5)), at least 0.
-
-    >>> round(idf(1, 10), 4)
-    1.9924
-    """
-    return math.log(1 + (n_entities - df + 0.5) / (df + 0.5))
+    def explain(self, task: ScoringTask) -> list[TermShare]:
+        """The parts of the score of the task's only entity."""
+        q = as_numbers(task)
+        entity = int(q.ids[0])
+        found = []
+        for t, term in enumerate(task.terms):
+            fields = []
+            for i, (f, postings) in enumerate(zip(task.fields, term.postings, strict=True)):
+                tf = int(postings.tf[0]) if len(postings.ids) else 0
+                length = int(task.lengths[f.row, entity])
+                relative = (1.0 - q.b[i]) + q.b[i] * length / q.mean[i]
+                values = {"b": float(q.b[i]), "mean_length": float(q.mean[i])}
+                fields.append(FieldShare(f.name, tf, length, f.weight, f.weight * tf / relative, values))
+            x = sum(f.contribution for f in fields)
+            contribution = float(q.gain[t]) * x / (q.k1 + x)
+            own = shares(contribution, [f.contribution for f in fields])
+            divided = tuple(replace(f, contribution=part) for f, part in zip(fields, own, strict=True))
+            values = {"idf": float(q.gain[t]) / term.count, "x": x, "k1": q.k1}
+            found.append(TermShare(term.shown, TERM, term.count, term.df, contribution, values, divided))
+        return found
 
 
 def as_numbers(task: ScoringTask) -> Bm25fInput:
     """Flattens a task; a field that no entity has gets mean 1, which nothing reads."""
     lists = [postings for term in task.terms for postings in term.postings]
     model_b = task.arguments.get("b")
+    idf_of = IDF[task.choices.get("form", "lucene")]
     return Bm25fInput(
         ids=np.concatenate([p.ids for p in lists]) if lists else NONE,
         tf=np.concatenate([p.tf for p in lists], dtype=np.uint32) if lists else NONE,
@@ -94,7 +134,7 @@ def as_numbers(task: ScoringTask) -> Bm25fInput:
         weight=np.array([f.weight for f in task.fields], np.float64),
         b=np.array([f.arguments.get("b", f.b if model_b is None else model_b) for f in task.fields], np.float64),
         mean=np.array([f.tokens / f.entities if f.entities else 1.0 for f in task.fields], np.float64),
-        gain=np.array([term.count * idf(term.df, task.n_entities) for term in task.terms], np.float64),
+        gain=np.array([term.count * idf_of(term.df, task.n_entities) for term in task.terms], np.float64),
         k1=task.arguments.get("k1", DEFAULT_K1),
     )
 

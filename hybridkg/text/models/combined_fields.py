@@ -13,12 +13,14 @@ Elasticsearch does not have, is one term with its own df.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.interfaces.ranking_model import ModelArgument, ModelLimits, ScoredField, ScoredTerm, ScoringTask
+from hybridkg.interfaces.explanation import TermShare
+from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoredField, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.models.lucene import (
     ARGUMENTS,
@@ -28,6 +30,7 @@ from hybridkg.text.models.lucene import (
     LENGTHS,
     Floats,
     TermView,
+    explain_terms,
     inverse_norms,
     length_bytes,
     score_terms,
@@ -42,13 +45,21 @@ class CombinedFields:
 
     arguments: ClassVar = ARGUMENTS
     field_arguments: ClassVar[tuple[ModelArgument, ...]] = ()
-    limits: ClassVar = ModelLimits(least_weight=1, one_analyzer=True)
+    traits: ClassVar = ModelTraits(least_weight=1, one_analyzer=True)
 
     def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
         """(ids ascending, scores) of every entity in the task's postings; each score is exactly a float32.
 
         A word that may occur only in some fields (`title:red`) is scored as if only those were searched.
         """
+        return score_terms(task, *self._view(task))
+
+    def explain(self, task: ScoringTask) -> list[TermShare]:
+        """The parts of the score of the task's only entity."""
+        return explain_terms(task, *self._view(task))
+
+    def _view(self, task: ScoringTask) -> tuple[float, Callable[[ScoredTerm, Ids], TermView]]:
+        """k1, and what a term's score is taken from."""
         k1 = task.arguments.get("k1", DEFAULT_K1)
         weights = [np.float32(min(field.weight, LARGEST_WEIGHT)) for field in task.fields]
         order = sorted(range(len(weights)), key=lambda i: java_order(task.fields[i].name))
@@ -64,7 +75,7 @@ class CombinedFields:
                 inverses[term.allowed] = norms[_combined_bytes(task, fields, w, ids)]
             return TermView(chosen, w, max(term.field_df[i] for i in chosen), n, inverses[term.allowed])
 
-        return score_terms(task, k1, view_of)
+        return k1, view_of
 
 
 def java_order(name: str) -> bytes:

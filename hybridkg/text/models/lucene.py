@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.interfaces.explanation import TERM, FieldShare, TermShare, shares
 from hybridkg.interfaces.ranking_model import ModelArgument, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.sets import NONE, union
@@ -95,7 +96,7 @@ def inverse_norms(k1: float, b: float, mean: np.float32) -> Floats:
         return np.asarray(ONE / (k * ((ONE - strength) + strength * lengths / mean)))
 
 
-def boosted(idf: np.float32, count: int, k1: float) -> np.float32:
+def boosted(idf: np.float32, count: float, k1: float) -> np.float32:
     """What a term can reach: (boost * (1 + k1)) * idf, the boost being how often the query has the term.
 
     >>> float(boosted(np.float32(0.5), 2, 1.0))
@@ -159,6 +160,32 @@ def score_terms(task: ScoringTask, k1: float, view_of: Callable[[ScoredTerm, Ids
         weight = boosted(idf(view.df, view.n), term.count, k1)
         total[places] += saturated(weight, frequency, view.inverse[places])
     return ids, total.astype(np.float32).astype(np.float64)
+
+
+def explain_terms(task: ScoringTask, k1: float, view_of: Callable[[ScoredTerm, Ids], TermView]) -> list[TermShare]:
+    """The parts of the score of the task's only entity; a field's share is its part of the weighted occurrences."""
+    ids = union([postings.ids for term in task.terms for postings in term.postings])
+    found = []
+    for term in task.terms:
+        tf = [int(postings.tf[0]) if len(postings.ids) else 0 for postings in term.postings]
+        view = view_of(term, ids)
+        weight_of = dict(zip(view.fields, view.weights, strict=True))
+        contribution = 0.0
+        if any(tf):
+            _, frequency = _frequencies(
+                term, view, lambda members: np.searchsorted(ids, members), np.zeros(1, np.float32)
+            )
+            weight = boosted(idf(view.df, view.n), term.count, k1)
+            contribution = float(saturated(weight, frequency, view.inverse)[0])
+        weights = [float(weight_of.get(i, 0.0)) for i in range(len(tf))]
+        own = shares(contribution, [w * n for w, n in zip(weights, tf, strict=True)])
+        fields = tuple(
+            FieldShare(f.name, tf[i], int(task.lengths[f.row, ids[0]]), weights[i], own[i])
+            for i, f in enumerate(task.fields)
+        )
+        values = {"idf": float(idf(view.df, view.n)), "k1": k1}
+        found.append(TermShare(term.shown, TERM, term.count, term.df, contribution, values, fields))
+    return found
 
 
 def _frequencies(

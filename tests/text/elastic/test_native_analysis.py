@@ -78,9 +78,10 @@ def some_query(analyzer, chance, tokens):
         if not any(tokens.of(text)):
             continue
         quoted = len(words) > 1 or " " in text
-        own.append(f'{role}{field}"{text}"' if quoted else f"{role}{field}{text}")
+        near = chance.choice(["", "", "~0", "~2", "~5"]) if quoted else ""
+        own.append(f'{role}{field}"{text}"{near}' if quoted else f"{role}{field}{text}")
         if quoted or role == "-":
-            plain.append(f'{role}{field}"{" ".join(tokens.plain(text))}"')
+            plain.append(f'{role}{field}"{" ".join(tokens.plain(text))}"{near}')
         else:
             plain += [f"{role}{field}{word}" for word in tokens.plain(text) if word != "the"]
     if not any(not text.startswith("-") for text in plain):
@@ -140,7 +141,7 @@ class TestSameAsItsTokens:
             if both is None:
                 continue
             asked += 1
-            model = chance.choice(["bm25f", "bm25", "combined_fields"])
+            model = chance.choice(["bm25f", "bm25", "combined_fields", "mlm", "prms"])
             on = chance.choice([(), (FieldChoice("title"),), (FieldChoice("body"), FieldChoice("title"))])
             if "title:" in both[0] and on[:1] == (FieldChoice("body"),):
                 on = ()
@@ -167,6 +168,39 @@ def assert_same_pair(pair, own, other):
 
 
 class TestRestatement:
+    def test_words_near_each_other_and_pairs_by_hand(self, elastic, native):
+        chance = random.Random(3)
+        documents = {
+            e: {"title": [" ".join(chance.choice("abcx") for _ in range(chance.randrange(1, 12))) for _ in range(2)]}
+            for e in range(40)
+        }
+        index = native(documents, [IndexedField("title", analyzer="whitespace")])
+
+        def wanted(words, width):
+            """Entities with enough disjoint windows, and how many: from the left, the window that ends first."""
+            found = {}
+            for e, texts in documents.items():
+                for text in texts["title"]:
+                    start = 0
+                    for end in range(len(text.split()) + 1):
+                        inside = text.split()[max(start, end - width) : end]
+                        if all(inside.count(w) >= words.count(w) for w in words):
+                            found[e], start = found.get(e, 0) + 1, end
+            return found
+
+        for words in (["a", "b"], ["c", "a", "b"], ["a", "a"], ["b", "a", "b"]):
+            for more in (0, 1, 4):
+                (term,) = index.task(TextQuery(f'"{" ".join(words)}"~{more}')).terms
+                (found,) = term.postings
+                assert dict(zip(found.ids.tolist(), found.tf.tolist(), strict=True)) == wanted(words, len(words) + more)
+                assert (term.df, term.cf) == (len(found.ids), (int(found.tf.sum()),))
+        task = index.task(TextQuery("a b c", model="sdm", arguments=(("window", 3.0),)))
+        for pair, words in zip(task.unordered, (["a", "b"], ["b", "c"]), strict=True):
+            (found,) = pair.postings
+            assert dict(zip(found.ids.tolist(), found.tf.tolist(), strict=True)) == wanted(words, 3)
+        for pair, words in zip(task.ordered, ("a b", "b c"), strict=True):
+            assert pair.cf == (sum(text.count(words) for texts in documents.values() for text in texts["title"]),)
+
     def test_bm25f_over_fields_of_different_analyzers_by_hand(self, elastic, native):
         fields = [IndexedField("title", 2.0, 0.5, "english"), IndexedField("body", 0.3, 0.75, "whitespace")]
         documents = {

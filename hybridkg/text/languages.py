@@ -1,0 +1,34 @@
+"""Whether a text index can search the literals of one language in a field."""
+
+from __future__ import annotations
+
+from hybridkg.errors import TextQueryError, UnknownNameError
+from hybridkg.interfaces.text_index import IndexedField, speaks
+from hybridkg.registry import did_you_mean
+
+MOST_SHOWN = 20
+"""Languages that an error lists."""
+
+
+def check_language(field: IndexedField, language: str) -> None:
+    """Whether a field of an index has any literal in a language.
+
+    Raises:
+        UnknownNameError: it has none; the message lists those that it has.
+        TextQueryError: the index does not know the languages of its literals.
+
+    >>> check_language(IndexedField("title", languages=("de-at", "en")), "de")
+    """
+    if field.languages is None:
+        raise TextQueryError(
+            f"this text index does not keep languages apart, which '{field.name}@{language}' needs",
+            hint=f'leave "@{language}" out; or text = "embedded" in kb.toml, and index again',
+        )
+    if not any(speaks(tag, language.lower()) for tag in field.languages):
+        more = len(field.languages) - MOST_SHOWN
+        shown = ", ".join(field.languages[:MOST_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+        raise UnknownNameError(
+            f"field {field.name!r} has no literal in the language {language!r}; "
+            + (f"its languages: {shown}" if field.languages else "none of its literals has a language tag"),
+            hint=did_you_mean(language, list(field.languages)) if field.languages else f"write {field.name}",
+        )

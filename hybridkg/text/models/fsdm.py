@@ -1,0 +1,60 @@
+"""Fielded sequential dependence model: words, and neighbouring words of the query as phrases and near each other.
+
+    score = terms     * sum_t        ln sum_f wT_f p(t|d_f)
+          + ordered   * sum_(t,t+1)  ln sum_f wO_f p(#od1(t,t+1)|d_f)
+          + unordered * sum_(t,t+1)  ln sum_f wU_f p(#uw8(t,t+1)|d_f)
+
+#od1 is the two words as a phrase, #uw8 the two within 8 places in any order, counted as non-overlapping windows; a
+pair's tf and cf are its own, |d_f| and |C_f| those of the field. The weights sum to 1 within each kind. A query
+without a pair is ranked by its words alone, with factor 1. Source: Zhiltsov, Kotov and Nikolaev (2015); Metzler and
+Croft (2005) for one field; design/ranking.md 1.3. tests/text/test_language_models.py repeats the formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from hybridkg.interfaces.explanation import ORDERED, TERM, UNORDERED
+from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
+from hybridkg.text.models.mixture import (
+    ARGUMENTS,
+    FIELD_ARGUMENTS,
+    Mixture,
+    MixtureModel,
+    Part,
+    by_field_weight,
+    by_ordered_weight,
+    by_unordered_weight,
+)
+
+FACTORS = {"terms": 0.8, "ordered": 0.1, "unordered": 0.1}
+
+PAIR_ARGUMENTS = (*(ModelArgument(name, 0) for name in FACTORS), ModelArgument("window", 2, 100))
+
+
+class FSDM(MixtureModel):
+    """`fsdm(terms=0.8, ordered=0.1, unordered=0.1, window=8, mu=...)`.
+
+    A field's weight is that for words; `ordered` and `unordered` behind it are those for pairs, else the same.
+    """
+
+    arguments: ClassVar = (*ARGUMENTS, *PAIR_ARGUMENTS)
+    field_arguments: ClassVar = (*FIELD_ARGUMENTS, ModelArgument("ordered", 0), ModelArgument("unordered", 0))
+    traits: ClassVar = ModelTraits(pairs=True)
+
+    def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
+        """Words, phrases and windows."""
+        return dependence(task, m)
+
+
+def dependence(task: ScoringTask, m: Mixture) -> Sequence[Part]:
+    """The three sums of a sequential dependence model."""
+    factor = {name: task.arguments.get(name, default) for name, default in FACTORS.items()}
+    if not m.ordered:
+        return [Part(TERM, m.terms, by_field_weight)]
+    return [
+        Part(TERM, m.terms, by_field_weight, factor["terms"]),
+        Part(ORDERED, m.ordered, by_ordered_weight, factor["ordered"]),
+        Part(UNORDERED, m.unordered, by_unordered_weight, factor["unordered"]),
+    ]

@@ -1,0 +1,32 @@
+"""Query likelihood: a language model of the ON fields read as one text.
+
+    score = sum_t count(t) * ln p(t|d)
+
+Source: Ponte and Croft (1998), Zhai and Lafferty (2004); design/ranking.md 1.3. tests/text/test_language_models.py
+repeats the formula. The `LM` row of DBpedia-Entity v2 is this over the catchall with mu 2000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from hybridkg.interfaces.explanation import TERM
+from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
+from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part, by_field_weight, one_text
+
+
+class LM(MixtureModel):
+    """`lm(mu=..., smoothing=dirichlet)` or `lm(lambda=0.1, smoothing=jm)`; without mu the mean length."""
+
+    arguments: ClassVar = ARGUMENTS
+    field_arguments: ClassVar[tuple[ModelArgument, ...]] = ()
+    traits: ClassVar = ModelTraits(weights=False)
+
+    def mixture(self, task: ScoringTask) -> Mixture:
+        """All fields as one."""
+        return one_text(task)
+
+    def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
+        """The terms."""
+        return [Part(TERM, m.terms, by_field_weight)]

@@ -1,0 +1,268 @@
+"""Language models of entities with fields: what `lm`, `mlm`, `prms`, `sdm`, `fsdm` and `elr` have in common.
+
+A term's probability is a mixture of the fields' own: p(t|d) = sum_f w_f p(t|d_f), and each of those is smoothed by
+the field of the whole collection:
+
+    Dirichlet       p(t|d_f) = (tf + mu * cf / |C_f|) / (|d_f| + mu)
+    Jelinek-Mercer  p(t|d_f) = (1 - lambda) * tf / |d_f| + lambda * cf / |C_f|
+
+with tf and |d_f| of the entity's field, cf and |C_f| of the field in the whole index. An entity without the field
+has tf = |d_f| = 0. Sources: Zhai and Lafferty (2004) for the smoothing; Ogilvie and Callan (2003) for the mixture;
+design/ranking.md 1.3. A term that no entity has, or only fields of weight 0 have, would give every entity log 0; it
+is left out, as Nordlys does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.interfaces.explanation import FieldShare, TermShare, shares
+from hybridkg.interfaces.ranking_model import ModelArgument, Postings, ScoredTerm, ScoringTask
+from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.text.sets import merged, union
+
+DEFAULT_LAMBDA = 0.1
+
+MU = ModelArgument("mu", 0, above_low=True)
+LAMBDA = ModelArgument("lambda", 0, 1, above_low=True)
+SMOOTHING = ModelArgument("smoothing", words=("dirichlet", "jm"))
+
+ARGUMENTS = (MU, LAMBDA, SMOOTHING)
+FIELD_ARGUMENTS = (MU, LAMBDA)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MixedField:
+    """A field as the mixture sees it.
+
+    Args:
+        name: its name; several names where fields are read as one text.
+        weight: of the ON clause.
+        entities: entities of the index that have it.
+        tokens: |C_f|, sum of their lengths.
+        mu: strength of Dirichlet smoothing, in tokens, above 0.
+        lambda_: of Jelinek-Mercer smoothing, 0..1, above 0; 0 for Dirichlet.
+        ordered: weight for neighbouring words as phrases.
+        unordered: weight for neighbouring words near each other.
+    """
+
+    name: str
+    weight: float
+    entities: int
+    tokens: int
+    mu: float
+    lambda_: float
+    ordered: float
+    unordered: float
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A task, narrowed to the entities that are scored.
+
+    Args:
+        ids: uint32[m], ascending.
+        fields: the fields.
+        lengths: float64[fields, m], tokens.
+        terms: the terms; in their postings, ids are places in `ids`.
+        ordered: neighbouring words as phrases.
+        unordered: neighbouring words near each other.
+    """
+
+    ids: Ids
+    fields: tuple[MixedField, ...]
+    lengths: Floats
+    terms: tuple[ScoredTerm, ...]
+    ordered: tuple[ScoredTerm, ...]
+    unordered: tuple[ScoredTerm, ...]
+
+
+Weights = Callable[[Sequence[MixedField], ScoredTerm], Sequence[float]]
+"""The weight of each field for a term, at least 0; they are made to sum to 1."""
+
+
+def mixture(task: ScoringTask) -> Mixture:
+    """The task as a mixture of its fields.
+
+    The default mu of a field is its mean length (ranking.md 6.0: the 2000 of whole DBpedia entities is too much for
+    short texts).
+    """
+    ids = union([postings.ids for term in task.terms for postings in term.postings])
+    fields = []
+    for f in task.fields:
+        mean = f.tokens / f.entities if f.entities else 1.0
+        fields.append(
+            MixedField(
+                name=f.name,
+                weight=f.weight,
+                entities=f.entities,
+                tokens=f.tokens,
+                mu=f.arguments.get("mu", task.arguments.get("mu", mean)),
+                lambda_=_lambda(task, f.arguments.get("lambda")),
+                ordered=f.arguments.get("ordered", f.weight),
+                unordered=f.arguments.get("unordered", f.weight),
+            )
+        )
+    lengths = np.stack([task.lengths[f.row, ids].astype(np.float64) for f in task.fields])
+    placed = [tuple(_placed(term, ids) for term in terms) for terms in (task.terms, task.ordered, task.unordered)]
+    return Mixture(ids, tuple(fields), lengths, *placed)
+
+
+def one_text(task: ScoringTask) -> Mixture:
+    """The task with its fields read as one text: occurrences and lengths are summed; pairs stay inside the fields."""
+    whole = mixture(task)
+    tokens = sum(f.tokens for f in whole.fields)
+    mean = tokens / task.n_entities if task.n_entities else 1.0
+    field = MixedField(
+        name=" ".join(f.name for f in whole.fields),
+        weight=1.0,
+        entities=task.n_entities,
+        tokens=tokens,
+        mu=task.arguments.get("mu", mean),
+        lambda_=_lambda(task, None),
+        ordered=1.0,
+        unordered=1.0,
+    )
+    together = [tuple(_together(term) for term in terms) for terms in (whole.terms, whole.ordered, whole.unordered)]
+    return Mixture(whole.ids, (field,), whole.lengths.sum(axis=0, keepdims=True), *together)
+
+
+def by_field_weight(fields: Sequence[MixedField], term: ScoredTerm) -> Sequence[float]:
+    """The weights of the ON clause."""
+    del term
+    return [f.weight for f in fields]
+
+
+def by_ordered_weight(fields: Sequence[MixedField], term: ScoredTerm) -> Sequence[float]:
+    """The fields' weights for neighbouring words as phrases."""
+    del term
+    return [f.ordered for f in fields]
+
+
+def by_unordered_weight(fields: Sequence[MixedField], term: ScoredTerm) -> Sequence[float]:
+    """The fields' weights for neighbouring words near each other."""
+    del term
+    return [f.unordered for f in fields]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A sum of a model's score: factor * sum over the terms of count * ln p(t|d).
+
+    Args:
+        kind: `term`, `ordered` or `unordered`.
+        terms: of the mixture.
+        weights: of the fields for each term.
+        factor: at least 0.
+    """
+
+    kind: str
+    terms: tuple[ScoredTerm, ...]
+    weights: Weights
+    factor: float = 1.0
+
+
+class MixtureModel:
+    """A model whose score is a sum of logarithms; one of them says of what."""
+
+    def mixture(self, task: ScoringTask) -> Mixture:
+        """The entities and the fields as the model reads them."""
+        return mixture(task)
+
+    def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
+        """What its score is the sum of."""
+        raise NotImplementedError
+
+    def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
+        """(ids ascending, scores) of every entity in the terms' postings; scores are logarithms, so below 0."""
+        m = self.mixture(task)
+        return m.ids, log_likelihood(m, self.parts(task, m))
+
+    def explain(self, task: ScoringTask) -> list[TermShare]:
+        """The parts of the score of the task's only entity."""
+        m = self.mixture(task)
+        return explained(m, self.parts(task, m))
+
+
+def log_likelihood(m: Mixture, parts: Sequence[Part]) -> Scores:
+    """float64[m]: the sum of the parts."""
+    total = np.zeros(len(m.ids))
+    inverse = _inverse_lengths(m)
+    for part in parts:
+        for term in part.terms if part.factor else ():
+            p = probabilities(m, term, part.weights(m.fields, term), inverse)
+            if p is not None:
+                total += (part.factor * term.count) * np.log(p)
+    return total
+
+
+def probabilities(m: Mixture, term: ScoredTerm, weights: Sequence[float], inverse: Sequence[Floats]) -> Floats | None:
+    """float64[m]: p(t|d); None where it would be 0 for every entity."""
+    whole = sum(weights)
+    if not any(w > 0 and cf for w, cf in zip(weights, term.cf, strict=True)):
+        return None
+    p = np.zeros(len(m.ids))
+    for i, f in enumerate(m.fields):
+        w = weights[i] / whole
+        if not w or not term.cf[i]:
+            continue
+        background = term.cf[i] / f.tokens
+        p += w * f.lambda_ * background if f.lambda_ else (w * f.mu * background) * inverse[i]
+        places, tf = term.postings[i].ids, term.postings[i].tf
+        p[places] += (w * (1 - f.lambda_)) * tf * inverse[i][places]
+    return p
+
+
+def explained(m: Mixture, parts: Sequence[Part]) -> list[TermShare]:
+    """The parts of the score of a mixture's only entity, term by term."""
+    inverse = _inverse_lengths(m)
+    found = []
+    for part in parts:
+        for term in part.terms if part.factor else ():
+            weights = part.weights(m.fields, term)
+            p = probabilities(m, term, weights, inverse)
+            contribution = 0.0 if p is None else part.factor * term.count * float(np.log(p[0]))
+            tf = [int(postings.tf[0]) if len(postings.ids) else 0 for postings in term.postings]
+            inside = [w * n * float(i[0]) for w, n, i in zip(weights, tf, inverse, strict=True)]
+            own = shares(contribution, inside)
+            whole = sum(weights) or 1.0
+            fields = tuple(
+                FieldShare(f.name, tf[i], int(m.lengths[i, 0]), weights[i] / whole, own[i], {"cf": float(term.cf[i])})
+                for i, f in enumerate(m.fields)
+            )
+            values = {"p": 0.0 if p is None else float(p[0])}
+            if part.factor != 1:
+                values["factor"] = part.factor
+            found.append(TermShare(term.shown, part.kind, term.count, term.df, contribution, values, fields))
+    return found
+
+
+def _lambda(task: ScoringTask, own: float | None) -> float:
+    if task.choices.get("smoothing", "dirichlet") == "dirichlet":
+        return 0.0
+    return task.arguments.get("lambda", DEFAULT_LAMBDA) if own is None else own
+
+
+def _inverse_lengths(m: Mixture) -> list[Floats]:
+    """For each field 1 / (|d_f| + mu), or 1 / |d_f| for Jelinek-Mercer (of no use where the entity lacks the field)."""
+    return [
+        1.0 / (np.maximum(lengths, 1.0) if f.lambda_ else lengths + f.mu)
+        for f, lengths in zip(m.fields, m.lengths, strict=True)
+    ]
+
+
+def _placed(term: ScoredTerm, ids: Ids) -> ScoredTerm:
+    postings = tuple(
+        Postings(np.searchsorted(ids, p.ids).astype(np.uint32), p.tf) if len(p.ids) else p for p in term.postings
+    )
+    return replace(term, postings=postings)
+
+
+def _together(term: ScoredTerm) -> ScoredTerm:
+    return replace(term, cf=(sum(term.cf),), field_df=(term.df,), allowed=(True,), postings=(merged(term.postings),))

@@ -1,0 +1,28 @@
+"""Mixture of language models: each field has its own, and the fields' weights mix them.
+
+    score = sum_t count(t) * ln sum_f w_f p(t|d_f),   weights made to sum to 1
+
+Source: Ogilvie and Callan (2003); design/ranking.md 1.3. tests/text/test_language_models.py repeats the formula.
+`MLM-all` of DBpedia-Entity v2 has equal weights, `MLM-CA` learned ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from hybridkg.interfaces.explanation import TERM
+from hybridkg.interfaces.ranking_model import ModelTraits, ScoringTask
+from hybridkg.text.models.mixture import ARGUMENTS, FIELD_ARGUMENTS, Mixture, MixtureModel, Part, by_field_weight
+
+
+class MLM(MixtureModel):
+    """`mlm(mu=...)`; mu and lambda may also stand behind a field, where they win; mu is else its mean length."""
+
+    arguments: ClassVar = ARGUMENTS
+    field_arguments: ClassVar = FIELD_ARGUMENTS
+    traits: ClassVar = ModelTraits()
+
+    def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
+        """The terms."""
+        return [Part(TERM, m.terms, by_field_weight)]

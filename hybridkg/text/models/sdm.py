@@ -1,0 +1,30 @@
+"""Sequential dependence model: `fsdm` over the ON fields read as one text.
+
+Pairs of words are looked for inside each field, never across two. Source: Metzler and Croft (2005);
+design/ranking.md 1.3. tests/text/test_language_models.py repeats the formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
+from hybridkg.text.models.fsdm import PAIR_ARGUMENTS, dependence
+from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part, one_text
+
+
+class SDM(MixtureModel):
+    """`sdm(terms=0.8, ordered=0.1, unordered=0.1, window=8, mu=...)`; mu is the mean length where it is not given."""
+
+    arguments: ClassVar = (*ARGUMENTS, *PAIR_ARGUMENTS)
+    field_arguments: ClassVar[tuple[ModelArgument, ...]] = ()
+    traits: ClassVar = ModelTraits(weights=False, pairs=True)
+
+    def mixture(self, task: ScoringTask) -> Mixture:
+        """All fields as one."""
+        return one_text(task)
+
+    def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
+        """Words, phrases and windows."""
+        return dependence(task, m)
