@@ -1,13 +1,15 @@
-"""Warnings about a query that only the data can give: names that do not occur in it, texts without a word."""
+"""Warnings about a query that only the data can give: names that do not occur in it, texts without a word,
+prefixes of too many words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from hybridkg.errors import QueryWarning
+from hybridkg.errors import QueryWarning, Span
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.interfaces.text_index import TermStatistics, TextIndex, TextQuery
 from hybridkg.operators.text_query import text_query
 from hybridkg.query import ast
 from hybridkg.query.scope import matches
@@ -37,15 +39,23 @@ class Advisor:
         self._store, self._text, self._quads = store, text, quads
         self._there: dict[tuple[str, str], bool] = {}
 
-    def advise(self, query: ast.Query) -> list[QueryWarning]:
-        """The warnings about a query whose MATCHes have been checked."""
-        return [*self._names(query), *self._texts(query)]
+    def advise(self, query: ast.Query, asked: Mapping[TextQuery, Span] | None = None) -> list[QueryWarning]:
+        """The warnings about a query whose MATCHes have been checked.
+
+        Args:
+            query: with its parameters in place.
+            asked: query strings that came from the rows, and the place of their variable.
+        """
+        return [*self._names(query), *self._texts(query), *self._asked(asked or {})]
 
     def _texts(self, query: ast.Query) -> Iterator[QueryWarning]:
         if self._text is None:
             return
         for match in matches(query.form):
-            if isinstance(match.text, ast.Lit) and not self._text.terms(text_query(match)):
+            if not isinstance(match.text, ast.Lit):
+                continue
+            terms = self._text.terms(text_query(match))
+            if not terms:
                 yield QueryWarning(
                     "W106",
                     "no word of this text is searched for, so nothing matches",
@@ -53,6 +63,14 @@ class Advisor:
                     "see: hybridkg analyze KB TEXT",
                     span=match.text.span,
                 )
+            yield from _cut(terms, match.text.span)
+
+    def _asked(self, asked: Mapping[TextQuery, Span]) -> Iterator[QueryWarning]:
+        if self._text is None:
+            return
+        for query, span in asked.items():
+            if "*" in query.text or "~" in query.text:
+                yield from _cut(self._text.terms(query), span)
 
     def _names(self, query: ast.Query) -> Iterator[QueryWarning]:
         asked: set[tuple[str, str]] = set()
@@ -91,6 +109,20 @@ class Advisor:
         unit = "instances" if kind == "class" else "triples"
         said = (_shown(name, prefixes) + (f" ({counts[name]:,} {unit})" if self._is_small else "") for name in near)
         return "did you mean " + ", or ".join(said)
+
+
+def _cut(terms: Sequence[TermStatistics], span: Span) -> Iterator[QueryWarning]:
+    """A warning for each prefix or fuzzy word that stands for more terms than are looked for."""
+    for term in terms:
+        if term.total > term.alternatives:
+            taken = "most entities have" if term.term.endswith("*") else "are nearest"
+            yield QueryWarning(
+                "W108",
+                f"{term.term!r} stands for {term.total:,} terms of the index; only the {term.alternatives:,} that "
+                f"{taken} are looked for",
+                hint="write more of the word" if term.term.endswith("*") else "write ~1, or a longer word",
+                span=span,
+            )
 
 
 def _predicates_and_classes(node: ast.Syntax) -> Iterator[tuple[str, ast.Iri]]:

@@ -35,6 +35,10 @@ default_graph = {default_graph}  # "default", or "union" of all graphs
 service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
 """
 
+SYNONYMS = """\
+synonyms = {synonyms}  # path of a file of synonyms, from this folder; hybridkg index KB reads it
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ElasticSettings:
@@ -71,6 +75,8 @@ class Config:
         text: the text engine that `index` builds for.
         default_graph: what a query sees outside GRAPH: the `default` graph, or the `union` of all.
         service: whether SERVICE may reach the network: `refuse` or `allow`.
+        synonyms: path of a file of synonyms (hybridkg.text.synonyms), from the folder of the knowledge base; empty for
+            none. The index keeps what it read.
         elasticsearch: where Elasticsearch is, and how it is used.
     """
 
@@ -78,6 +84,7 @@ class Config:
     text: str = "embedded"
     default_graph: str = "default"
     service: str = "refuse"
+    synonyms: str = ""
     elasticsearch: ElasticSettings = field(default_factory=ElasticSettings)
 
 
@@ -92,6 +99,8 @@ def write_config(config: Config) -> str:
     'a"b'
     """
     text = TEMPLATE.format(**{key: _toml(getattr(config, key)) for key in KEYS if key not in TABLES})
+    if config.synonyms:
+        text += SYNONYMS.format(synonyms=_toml(config.synonyms))
     for name, kind in TABLES.items():
         table, plain = getattr(config, name), kind()
         keys = [one.name for one in fields(kind) if getattr(table, one.name) != getattr(plain, one.name)]

@@ -302,10 +302,15 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
         return OK, state, ""
 
     def has_index() -> Finding:
+        from hybridkg.writing import AS_INDEXED
+
         if found["profile"] is None:
             return NOTE, "there is none: MATCH finds nothing", f"hybridkg index {shown}"
         if found["behind"]:
             return NOTE, "it is older than the graph or the documents", f"hybridkg index {shown}"
+        synonyms = found.get("synonyms", {"state": AS_INDEXED})
+        if synonyms["state"] != AS_INDEXED:
+            return NOTE, f"synonyms: {synonyms['state']}", f"hybridkg index {shown}"
         return OK, f"{found['entities']:,} entities, profile {found['profile']}, up to date", ""
 
     def answers() -> Finding:

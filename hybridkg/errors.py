@@ -117,7 +117,7 @@ class QueryWarning(HybridkgError):  # noqa: N818 - it is none
     Args:
         code: W101 a product, W102 a variable that nothing binds, W103 a score that nobody uses, W104 a literal as
             the entity of a MATCH, W105 scores of different kinds added, W106 a text without words, W107 a
-            predicate or class that does not occur.
+            predicate or class that does not occur, W108 a prefix or fuzzy word of too many terms.
         message, hint, span: as for every error.
     """
 
@@ -210,6 +210,10 @@ class CorruptError(HybridkgError):
     """A file of the knowledge base is damaged, missing, or of another version."""
 
     code = "S404"
+
+
+class IndexCorruptError(CorruptError):
+    """The text index is damaged, or of another version; the graph is whole, and the index can be built again."""
 
 
 class ProfileError(UserError):

@@ -18,6 +18,8 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import Taker, TextEngine
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.snapshot import ENGINE_FILE, PROFILE_FILE
+from hybridkg.text.synonyms import FILE as SYNONYMS_FILE
+from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms
 
 
 class Source:
@@ -74,6 +76,7 @@ def build_indexes(
     progress: Progress,
     *,
     union_default_graph: bool,
+    synonyms: Synonyms = NO_SYNONYMS,
 ) -> dict[str, Any]:
     """Writes `nodes.*` and `text/` into a generation that is being built.
 
@@ -85,6 +88,7 @@ def build_indexes(
         engine: name and engine that builds the text index.
         progress: told about rows read and entities indexed.
         union_default_graph: how the store shows the graph.
+        synonyms: what the queries of the index use.
 
     Returns:
         Counts: entities, fields, terms, postings, tokens, text_bytes; and `notes`, sentences about what of the
@@ -98,6 +102,8 @@ def build_indexes(
         counts = builder.build(text_folder, source, progress)
     (text_folder / PROFILE_FILE).write_text(source.profile.to_json(), encoding="utf-8")
     (text_folder / ENGINE_FILE).write_text(f"{name}\n", encoding="ascii")
+    if synonyms.rules:
+        (text_folder / SYNONYMS_FILE).write_text(synonyms.text(), encoding="utf-8")
     index = builder.open(text_folder)
     empty = [name for name in index.fields if not index.field_totals(name)["entities"]]
     return {"fields": len(source.fields), **counts, "notes": doubts(source.profile, store, empty)}

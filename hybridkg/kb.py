@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
-from hybridkg.errors import HybridkgError, LoadError, Source, StorageError, UnknownNameError, UserError
+from hybridkg.errors import HybridkgError, IndexCorruptError, LoadError, Source, StorageError, UnknownNameError, UserError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.context import ExecutionContext
@@ -26,6 +26,7 @@ from hybridkg.planner.explain import Explanation
 from hybridkg.query import ast
 from hybridkg.query.advice import advise
 from hybridkg.query.check import check
+from hybridkg.query.parameter_files import with_parameter_files
 from hybridkg.query.parameters import ParameterValue, bind
 from hybridkg.query.parser import parse
 from hybridkg.query.services import blamed, refuse_services
@@ -65,7 +66,7 @@ class KnowledgeBase:
 
     def __init__(self, folder: Folder):
         self._folder = folder
-        self._snapshot: Snapshot | None = Snapshot.open(folder)
+        self._snapshot, self._broken = _opened(folder)
 
     # --- opening -----------------------------------------------------------------
 
@@ -114,14 +115,17 @@ class KnowledgeBase:
 
         Raises:
             UserError: the knowledge base has been closed.
+            IndexCorruptError: its text index cannot be read; `index` builds it again.
         """
+        if self._broken is not None:
+            raise self._broken
         if self._snapshot is None:
             raise UserError("this knowledge base has been closed", hint="open it again: KnowledgeBase.open(path)")
         return self._snapshot
 
     def close(self) -> None:
         """Lets go of the files, so that a writer can remove an old state; `with KnowledgeBase.open(path) as kb:`."""
-        self._snapshot = None
+        self._snapshot = self._broken = None
 
     def __enter__(self) -> Self:
         return self
@@ -133,7 +137,7 @@ class KnowledgeBase:
 
     def refresh(self) -> None:
         """Answers from the newest state from now on; queries that are running finish on the old one."""
-        self._snapshot = Snapshot.open(self._folder)
+        self._snapshot, self._broken = _opened(self._folder)
 
     # --- reading -----------------------------------------------------------------
 
@@ -161,18 +165,21 @@ class KnowledgeBase:
         try:
             snapshot = self.snapshot
             limit = _checked(limit, strategy)
-            written, query, plan = planned(text, params, limit, strategy, name, services=self._services)
+            written, query, plan = planned(
+                text, params, limit, strategy, name, folder=self._folder.path, services=self._services
+            )
             if query.explain:
                 return explained(self._explanation(snapshot, query, plan, analyze=query.explain == "analyze"))
-            solutions = _run(snapshot.context(), query, plan)
+            context = snapshot.context()
+            solutions = _run(context, query, plan)
             given = {name.lstrip("?$") for name in params or ()}
-            found = [*advise(written, given), *snapshot.advisor.advise(query)]
+            found = [*advise(written, given), *snapshot.advisor.advise(query, context.query_strings)]
             warnings = sorted(found, key=lambda warning: warning.span.start if warning.span else 0)
             return build_result(
                 query,
                 plan.logical,
                 solutions,
-                store=snapshot.store,
+                context=context,
                 strategy=plan.strategy,
                 limit=limit,
                 generation=snapshot.generation.name,
@@ -195,7 +202,9 @@ class KnowledgeBase:
         """How a query would be run; with `analyze`, runs it and adds actual rows and times. Print it to read it."""
         try:
             limit = _checked(limit, strategy)
-            _, query, plan = planned(text, params, limit, strategy, name, services=self._services)
+            _, query, plan = planned(
+                text, params, limit, strategy, name, folder=self._folder.path, services=self._services
+            )
             return self._explanation(self.snapshot, query, plan, analyze=analyze or query.explain == "analyze")
         except HybridkgError as e:
             raise e.at(Source(name, text)) from e.__cause__
@@ -244,7 +253,9 @@ class KnowledgeBase:
 
     def stats(self) -> dict[str, Any]:
         """What the knowledge base holds: counts, fields, sizes in bytes."""
-        return self.snapshot.stats()
+        from hybridkg.writing import synonyms_state
+
+        return self.snapshot.stats() | synonyms_state(self._folder, self.snapshot.generation.path / "text")
 
     def schema(self) -> Schema:
         """The classes and predicates of what a query sees outside GRAPH, with counts by IRI, most frequent first."""
@@ -367,12 +378,27 @@ class KnowledgeBase:
         self._folder.configure(replace(self._folder.config, profile=chosen))
 
 
+def _opened(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | None]:
+    """The state to read, or why its text index cannot be read, which must not keep a writer from building it again."""
+    try:
+        return Snapshot.open(folder), None
+    except IndexCorruptError as e:
+        return None, e
+
+
 def planned(
-    text: str, params: Parameters | None, limit: int | None, strategy: str | None, name: str, *, services: bool = False
+    text: str,
+    params: Parameters | None,
+    limit: int | None,
+    strategy: str | None,
+    name: str,
+    *,
+    folder: Path | None = None,
+    services: bool = False,
 ) -> tuple[ast.Query, ast.Query, PhysicalPlan]:
     """From query text to the query as written, the same with its parameters in place, and the plan that will run.
 
-    `services` allows it to ask other endpoints.
+    `folder` is that of the knowledge base, with files of model parameters; `services` allows it to ask other endpoints.
     """
     if not isinstance(text, str):
         raise UserError(f"a query is a text, not {type(text).__name__!r}")
@@ -380,7 +406,7 @@ def planned(
     check(written)
     if not services:
         refuse_services(written)
-    query = bind(written, {} if params is None else params)
+    query = with_parameter_files(bind(written, {} if params is None else params), folder)
     logical = with_limit(rewrite(from_ast(query)), limit)
     return written, query, choose(logical, strategy)
 

@@ -28,6 +28,7 @@ from hybridkg.results.result_set import ResultSet
 from hybridkg.results.result_set import Row as ResultRow
 from hybridkg.snapshot import Snapshot, engine_name, read_profile
 from hybridkg.store.generations import Folder
+from hybridkg.text.synonyms import stored_synonyms
 
 Ask: TypeAlias = Callable[[Snapshot, str, str], ResultSet]
 """Answers a query from a state: (state, query text, its name)."""
@@ -217,6 +218,7 @@ def _built_by(name: str, folder: Folder, snapshot: Snapshot, progress: Progress)
             (name, engine),
             progress,
             union_default_graph=union,
+            synonyms=stored_synonyms(snapshot.generation.path / "text"),
         )
         nodes = NodeTable.open(scratch)
         text = engine.open(scratch / "text", nodes.rank)

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 from hybridkg.advice import Advisor
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
-from hybridkg.errors import CorruptError
+from hybridkg.errors import CorruptError, IndexCorruptError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.linking.source import LinkSource
+from hybridkg.model_parameters import folders_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.rdf.terms import Node, Quad, Triple
 from hybridkg.store.generation import Generation
@@ -55,6 +57,7 @@ class Snapshot:
 
         Raises:
             CorruptError: a file is missing or damaged.
+            IndexCorruptError: one of the text index.
         """
         generation = folder.current()
         store = OxigraphStore.open(generation.graph, union_default_graph=folder.config.default_graph == "union")
@@ -62,10 +65,15 @@ class Snapshot:
         text_folder = generation.path / "text"
         if not text_folder.is_dir():
             return cls(generation, store, documents, None, None, None)
-        nodes = NodeTable.open(generation.path)
-        engine = TEXT_ENGINES.get(engine_name(text_folder))(folder.path, folder.config)
-        text = engine.open(text_folder, nodes.rank, fresh="text" not in generation.behind())
-        return cls(generation, store, documents, text, nodes, read_profile(text_folder))
+        try:
+            nodes = NodeTable.open(generation.path)
+            engine = TEXT_ENGINES.get(engine_name(text_folder))(folder.path, folder.config)
+            text = engine.open(text_folder, nodes.rank, fresh="text" not in generation.behind())
+            profile = read_profile(text_folder)
+        except CorruptError as e:
+            raise IndexCorruptError(e.message, hint=e.hint, place=e.place) from e
+        text.linker = LinkSource(store, nodes, text, profile, documents, folders=folders_of(folder.path))
+        return cls(generation, store, documents, text, nodes, profile)
 
     @cached_property
     def advisor(self) -> Advisor:

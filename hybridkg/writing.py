@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from hybridkg.entities.documents import Documents, add_documents, check_document_files
 from hybridkg.entities.fields import Profile
-from hybridkg.errors import TextServerError
+from hybridkg.errors import ConfigError, TextServerError, UnknownNameError
 from hybridkg.indexing import build_indexes
+from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
 from hybridkg.store.building import Building
@@ -18,9 +19,13 @@ from hybridkg.store.generations import Folder
 from hybridkg.store.loading import check_sources
 from hybridkg.store.loading import load as load_sources
 from hybridkg.store.oxigraph import OxigraphStore
+from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms, read_synonyms, stored_synonyms
 
 if TYPE_CHECKING:
     import rdflib
+
+AS_INDEXED = "as in the file"
+"""The state of synonyms that are those of the file."""
 
 TEXT_INDEX = ("nodes", "text")
 """What an index step builds, and a load without index keeps as it is."""
@@ -46,6 +51,10 @@ def load(
     check_sources(inputs)
     check_document_files(texts)
     engine = _engine(folder)
+    synonyms = NO_SYNONYMS
+    if profile is not None:
+        check_analyzers(profile, folder)
+        synonyms = configured_synonyms(folder)
     with _removed_on_failure(folder, engine[1]), folder.building(progress) as building:
         if profile is not None:
             engine[1].ready()
@@ -64,17 +73,18 @@ def load(
             for name in TEXT_INDEX:
                 building.keep(name)
         else:
-            counts["index"] = _index(building, folder, profile, engine, progress)
+            counts["index"] = _index(building, folder, profile, engine, synonyms, progress)
     return counts
 
 
 def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any]:
     """Builds the node table and the text index anew, in a generation with the same graph and documents."""
-    engine = _engine(folder)
+    check_analyzers(profile, folder)
+    engine, synonyms = _engine(folder), configured_synonyms(folder)
     with _removed_on_failure(folder, engine[1]), folder.building(progress) as building:
         engine[1].ready()
         folder.remember_engine(engine[0])
-        return _index(building, folder, profile, engine, progress)
+        return _index(building, folder, profile, engine, synonyms, progress)
 
 
 def _engine(folder: Folder) -> tuple[str, TextEngine]:
@@ -106,8 +116,69 @@ def publish(folder: Folder) -> None:
     _engine(folder)[1].publish(folder.current().path / "text")
 
 
+def check_analyzers(profile: Profile, folder: Folder) -> None:
+    """Whether every analyzer that a profile names is there, before any work is done; a server knows its own.
+
+    Raises:
+        UnknownNameError: one is not; names the field, and the analyzers that there are.
+    """
+    config = folder.config
+    if config.text == "elasticsearch" and config.elasticsearch.analysis == "native":
+        return
+    for field in profile.fields:
+        try:
+            ANALYZERS.get(field.analyzer)
+        except UnknownNameError as e:
+            raise UnknownNameError(
+                f"profile {profile.name!r}, field {field.name!r}: {e.message}", hint=e.hint
+            ) from None
+
+
+def configured_synonyms(folder: Folder) -> Synonyms:
+    """The synonyms that kb.toml names, which the next index will keep.
+
+    Raises:
+        ConfigError: the file cannot be read, or is no file of synonyms; or the text engine cannot use any.
+    """
+    config = folder.config
+    if not config.synonyms:
+        return NO_SYNONYMS
+    if config.text == "elasticsearch" and config.elasticsearch.analysis == "native":
+        raise ConfigError(
+            "synonyms are for hybridkg's own analyzers, and this knowledge base uses Elasticsearch's",
+            hint="analysis = \"hybridkg\" in the table [elasticsearch], or no 'synonyms'",
+            place=str(folder.path / "kb.toml"),
+        )
+    return read_synonyms(folder.path / config.synonyms)
+
+
+def synonyms_state(folder: Folder, text_folder: Path) -> dict[str, Any]:
+    """What `stats` says of the synonyms of an index, and whether the file that kb.toml names says the same by now.
+
+    Args:
+        folder: the knowledge base.
+        text_folder: of the index.
+    """
+    if not text_folder.is_dir():
+        return {}
+    kept = stored_synonyms(text_folder)
+    try:
+        given = configured_synonyms(folder)
+    except ConfigError as e:
+        return {"synonyms": {"rules": len(kept.rules), "state": f"{e.message} ({e.place})"}}
+    if not kept.rules and not given.rules:
+        return {}
+    state = AS_INDEXED if kept == given else "the file has changed since the index was built"
+    return {"synonyms": {"rules": len(kept.rules), "state": state}}
+
+
 def _index(
-    building: Building, folder: Folder, profile: Profile, engine: tuple[str, TextEngine], progress: Progress
+    building: Building,
+    folder: Folder,
+    profile: Profile,
+    engine: tuple[str, TextEngine],
+    synonyms: Synonyms,
+    progress: Progress,
 ) -> dict[str, Any]:
     """Reads the graph of the generation in the making, so it sees what this very step has loaded."""
     building.compact_graph()
@@ -117,6 +188,8 @@ def _index(
     documents = Documents.open(documents_folder) if documents_folder.is_dir() else None
     union = folder.config.default_graph == "union"
     store = OxigraphStore.open(building.path / "graph", union_default_graph=union)
-    counts = build_indexes(building.path, profile, store, documents, engine, progress, union_default_graph=union)
+    counts = build_indexes(
+        building.path, profile, store, documents, engine, progress, union_default_graph=union, synonyms=synonyms
+    )
     building.built("text", engine[1].name_of(building.path / "text"))
     return counts

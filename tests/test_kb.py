@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import subprocess
 import sys
 import threading
@@ -521,3 +522,17 @@ def _at_most_30(self, rows):
     if len(collected) > 300 or (collected and len(collected[0]) > 1 and len(collected) > 30):
         raise QueryLimitError("too many")
     return collected
+
+
+def test_an_index_of_another_version_is_built_again(tmp_path):
+    (tmp_path / "g.ttl").write_text('<http://e/f> <http://www.w3.org/2000/01/rdf-schema#label> "red fish" .')
+    kb = KnowledgeBase.create(tmp_path / "kb")
+    kb.load(tmp_path / "g.ttl", index=True)
+    header = next((tmp_path / "kb").glob("*/text/text.json"))
+    header.write_text(re.sub(r'"version": \d', '"version": 9', header.read_text()))
+    old = KnowledgeBase.open(tmp_path / "kb")
+    with pytest.raises(CorruptError, match="text index of version 9") as caught:
+        old.query("ASK {}")
+    assert caught.value.hint == "index again"
+    old.index()
+    assert old.query('ASK { ?f MATCH "fishes" }').boolean

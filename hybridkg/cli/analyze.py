@@ -26,7 +26,7 @@ def analyze(kb: Path, text: str, field: str, language: str, fmt: str) -> None:
     """Show the terms that index and query see in a text.
 
     Each word of TEXT, the folded and stemmed term that is indexed and looked up, and its df: how many entities
-    have it in each field.
+    have it in each field; then the synonyms that a query looks for as well.
 
     \b
     Example:
@@ -34,6 +34,7 @@ def analyze(kb: Path, text: str, field: str, language: str, fmt: str) -> None:
     """
     from hybridkg.errors import TextQueryError
     from hybridkg.text.analyzed import analyzed, as_query
+    from hybridkg.text.synonyms import stored_synonyms
 
     operators: list[TermStatistics] = []
     mistake: TextQueryError | None = None
@@ -41,7 +42,8 @@ def analyze(kb: Path, text: str, field: str, language: str, fmt: str) -> None:
         snapshot = base.snapshot
         # The profile that the index was built with; before the first index, the one that it would be built with.
         fields = (snapshot.profile or base.profile()).fields
-        found = analyzed(text, fields, language=language, only=field, index=snapshot.text)
+        synonyms = stored_synonyms(snapshot.generation.path / "text")
+        found = analyzed(text, fields, language=language, only=field, index=snapshot.text, synonyms=synonyms)
         if snapshot.text is not None:
             try:
                 operators = as_query(text, snapshot.text, language=language, only=field)
@@ -64,12 +66,18 @@ def analyze(kb: Path, text: str, field: str, language: str, fmt: str) -> None:
 def _as_json(found: list[Analysis], operators: list[TermStatistics], mistake: Exception | None) -> dict[str, Any]:
     return {
         "analyses": [analysis.to_json() for analysis in found],
-        "query_string": [{"role": t.role, "term": t.term, "df": t.df} for t in operators],
+        "query_string": [
+            {"role": t.role, "term": t.term, "df": t.df}
+            | ({"alternatives": t.alternatives, "total": t.total} if t.total else {})
+            for t in operators
+        ],
         "query_string_error": None if mistake is None else getattr(mistake, "message", str(mistake)),
     }
 
 
 def _print_analysis(analysis: Analysis) -> None:
+    from hybridkg.results.table import CONTROL
+
     stemmer = f", {analysis.stemmer} stemmer" if analysis.stemmer else ", no stemmer for this language"
     click.echo(f"analyzer: {analysis.chain}{stemmer if 'snowball' in analysis.chain else ''}")
     click.echo(f"fields: {', '.join(analysis.fields)}\n")
@@ -79,6 +87,8 @@ def _print_analysis(analysis: Analysis) -> None:
     _print_words(analysis)
     if not any(word.term for word in analysis.words):
         click.echo("nothing is left of this text: it matches nothing")
+    for alternatives in analysis.synonyms:
+        click.echo(f"synonyms: {alternatives.translate(CONTROL)}")
 
 
 def _print_words(analysis: Analysis) -> None:
@@ -115,7 +125,9 @@ def _print_words(analysis: Analysis) -> None:
 
 
 def _print_operators(operators: list[TermStatistics]) -> None:
+    from hybridkg.interfaces.text_index import alternatives_of
+
     if operators:
         click.echo("\nin quotes behind MATCH it has operators; entities with each part in any of the fields:")
     for term in operators:
-        click.echo(f"  {term.role:<6}  {term.term}  {term.df:,}")
+        click.echo(f"  {term.role:<6}  {term.term}  {term.df:,}{alternatives_of(term, '  ({})')}")

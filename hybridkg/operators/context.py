@@ -8,9 +8,9 @@ from itertools import islice
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from hybridkg.errors import QueryLimitError
+from hybridkg.errors import QueryLimitError, Span
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuestion
+from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuery, TextQuestion
 from hybridkg.rdf.batch import Solutions
 from hybridkg.rdf.terms import Node, Triple
 
@@ -71,6 +71,8 @@ class ExecutionContext:
     scratch: Callable[[Iterable[Triple]], GraphStore]
     max_rows: int = MAX_ROWS
     actuals: dict[int, Actual] = field(default_factory=dict)
+    query_strings: dict[TextQuery, Span] = field(default_factory=dict)
+    """Texts of rows that were read as query strings (MATCH QUERY ?text), and the place of their variable."""
     _answers: dict[TextQuestion, tuple[Ids, Scores]] = field(default_factory=dict)
     _below_ns: list[int] = field(default_factory=lambda: [0])
 

@@ -20,7 +20,8 @@ from hybridkg.rdf.terms import Literal
 class MatchEach(OneChild):
     """For each row, the relation of the row's own text, joined; a row without a string as text matches nothing.
 
-    Asks the text index once for each distinct text. The text is plain words (language.md).
+    Asks the text index once for each distinct text. The text is plain words, unless
+    the query says MATCH QUERY (language.md).
     """
 
     match: ast.Match
@@ -62,6 +63,8 @@ class MatchEach(OneChild):
         for start in range(0, len(texts), size):
             batch = texts[start : start + size]
             questions = [question(self.match, text=text) for text in batch]
+            if self.match.query_syntax:
+                context.query_strings |= {one.query: self.match.text.span for one in questions}
             if len(questions) == 1:
                 yield batch[0], context.answer(index, questions[0])
             else:

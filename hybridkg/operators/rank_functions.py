@@ -96,7 +96,7 @@ def rrf(function: ast.RankFunction, columns: Sequence[ScoreColumn]) -> list[floa
 
     With k=60 the first of one list has 1 / 61 = .016393.
     """
-    k = next((float(argument.value.lexical) for argument in function.arguments), RRF_K)
+    k = next((float(a.value.lexical) for a in function.arguments if isinstance(a.value, ast.Lit)), RRF_K)
     totals = [0.0] * len(columns[0].subjects)
     for item, column in zip(function.lists, columns, strict=True):
         weight = 1.0 if item.weight is None else item.weight

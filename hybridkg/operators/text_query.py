@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hybridkg.errors import HybridkgError, IndexMissingError, Span, UnknownNameError
-from hybridkg.interfaces.text_index import Argument, FieldChoice, TextIndex, TextQuery
+from hybridkg.errors import HybridkgError, IndexMissingError, QueryCheckError, Span, UnknownNameError
+from hybridkg.interfaces.text_index import Argument, FieldChoice, TextIndex, TextQuery, alternatives_of
 from hybridkg.query import ast
 from hybridkg.registry import did_you_mean
 
@@ -17,16 +17,32 @@ def text_query(match: ast.Match, text: str | None = None, language: str = "") ->
         text=written.lexical if written else text or "",
         language=(written.language or "") if written else language,
         syntax=match.query_syntax or (written is not None and not match.plain_words),
-        fields=tuple(FieldChoice(f.name, f.weight, _arguments(f.arguments)) for f in match.fields),
+        fields=tuple(_choice(f) for f in match.fields),
         all_terms=match.all_terms,
         model=match.model.name if match.model else "bm25f",
         arguments=_arguments(match.model.arguments) if match.model else (),
     )
 
 
+def _choice(field: ast.OnField, arguments: int | None = None) -> FieldChoice:
+    """A field of ON, with the first of its arguments or all of them."""
+    return FieldChoice(field.name, field.weight, _arguments(field.arguments[:arguments]), field.language or "")
+
+
 def _arguments(arguments: tuple[ast.NamedArgument, ...]) -> tuple[Argument, ...]:
-    return tuple(
-        (a.name, float(a.value.lexical) if a.value.datatype in XSD_NUMBERS else a.value.lexical) for a in arguments
+    return tuple((a.name, _value(a)) for a in arguments)
+
+
+def _value(argument: ast.NamedArgument) -> float | str:
+    match argument.value:
+        case ast.Iri(value=iri):
+            return f"<{iri}>"
+        case ast.Lit(lexical=lexical, datatype=datatype):
+            return float(lexical) if datatype in XSD_NUMBERS else lexical
+    raise QueryCheckError(
+        f"the argument {argument.name!r} is ?{argument.value.name}, which has no value",
+        hint=f"give it one: --param {argument.value.name}=..., or params={{...}} in Python",
+        span=argument.span,
     )
 
 
@@ -69,10 +85,10 @@ def _wrong_part(text: TextIndex, match: ast.Match) -> Span:
         questions.append((argument.span, TextQuery(PLAIN_WORD, model=model, arguments=_arguments(arguments[:count]))))
     choices: tuple[FieldChoice, ...] = ()
     for field in match.fields:
-        whole = (*choices, FieldChoice(field.name, field.weight))
+        whole = (*choices, _choice(field, 0))
         questions.append((field.span, TextQuery(PLAIN_WORD, fields=whole, model=model)))
         for count, argument in enumerate(field.arguments, 1):
-            whole = (*choices, FieldChoice(field.name, field.weight, _arguments(field.arguments[:count])))
+            whole = (*choices, _choice(field, count))
             questions.append((argument.span, TextQuery(PLAIN_WORD, fields=whole, model=model)))
         choices = whole
     for span, question in questions:
@@ -101,8 +117,10 @@ def describe(match: ast.Match, text: TextIndex | None) -> str:
             + ")"
         )
     fields = query.fields or tuple(FieldChoice(name) for name in (text.fields if text else ()))
-    parts.append(" ".join(f.name + (f"^{f.weight:g}" if f.weight is not None else "") for f in fields))
+    parts.append(" ".join(f.written + (f"^{f.weight:g}" if f.weight is not None else "") for f in fields))
     parts.append(f'"{query.text}"')
     if text is not None and not isinstance(match.text, ast.Var):
-        parts.append("(df " + ", ".join(f"{t.term}={t.df:,}" for t in text.terms(query)) + ")")
+        parts.append(
+            "(df " + ", ".join(f"{t.term}={t.df:,}{alternatives_of(t, ' ({})')}" for t in text.terms(query)) + ")"
+        )
     return " ".join(parts)
