@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from hybridkg.config import Config, parse_config, read_config, write_config
 from hybridkg.errors import ConfigError
 
+texts = st.text(min_size=1, alphabet=st.characters(codec="utf-8"))
 
-@given(st.text(min_size=1, alphabet=st.characters(codec="utf-8")), st.sampled_from(["default", "union"]))
-def test_what_is_written_reads_back(profile, graph):
-    config = Config(profile=profile, default_graph=graph)
+
+@given(texts, st.sampled_from(["default", "union"]), st.just("") | texts)
+def test_what_is_written_reads_back(profile, graph, synonyms):
+    config = Config(profile=profile, default_graph=graph, synonyms=synonyms)
     assert parse_config(write_config(config), "kb.toml") == config
 
 
@@ -23,13 +25,13 @@ def test_missing_keys_have_defaults():
     [
         (
             "\nprofil = 'x'",
-            "no setting 'profil'; known: profile, text, default_graph, service, elasticsearch",
+            "no setting 'profil'; known: profile, text, default_graph, service, synonyms, elasticsearch",
             "did you mean 'profile'?",
             "k:2",
         ),
         (
             "[cluster]\nx = 1",
-            "no setting 'cluster'; known: profile, text, default_graph, service, elasticsearch",
+            "no setting 'cluster'; known: profile, text, default_graph, service, synonyms, elasticsearch",
             "",
             "k:1",
         ),

@@ -17,8 +17,11 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ELASTICSEARCH = (ROOT / "docs" / "elasticsearch.md").read_text(encoding="utf-8")
 LANGUAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
-BLOCKS, LANGUAGE_BLOCKS, ELASTICSEARCH_BLOCKS = (
-    re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) for text in (README, LANGUAGE, ELASTICSEARCH)
+MODELS = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+EVALUATION = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+BLOCKS, LANGUAGE_BLOCKS, ELASTICSEARCH_BLOCKS, MODELS_BLOCKS = (
+    re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    for text in (README, LANGUAGE, ELASTICSEARCH, MODELS)
 )
 
 
@@ -55,7 +58,9 @@ def test_readme_has_console_blocks():
     assert sum(len(commands(block)) for block in BLOCKS) >= 8
 
 
-@pytest.mark.parametrize("blocks", [BLOCKS, LANGUAGE_BLOCKS], ids=["README.md", "docs/language.md"])
+@pytest.mark.parametrize(
+    "blocks", [BLOCKS, LANGUAGE_BLOCKS, MODELS_BLOCKS], ids=["README.md", "docs/language.md", "docs/models.md"]
+)
 def test_every_hybridkg_command_of_the_documents_prints_what_it_shows(blocks, tmp_path, monkeypatch):
     check_blocks(blocks, tmp_path, monkeypatch)
 
@@ -78,10 +83,27 @@ def check_blocks(blocks, tmp_path, monkeypatch):
             words = shlex.split(command)
             if words[0] == "sed":
                 subprocess.run(words, check=True)
-            if words[0] != "hybridkg" or "acl" in command or words[1] == "demo":
+            if words[0] != "hybridkg" or "acl" in command or "cacm" in command or words[1] == "demo":
                 continue
             result = CliRunner().invoke(cli, words[1:], catch_exceptions=False)
             assert matches(result.output, shown), f"$ {command}\n--- got\n{result.output}\n--- README\n{shown}"
+
+
+@pytest.mark.needs_shared
+def test_everything_that_the_document_of_evaluation_shows_happens(tmp_path, monkeypatch, shared_data):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "data").symlink_to(shared_data)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("COLUMNS", "100")
+    for kind, block in re.findall(r"^```(console|python)\n(.*?)^```$", EVALUATION, re.MULTILINE | re.DOTALL):
+        if kind == "python":
+            exec(block, {})
+            continue
+        for command, shown in commands(block):
+            result = CliRunner().invoke(cli, shlex.split(command)[1:], catch_exceptions=False)
+            assert result.exit_code == 0, command
+            assert matches(result.output, shown), f"$ {command}\n--- got\n{result.output}\n--- document\n{shown}"
 
 
 def test_the_profile_of_the_readme_indexes_the_films(tmp_path):
