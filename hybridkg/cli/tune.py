@@ -1,0 +1,236 @@
+"""`hybridkg tune`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hybridkg.cli.options import WholeNumber, kb_argument, opened
+from hybridkg.errors import ParameterError, StorageError
+
+if TYPE_CHECKING:
+    from hybridkg.evaluation.tuning.tune import Outcome, TuneReport
+
+BY_PREFIX = "prefix"
+REPORT = "report.json"
+RUN = "test.run"
+
+
+@click.command()
+@kb_argument
+@click.option(
+    "--topics", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Lines `topic<TAB>text`."
+)
+@click.option(
+    "--qrels",
+    metavar="FILE",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Lines `topic iteration IRI grade`.",
+)
+@click.option("--model", metavar="NAME", default="bm25f", show_default=True, help="What to tune.")
+@click.option("--on", metavar="FIELD,...", default="", help="Fields to search; default: all.")
+@click.option("--measure", metavar="MEASURE", default="ndcg@10", show_default=True, help="What to maximise.")
+@click.option(
+    "--folds",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help='Learn a model for each fold: JSON, {"0": {"training": [...], "testing": [...]}, ...}.',
+)
+@click.option(
+    "--by",
+    metavar="prefix|FILE",
+    help="Learn a model for each category of topics: from their ids, or from lines `topic<TAB>category`.",
+)
+@click.option(
+    "--fixed", metavar="NAME=VALUE", multiple=True, help="An argument of the model that is not learned: form=galago."
+)
+@click.option(
+    "--restarts", type=WholeNumber(1, 1000), default=5, show_default=True, help="Climbs; one is from the defaults."
+)
+@click.option("--seed", type=WholeNumber(0), default=0, show_default=True, help="Of the other starts, and the order.")
+@click.option(
+    "--jobs",
+    type=WholeNumber(1, 256),
+    default=lambda: os.cpu_count() or 1,
+    help="Models learned at once; default: a core each.",
+)
+@click.option("--depth", type=WholeNumber(1, 1_000_000), default=1000, show_default=True, help="Length of a ranking.")
+@click.option(
+    "--out",
+    metavar="FILE|DIR",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Where to write the parameters; a folder with --folds or --by.",
+)
+@click.option("--run", "run_file", metavar="FILE", type=click.Path(path_type=Path), help="Also write the ranking.")
+def tune(
+    kb: Path, topics: Path, qrels: Path, model: str, on: str, measure: str, folds: Path | None, by: str | None,
+    fixed: tuple[str, ...], restarts: int, seed: int, jobs: int, depth: int, out: Path, run_file: Path | None,
+) -> None:  # fmt: skip
+    """Learn the parameters of a ranking model from judged topics.
+
+    Coordinate ascent: one parameter at a time, from several starts, with shrinking steps. The result is a file for
+    USING bm25f(@params.toml). With --folds or --by, DIR gets params-CATEGORY-FOLD.toml for each model, report.json,
+    and test.run, in which each topic is ranked by the model that has not seen it. An interrupted run goes on where
+    it was when the same command is given again.
+
+    \b
+    Example:
+      hybridkg tune kb --topics topics.tsv --qrels qrels.txt --folds folds.json --out tuned
+    """
+    from hybridkg.cli.output import TerminalProgress
+    from hybridkg.evaluation.categories import categories_by_prefix, read_categories
+    from hybridkg.evaluation.qrels import read_qrels
+    from hybridkg.evaluation.topics import read_topics
+    from hybridkg.evaluation.tuning.folds import read_folds
+    from hybridkg.evaluation.tuning.training import Settings
+    from hybridkg.evaluation.tuning.tune import Tuning
+
+    several = folds is not None or by is not None
+    _check_out(out, several)
+    fields = tuple(name.strip() for name in on.split(",") if name.strip())
+    settings = Settings(model, fields, _fixed(fixed), measure, restarts, seed, depth)
+    texts, judged = read_topics(topics), read_qrels(qrels)
+    categories = None
+    if by is not None:
+        categories = categories_by_prefix(texts.texts) if by == BY_PREFIX else read_categories(Path(by))
+    started, cpu = time.perf_counter(), time.process_time()
+    with opened(kb) as base:
+        tuning = Tuning(base, texts, judged, settings)
+        split = read_folds(folds, tuning.topics) if folds is not None else None
+        keep = out if several else None
+        try:
+            report = tuning.run(split, categories, jobs=jobs, keep=keep, progress=TerminalProgress())
+        except KeyboardInterrupt:
+            if keep is not None:
+                click.echo(f"finished models are kept in {out}; the same command goes on from there", err=True)
+            raise
+        files = _write(report, out, several)
+        run_file = run_file or (out / RUN if split is not None else None)
+        if run_file is not None:
+            from hybridkg.evaluation.run import write_run
+
+            write_run(tuning.ranked(report, f"{model}-tuned"), run_file)
+            files.append(run_file)
+    _print_report(report)
+    for path in files[-2:] if several else files:
+        click.echo(f"written: {path}", err=True)
+    if run_file is not None and split is None:
+        click.echo("note: the run ranks the topics that the parameters were learned from", err=True)
+    _print_notes(report, time.perf_counter() - started, time.process_time() - cpu)
+
+
+def _fixed(given: tuple[str, ...]) -> dict[str, float | str]:
+    found: dict[str, float | str] = {}
+    for item in given:
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not name or not value:
+            raise ParameterError(f"{item!r} is not NAME=VALUE", hint="for example --fixed form=galago")
+        if name in found:
+            raise ParameterError(f"--fixed gives {name!r} twice")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _check_out(out: Path, several: bool) -> None:
+    """Before any work: what would be in the way at its end."""
+    if several and out.exists() and not out.is_dir():
+        raise ParameterError(f"{str(out)!r} is a file; --folds and --by write into a folder")
+    if not several and out.is_dir():
+        raise ParameterError(f"{str(out)!r} is a folder; one model is one file", hint=f"--out {out / 'params.toml'}")
+    if not out.absolute().parent.is_dir():
+        raise ParameterError(f"no folder {str(out.absolute().parent)!r} to write to")
+
+
+def _write(report: TuneReport, out: Path, several: bool) -> list[Path]:
+    """The parameters, and the report where there are several models."""
+    text = json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n"
+    contents = {out: report.outcomes[0].learned.parameters.to_toml()}
+    if several:
+        contents = {out / f"params-{o.training.name}.toml": o.learned.parameters.to_toml() for o in report.outcomes}
+        contents[out / REPORT] = text
+    try:
+        if several:
+            out.mkdir(exist_ok=True)
+        for path, content in contents.items():
+            path.write_text(content, encoding="utf-8")
+    except OSError as e:
+        raise StorageError(f"cannot write {str(e.filename)!r}: {e.strerror}") from e
+    return list(contents)
+
+
+def _print_report(report: TuneReport) -> None:
+    """A row for each model, and the mean over the test topics; where that is too wide, a block for each row."""
+    from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
+    from rich.table import Table
+    from rich.text import Text
+
+    from hybridkg.results.table import BETWEEN_COLUMNS, console_on
+
+    tested = any(o.training.testing for o in report.outcomes)
+    titles = ["model", "topics", "default", "training", *(["default", "test"] if tested else []), "points"]
+    rows = [[o.training.name or report.settings.model, *_cells(o, tested)] for o in report.outcomes]
+    if tested and len(rows) > 1:
+        default, learned = report.tested()
+        rows.append(["all", f"{len(learned):,}", "", "", f"{_mean(default):.4f}", f"{_mean(learned):.4f}", ""])
+    console = console_on(sys.stdout)
+    widths = [max(map(cell_len, column)) for column in zip(titles, *rows, strict=True)]
+    if sum(widths) + BETWEEN_COLUMNS * (len(widths) - 1) > console.width:
+        names = [
+            "",
+            "topics",
+            "training, default",
+            "training",
+            *(["test, default", "test"] if tested else []),
+            "points",
+        ]
+        for row in rows:
+            click.echo(row[0])
+            for name, cell in zip(names[1:], row[1:], strict=True):
+                if cell:
+                    click.echo(f"    {name:<17}  {cell}")
+        return
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for title in titles:
+        table.add_column(title, justify="left" if title == "model" else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(Text(row[0]), *row[1:])
+    console.print(table)
+
+
+def _cells(o: Outcome, tested: bool) -> list[str]:
+    """Topics for training and test, the measure of defaults and learned parameters, and points that it took."""
+    found = o.learned
+    topics = f"{len(o.training.training):,}"
+    cells = [f"{found.default:.4f}", f"{found.value:.4f}"]
+    if tested:
+        topics += f" + {len(o.training.testing):,}"
+        cells += [f"{_mean(o.default):.4f}", f"{_mean(o.testing):.4f}"]
+    return [topics, *cells, "kept" if o.kept else f"{found.evaluations:,}"]
+
+
+def _mean(values: Mapping[str, float]) -> float:
+    from hybridkg.evaluation.measures import mean
+
+    return mean(values)
+
+
+def _print_notes(report: TuneReport, seconds: float, cpu: float) -> None:
+    for count, what in ((report.unjudged, "not judged"), (report.unasked, "judged, but have no text")):
+        if count:
+            click.echo(f"note: {count:,} topic{'' if count == 1 else 's'} left out: {what}", err=True)
+    points = sum(o.learned.evaluations for o in report.outcomes if not o.kept)
+    rate = f" ({points / seconds:,.0f}/s)" if points else ""
+    click.echo(f"{report.settings.measure}, {points:,} points{rate}, {seconds:.1f} s, {cpu:.1f} s of CPU", err=True)

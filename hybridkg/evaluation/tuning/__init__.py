@@ -1,0 +1,1 @@
+"""Learning the parameters of a ranking model from judged topics."""

@@ -1,0 +1,293 @@
+"""Scores of judged topics under ever new parameters, fast: what does not change is gathered once.
+
+A step of the search needs no ranking, only the ranks of the judged entities: how many others score higher. So for
+each topic the occurrences are kept side by side, a compiled kernel walks them, and what comes back is a handful of
+ranks. Where numba is missing, or a model is not known here,
+`AnyModel` asks the model itself, which is the reference (tests/evaluation/test_tuning.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.evaluation.tuning.collection import JudgedTopic, with_parameters
+from hybridkg.interfaces.ranking_model import RankingModel, ScoredTerm, ScoringTask
+from hybridkg.interfaces.text_index import Ids
+from hybridkg.model_parameters import ModelParameters
+from hybridkg.text.kernels import LazyKernel
+from hybridkg.text.models.bm25f import BM25F, IDF, as_numbers
+from hybridkg.text.models.mixture import Mixture, MixtureModel
+from hybridkg.text.sets import union
+
+KERNELS = LazyKernel("hybridkg.evaluation.tuning.kernels")
+
+MOST_KEPT = 300_000_000
+"""Occurrences that are kept for the kernels, 8 bytes each; more are read from the index, slowly."""
+
+Ranks = NDArray[np.int64]
+
+
+class Scorer(Protocol):
+    """Ranks of judged entities. Safe to use from many threads."""
+
+    def ranks(self, parameters: ModelParameters, topics: Sequence[int]) -> list[Ranks]:
+        """For each topic int64[judged]: ranks from 0, at most the cap; -1 for what does not match."""
+
+
+def scorer(model: RankingModel, topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids], cap: int) -> Scorer:
+    """The fastest scorer for a model.
+
+    Args:
+        model: the model.
+        topics: gathered topics.
+        order: of entities with the same score.
+        cap: ranks at or beyond it are all the same.
+    """
+    postings = sum(
+        len(p.ids) for t in topics for terms in (t.task.terms, t.task.ordered, t.task.unordered)
+        for term in terms for p in term.postings
+    )  # fmt: skip
+    kernels = KERNELS.load() if postings <= MOST_KEPT else None
+    # A subclass may score otherwise.
+    score: Any = type(model).score
+    if kernels is not None and score is BM25F.score:
+        return FastBm25f(kernels, topics, order, cap)
+    if kernels is not None and isinstance(model, MixtureModel) and score is MixtureModel.score:
+        return FastMixture(kernels, model, topics, order, cap)
+    return AnyModel(model, topics, order, cap)
+
+
+class AnyModel:
+    """Asks the model."""
+
+    def __init__(self, model: RankingModel, topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids], cap: int):
+        self._model, self._topics, self._order, self._cap = model, topics, order, cap
+
+    def ranks(self, parameters: ModelParameters, topics: Sequence[int]) -> list[Ranks]:
+        """Ranks of the judged entities of some topics."""
+        return [self._of(self._topics[i], parameters) for i in topics]
+
+    def _of(self, topic: JudgedTopic, parameters: ModelParameters) -> Ranks:
+        ids, scores = self._model.score(with_parameters(topic.task, parameters))
+        found = np.full(len(topic.ids), -1, np.int64)
+        places = np.searchsorted(ids, topic.ids)
+        for j, (place, id, order) in enumerate(zip(places, topic.ids, topic.order, strict=True)):
+            if place < len(ids) and ids[place] == id:
+                before = int(np.count_nonzero(scores > scores[place]))
+                same = ids[scores == scores[place]]
+                before += int(np.count_nonzero(self._order(same).astype(np.int64) < order)) if len(same) > 1 else 0
+                found[j] = min(before, self._cap)
+        return found
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The entities that match each topic, in one piece.
+
+    Args:
+        entities: uint32[e], every entity that matches any topic.
+        ids: for each topic, its entities, ascending.
+        first: int64[topics + 1], the first row of each topic; a row is an entity that matches it.
+        entity: int32[rows], its place in `entities`.
+        order: int64[rows], of entities with the same score.
+        judged: int64[all judged], row of each in its topic, -1 where it does not match.
+        first_judged: int64[topics + 1].
+    """
+
+    entities: Ids
+    ids: tuple[Ids, ...]
+    first: NDArray[np.int64]
+    entity: NDArray[np.int32]
+    order: NDArray[np.int64]
+    judged: NDArray[np.int64]
+    first_judged: NDArray[np.int64]
+
+    def split(self, out: Ranks, topics: Sequence[int]) -> list[Ranks]:
+        """The ranks of each topic."""
+        return [out[self.first_judged[i] : self.first_judged[i + 1]] for i in topics]
+
+
+def rows_of(topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids]) -> Rows:
+    """The rows of some topics."""
+    ids = tuple(union([p.ids for term in topic.task.terms for p in term.postings]) for topic in topics)
+    entities = union(ids)
+    judged = [_places(topic.ids, one) for topic, one in zip(topics, ids, strict=True)]
+    return Rows(
+        entities=entities,
+        ids=ids,
+        first=_starts(map(len, ids)),
+        entity=np.concatenate([np.searchsorted(entities, one).astype(np.int32) for one in ids]),
+        order=np.concatenate([order(one).astype(np.int64) for one in ids]),
+        judged=np.concatenate(judged),
+        first_judged=_starts(map(len, judged)),
+    )
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """The postings of all topics: topic by topic, and there either row by row or term by term.
+
+    Args:
+        starts: int64, the first occurrence of each row, or of each term, of all topics; and their end.
+        row: int32[occurrences], row in its topic.
+        term: uint16[occurrences], number of the term in its topic.
+        field: uint16[occurrences].
+        tf: uint32[occurrences].
+    """
+
+    starts: NDArray[np.int64]
+    row: NDArray[np.int32]
+    term: NDArray[np.uint16]
+    field: NDArray[np.uint16]
+    tf: NDArray[np.uint32]
+
+
+def occurrences(rows: Rows, terms: Sequence[Sequence[ScoredTerm]], *, by_row: bool) -> Occurrences:
+    """The postings of each topic's terms: (row, term, field) ascending, or (term, row, field)."""
+    parts = [_flat(*one) for one in zip(rows.ids, terms, strict=True)]
+    sizes = []
+    for i, (ids, own, (row, term, field, tf)) in enumerate(zip(rows.ids, terms, parts, strict=True)):
+        first = row if by_row else term
+        sizes.append(np.bincount(first, minlength=len(ids) if by_row else len(own)))
+        place = np.argsort(row, kind="stable") if by_row else np.lexsort((field, row, term))
+        parts[i] = row[place], term[place], field[place], tf[place]
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return Occurrences(_starts(np.concatenate(sizes).tolist()), *columns)
+
+
+def _flat(ids: Ids, terms: Sequence[ScoredTerm]) -> tuple[NDArray[Any], ...]:
+    """Of one topic: row, term, field and tf of each occurrence."""
+    lists = [(t, f, p) for t, term in enumerate(terms) for f, p in enumerate(term.postings) if len(p.ids)]
+    if not lists:
+        return np.zeros(0, np.int32), np.zeros(0, np.uint16), np.zeros(0, np.uint16), np.zeros(0, np.uint32)
+    sizes = [len(p.ids) for _, _, p in lists]
+    return (
+        np.concatenate([np.searchsorted(ids, p.ids).astype(np.int32) for _, _, p in lists]),
+        np.repeat(np.array([t for t, _, _ in lists], np.uint16), sizes),
+        np.repeat(np.array([f for _, f, _ in lists], np.uint16), sizes),
+        np.concatenate([p.tf for _, _, p in lists], dtype=np.uint32),
+    )
+
+
+def _places(wanted: Ids, ids: Ids) -> NDArray[np.int64]:
+    places = np.searchsorted(ids, wanted).astype(np.int64)
+    if len(ids):
+        places[ids[np.minimum(places, len(ids) - 1)] != wanted] = -1
+    else:
+        places[:] = -1
+    return places
+
+
+def _starts(sizes: Any) -> NDArray[np.int64]:
+    return np.cumsum([0, *sizes], dtype=np.int64)
+
+
+class FastBm25f:
+    """BM25F by the kernel; the same ranks as the model's."""
+
+    def __init__(self, kernels: Any, topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids], cap: int):
+        self._kernels, self._cap = kernels, cap
+        terms = [topic.task.terms for topic in topics]
+        self._rows = rows_of(topics, order)
+        self._kept = occurrences(self._rows, terms, by_row=True)
+        self._first_term = _starts(map(len, terms))
+        self._task = replace(topics[0].task, terms=(), ordered=(), unordered=())
+        lengths = [topics[0].task.lengths[f.row, self._rows.entities] for f in self._task.fields]
+        self._lengths = np.ascontiguousarray(np.stack(lengths, axis=1), np.float64)
+        counted = [(term, topic.task.n_entities) for topic in topics for term in topic.task.terms]
+        self._gain = {
+            form: np.array([term.count * idf(term.df, n) for term, n in counted], np.float64)
+            for form, idf in IDF.items()
+        }
+
+    def ranks(self, parameters: ModelParameters, topics: Sequence[int]) -> list[Ranks]:
+        """Ranks of the judged entities of some topics."""
+        task = with_parameters(self._task, parameters)
+        q, rows, kept = as_numbers(task), self._rows, self._kept
+        out = np.full(len(rows.judged), -1, np.int64)
+        self._kernels.bm25f_ranks(
+            np.array(topics, np.int64), rows.first, rows.entity, kept.starts, kept.tf, kept.term, kept.field,
+            self._first_term, self._gain[task.choices.get("form", "lucene")], self._lengths,
+            q.weight, q.b, q.mean, float(q.k1), rows.order, rows.judged, rows.first_judged, self._cap, out,
+        )  # fmt: skip
+        return rows.split(out, topics)
+
+
+class FastMixture:
+    """A mixture of language models by the kernel; the model itself says which terms, weights and factors count."""
+
+    def __init__(
+        self, kernels: Any, model: MixtureModel, topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids], cap: int
+    ):
+        self._kernels, self._model, self._cap = kernels, model, cap
+        mixtures = [model.mixture(topic.task) for topic in topics]
+        # Fields and the number of entities are those of the index, so one task without terms stands for all.
+        self._task = replace(topics[0].task, terms=(), ordered=(), unordered=())
+        self._terms = [(*m.terms, *m.ordered, *m.unordered) for m in mixtures]
+        self._number = [{id(term): i for i, term in enumerate(terms)} for terms in self._terms]
+        self._kinds = [(m.terms, m.ordered, m.unordered) for m in mixtures]
+        # The postings of a mixture name places among the topic's matches.
+        named = [[_renamed(term, m) for term in terms] for m, terms in zip(mixtures, self._terms, strict=True)]
+        self._rows = rows_of(topics, order)
+        self._kept = occurrences(self._rows, named, by_row=False)
+        self._first_term = _starts(map(len, named))
+        self._lengths = self._lengths_of(mixtures)
+        share = [[cf / f.tokens if cf else 0.0 for f, cf in zip(m.fields, term.cf, strict=True)]
+                 for m, terms in zip(mixtures, self._terms, strict=True) for term in terms]  # fmt: skip
+        self._share = np.array(share, np.float64).reshape(len(share), self._lengths.shape[1])
+
+    def _lengths_of(self, mixtures: Sequence[Mixture]) -> NDArray[np.float64]:
+        lengths = np.zeros((len(self._rows.entities), len(mixtures[0].fields)))
+        for m in mixtures:
+            lengths[np.searchsorted(self._rows.entities, m.ids)] = m.lengths.T
+        return lengths
+
+    def ranks(self, parameters: ModelParameters, topics: Sequence[int]) -> list[Ranks]:
+        """Ranks of the judged entities of some topics."""
+        rows, kept, lengths = self._rows, self._kept, self._lengths
+        task = with_parameters(self._task, parameters)
+        fields = self._model.mixture(task).fields
+        factor, weights = self._weighed(task, topics)
+        mu = np.array([f.mu for f in fields])
+        smooth = np.array([f.lambda_ for f in fields])
+        dirichlet = not smooth.any()
+        inverse = 1.0 / (lengths + mu) if dirichlet else 1.0 / np.maximum(lengths, 1.0)
+        background = weights * (mu if dirichlet else smooth) * self._share
+        out = np.full(len(rows.judged), -1, np.int64)
+        self._kernels.mixture_ranks(
+            np.array(topics, np.int64), rows.first, rows.entity, kept.starts, kept.row, kept.tf, kept.field,
+            self._first_term, factor, background, weights * (1 - smooth), np.ascontiguousarray(inverse), dirichlet,
+            rows.order, rows.judged, rows.first_judged, self._cap, out,
+        )  # fmt: skip
+        return rows.split(out, topics)
+
+    def _weighed(self, task: ScoringTask, topics: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What the model says of the terms of some topics: how much each counts, and the weights of its fields."""
+        whole = self._model.mixture(task)
+        places, factors, weights = [], [], []
+        for topic in topics:
+            terms, ordered, unordered = self._kinds[topic]
+            m = replace(whole, terms=terms, ordered=ordered, unordered=unordered)
+            number, first = self._number[topic], int(self._first_term[topic])
+            for part in self._model.parts(task, m):
+                for term in part.terms if part.factor else ():
+                    places.append(first + number[id(term)])
+                    factors.append(part.factor * term.count)
+                    weights.append(part.weights(m.fields, term))
+        factor, shares = np.zeros(len(self._share)), np.zeros(self._share.shape)
+        own = np.array(weights, np.float64).reshape(len(places), self._share.shape[1])
+        # A term that no field of any weight has is left out of the score, as in mixture.probabilities.
+        counts = (own * self._share[places]).any(axis=1)
+        kept = np.array(places, np.int64)[counts]
+        factor[kept] = np.array(factors)[counts]
+        shares[kept] = own[counts] / own[counts].sum(axis=1, keepdims=True)
+        return factor, shares
+
+
+def _renamed(term: ScoredTerm, m: Mixture) -> ScoredTerm:
+    return replace(term, postings=tuple(replace(p, ids=m.ids[p.ids]) for p in term.postings))

@@ -1,0 +1,97 @@
+"""Judged topics over a text index, gathered once: what each model sees of them, and which entities are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.errors import IndexMissingError, ParameterError
+from hybridkg.evaluation.qrels import Qrels
+from hybridkg.evaluation.topics import Topics
+from hybridkg.interfaces.ranking_model import ScoringTask
+from hybridkg.interfaces.text_index import Ids, TextQuery
+from hybridkg.model_parameters import WEIGHT, ModelParameters
+from hybridkg.rdf.terms import BlankNode, NamedNode, Node
+from hybridkg.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class JudgedTopic:
+    """A topic with what its ranking is made of.
+
+    Args:
+        topic: its id.
+        task: what the model sees.
+        ids: uint32[judged], the judged entities that the index knows.
+        grades: int64[judged].
+        order: int64[judged], their place among entities with the same score.
+    """
+
+    topic: str
+    task: ScoringTask
+    ids: Ids
+    grades: NDArray[np.int64]
+    order: NDArray[np.int64]
+
+
+def gather(snapshot: Snapshot, topics: Topics, qrels: Qrels, query: TextQuery) -> list[JudgedTopic]:
+    """The topics that have judgements, in the order of their file.
+
+    Raises:
+        IndexMissingError: there is no text index.
+        ParameterError: no topic is judged, or no judged entity is in the knowledge base.
+    """
+    index, nodes = snapshot.text, snapshot.nodes
+    if index is None or nodes is None:
+        raise IndexMissingError("the knowledge base has no text index", hint="build it: hybridkg index KB")
+    index.check(query)
+    found = []
+    for topic, text in topics.texts.items():
+        judged = qrels.grades.get(topic)
+        if judged is None:
+            continue
+        places = nodes.find_many([node_of(document) for document in judged])
+        ids = places[places >= 0].astype(np.uint32)
+        grades = np.fromiter(judged.values(), np.int64, len(judged))[places >= 0]
+        task = index.task(replace(query, text=text, syntax=False))
+        found.append(JudgedTopic(topic, task, ids, grades, nodes.rank(ids).astype(np.int64)))
+    if not found:
+        raise ParameterError("no topic is judged", hint="the first column of the judgements must be the topics' ids")
+    if not any(len(topic.ids) for topic in found):
+        document = next(iter(qrels.grades[found[0].topic]))
+        raise ParameterError(
+            "no judged document is in the knowledge base",
+            hint=f"documents are IRIs of its entities; the first one judged is {document!r}",
+        )
+    return found
+
+
+def node_of(document: str) -> Node:
+    """The node that a document id names: an IRI, or a blank node `_:label`; what is neither is found nowhere."""
+    try:
+        return BlankNode(document[2:]) if document.startswith("_:") else NamedNode(document)
+    except ValueError:
+        return NamedNode("x:no-node")
+
+
+def with_parameters(task: ScoringTask, parameters: ModelParameters) -> ScoringTask:
+    """The task as it would be with other parameters, without asking the index again."""
+    fields = []
+    for f in task.fields:
+        own = dict(parameters.fields.get(f.name, {}))
+        fields.append(replace(f, weight=own.pop(WEIGHT, f.weight), arguments=own))
+    return replace(
+        task,
+        fields=tuple(fields),
+        arguments={name: value for name, value in parameters.arguments.items() if not isinstance(value, str)},
+        choices={name: value for name, value in parameters.arguments.items() if isinstance(value, str)},
+    )
+
+
+def places_of(topics: Sequence[JudgedTopic], wanted: Sequence[str]) -> list[int]:
+    """Places of some topics, in the order of `topics`."""
+    chosen = set(wanted)
+    return [i for i, topic in enumerate(topics) if topic.topic in chosen]

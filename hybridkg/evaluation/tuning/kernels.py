@@ -1,0 +1,191 @@
+"""The compiled kernels of tuning. Import them through `LazyKernel` only: importing compiles them.
+
+Each scores the entities of some topics and tells at which rank the judged ones stand. `cached.py` explains the
+arrays. BM25F adds in the order of bm25f.py and gives its bits; a mixture takes the logarithm of a product where
+mixture.py adds logarithms, which differs in the last digits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import boolean, float64, int32, int64, njit, uint16, uint32, void
+
+_OPTIONS: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
+
+MOST_HELD = 12
+"""Probabilities that are multiplied before the logarithm is taken: 12 of 1e-25 are still a double."""
+
+BLOCK = 512
+"""Rows that a mixture scores together."""
+
+
+@njit(void(float64[::1], int64, int64[::1], int64[::1], int64, int64[::1]), **_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def place_judged(scores: Any, n: Any, judged: Any, order: Any, cap: Any, out: Any) -> Any:
+    """Ranks from 0, at most `cap`, of some of the n entities: by score descending, then by `order`.
+
+    `judged` are places in `scores`, -1 for one that does not match, whose rank is -1 too.
+    """
+    count = len(judged)
+    worst_first = np.empty(count, np.int64)
+    k = 0
+    for j in range(count):
+        if judged[j] < 0:
+            out[j] = -1
+            continue
+        i = k
+        row = judged[j]
+        while i > 0:
+            other = judged[worst_first[i - 1]]
+            if scores[other] < scores[row] or (scores[other] == scores[row] and order[other] >= order[row]):
+                break
+            worst_first[i] = worst_first[i - 1]
+            i -= 1
+        worst_first[i] = j
+        k += 1
+    if k == 0:
+        return
+    # beaten[i]: entities that stand before the i worst of the judged, and not before the next.
+    beaten = np.zeros(k + 1, np.int64)
+    lowest = scores[judged[worst_first[0]]]
+    for row in range(n):
+        score = scores[row]
+        if score < lowest:
+            continue
+        i = 0
+        while i < k:
+            other = judged[worst_first[i]]
+            if score < scores[other] or (score == scores[other] and order[row] >= order[other]):
+                break
+            i += 1
+        beaten[i] += 1
+    above = 0
+    for i in range(k - 1, -1, -1):
+        above += beaten[i + 1]
+        out[worst_first[i]] = min(above, cap)
+
+
+@njit(  # type: ignore[untyped-decorator, unused-ignore]
+    void(
+        int64[::1], int64[::1], int32[::1], int64[::1], uint32[::1], uint16[::1], uint16[::1], int64[::1],
+        float64[::1], float64[:, ::1], float64[::1], float64[::1], float64[::1], float64,
+        int64[::1], int64[::1], int64[::1], int64, int64[::1],
+    ),
+    **_OPTIONS,
+)  # fmt: skip
+def bm25f_ranks(
+    topics: Any, rows: Any, entity: Any, starts: Any, tf: Any, term: Any, field: Any, first_term: Any,
+    gain: Any, lengths: Any, weight: Any, b: Any, mean: Any, k1: Any,
+    order: Any, judged: Any, first_judged: Any, cap: Any, out: Any,
+) -> Any:  # fmt: skip
+    """Ranks of the judged entities of some topics by BM25F, in `out`."""
+    n_entities, n_fields = lengths.shape
+    relative = np.empty((n_entities, n_fields), np.float64)
+    for e in range(n_entities):
+        for f in range(n_fields):
+            relative[e, f] = (1.0 - b[f]) + b[f] * lengths[e, f] / mean[f]
+    largest = 0
+    for topic in topics:
+        largest = max(largest, rows[topic + 1] - rows[topic])
+    scores = np.empty(largest, np.float64)
+    for topic in topics:
+        first, end = rows[topic], rows[topic + 1]
+        gains = first_term[topic]
+        for row in range(first, end):
+            e = entity[row]
+            total = 0.0
+            x = 0.0
+            p = starts[row]
+            last = term[p]
+            while p < starts[row + 1]:
+                if term[p] != last:
+                    total += gain[gains + last] * x / (k1 + x)
+                    x = 0.0
+                    last = term[p]
+                f = field[p]
+                x += weight[f] * float64(tf[p]) / relative[e, f]
+                p += 1
+            scores[row - first] = total + gain[gains + last] * x / (k1 + x)
+        low, high = first_judged[topic], first_judged[topic + 1]
+        place_judged(scores, end - first, judged[low:high], order[first:end], cap, out[low:high])
+
+
+@njit(  # type: ignore[untyped-decorator, unused-ignore]
+    void(
+        int64[::1], int64[::1], int32[::1], int64[::1], int32[::1], uint32[::1], uint16[::1], int64[::1],
+        float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], boolean,
+        int64[::1], int64[::1], int64[::1], int64, int64[::1],
+    ),
+    **_OPTIONS,
+)  # fmt: skip
+def mixture_ranks(
+    topics: Any, rows: Any, entity: Any, starts: Any, row_of: Any, tf: Any, field: Any, first_term: Any,
+    factor: Any, background: Any, foreground: Any, inverse: Any, dirichlet: Any,
+    order: Any, judged: Any, first_judged: Any, cap: Any, out: Any,
+) -> Any:  # fmt: skip
+    """Ranks of the judged entities of some topics by a sum of logarithms of mixtures, in `out`.
+
+    p(t|d) = sum_f background[t, f] (times inverse[d, f] for Dirichlet) + foreground[t, f] * tf * inverse[d, f];
+    a term with factor 0 is left out. Rows are taken in blocks that stay in the cache and fill vector registers.
+    """
+    n_fields = inverse.shape[1]
+    largest, most_terms = 0, 0
+    for topic in topics:
+        largest = max(largest, rows[topic + 1] - rows[topic])
+        most_terms = max(most_terms, first_term[topic + 1] - first_term[topic])
+    scores = np.empty(largest, np.float64)
+    cursor = np.empty(most_terms, np.int64)
+    inside = np.empty((n_fields, BLOCK), np.float64)
+    p = np.empty(BLOCK, np.float64)
+    product = np.empty(BLOCK, np.float64)
+    for topic in topics:
+        first, n = rows[topic], rows[topic + 1] - rows[topic]
+        low, high = first_term[topic], first_term[topic + 1]
+        for t in range(low, high):
+            cursor[t - low] = starts[t]
+        scores[:n] = 0.0
+        for start in range(0, n, BLOCK):
+            m = min(BLOCK, n - start)
+            for i in range(m):
+                e = entity[first + start + i]
+                for f in range(n_fields):
+                    inside[f, i] = inverse[e, f]
+            held, last = 0, 0.0
+            for t in range(low, high):
+                if factor[t] == 0.0:
+                    continue
+                p[:m] = 0.0
+                for f in range(n_fields):
+                    share = background[t, f]
+                    if share == 0.0:
+                        continue
+                    if dirichlet:
+                        for i in range(m):
+                            p[i] += share * inside[f, i]
+                    else:
+                        for i in range(m):
+                            p[i] += share
+                c = cursor[t - low]
+                while c < starts[t + 1] and row_of[c] < start + m:
+                    i = row_of[c] - start
+                    p[i] += foreground[t, field[c]] * float64(tf[c]) * inside[field[c], i]
+                    c += 1
+                cursor[t - low] = c
+                if held == MOST_HELD or (held and factor[t] != last):
+                    for i in range(m):
+                        scores[start + i] += last * math.log(product[i])
+                    held = 0
+                if held:
+                    for i in range(m):
+                        product[i] *= p[i]
+                else:
+                    product[:m] = p[:m]
+                held += 1
+                last = factor[t]
+            if held:
+                for i in range(m):
+                    scores[start + i] += last * math.log(product[i])
+        begin, end = first_judged[topic], first_judged[topic + 1]
+        place_judged(scores, n, judged[begin:end], order[first : first + n], cap, out[begin:end])

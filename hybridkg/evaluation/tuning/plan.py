@@ -1,0 +1,58 @@
+"""Which trainings there are: one, or one for each category and fold, each with its own topics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hybridkg.errors import ParameterError
+from hybridkg.evaluation.tuning.folds import Fold
+
+
+@dataclass(frozen=True)
+class Training:
+    """One model to be learned.
+
+    Args:
+        name: of category and fold; empty where there is one training only.
+        training: topics it is learned from.
+        testing: topics it is judged by and no other model is; none where all are for training.
+    """
+
+    name: str
+    training: tuple[str, ...]
+    testing: tuple[str, ...] = ()
+
+
+def plan(
+    topics: Sequence[str], folds: Sequence[Fold] | None, categories: Mapping[str, str] | None
+) -> tuple[Training, ...]:
+    """The trainings, by category in the order of the topics, then by fold.
+
+    Raises:
+        ParameterError: a topic has no category, or a fold has no topic of a category to train on.
+
+    >>> fold = Fold("0", ("a", "b"), ("c",))
+    >>> plan(["a", "b", "c"], [fold], {"a": "x", "b": "x", "c": "x"})
+    (Training(name='x-0', training=('a', 'b'), testing=('c',)),)
+    """
+    if categories is not None and (without := [topic for topic in topics if topic not in categories]):
+        raise ParameterError(f"the topic {without[0]!r} has no category", hint="add it to the file of --by")
+    groups = list(dict.fromkeys((categories or {}).get(topic, "") for topic in topics))
+    found: dict[str, Training] = {}
+    for group in groups:
+        members = {topic for topic in topics if categories is None or categories[topic] == group}
+        for fold in folds or (None,):
+            training = tuple(t for t in topics if t in members and (fold is None or t in set(fold.training)))
+            testing = tuple(t for t in topics if fold is not None and t in members and t in set(fold.testing))
+            if fold is not None and not testing:
+                continue
+            parts = [part for part in (group, fold.name if fold else "") if part]
+            if not training:
+                raise ParameterError(f"nothing to train on for {' fold '.join(map(repr, parts))}")
+            name = re.sub(r"[^\w.-]+", "_", "-".join(parts))
+            while name in found:
+                name += "_"
+            found[name] = Training(name, training, testing)
+    return tuple(found.values())

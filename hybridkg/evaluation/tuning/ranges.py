@@ -1,0 +1,116 @@
+"""What is learned of each ranking model: its parameters and their ranges, as data. A new model is one entry here.
+
+Sources: design/ranking.md 1.3. Only w_f/k1 of BM25F matters, up to scale, so k1 stays and log w_f is searched: one
+parameter fewer, and steps that mean the same everywhere. The weights of a mixture sum to 1 anyway. FSDM is learned in
+stages, as by its authors: the weights of the fields for words, for phrases, for windows, each with the other two
+kinds switched off, then how much each kind counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hybridkg.model_parameters import WEIGHT
+from hybridkg.registry import Registry
+
+LINEAR, LOG, SHARE = "linear", "log", "share"
+"""Scales. Steps are added, or multiplied; one share is moved, and the others of its stage give way in proportion."""
+
+FIELD, MODEL, LENGTH = "field", "model", "length"
+"""Owners. A number for each field; one number; one factor to the mean length of each text that the model smooths."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """A parameter that is searched.
+
+    Args:
+        name: the argument, of the model or behind a field; `weight` for that of a field.
+        low: smallest value.
+        high: largest value.
+        step: the first step: an amount, a factor (log) or a part of the whole (share).
+        scale: LINEAR, LOG or SHARE.
+        of: FIELD, MODEL or LENGTH.
+        start: the model's default; of a field the profile or the task knows it, and a factor's is 1.
+        smoothing: the kind of smoothing with which it means something; empty for every kind.
+    """
+
+    name: str
+    low: float
+    high: float
+    step: float
+    scale: str = LINEAR
+    of: str = FIELD
+    start: float = 1.0
+    smoothing: str = ""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Parameters that are searched together, while others keep what they have.
+
+    Args:
+        name: for the report.
+        ranges: what is searched.
+        pinned: arguments of the model that are set so during this stage.
+    """
+
+    name: str
+    ranges: tuple[Range, ...]
+    pinned: Mapping[str, float] = field(default_factory=dict)
+
+
+MU = Range("mu", 0.02, 50, 4, LOG, LENGTH, smoothing="dirichlet")
+LAMBDA = Range("lambda", 0.001, 1, 4, LOG, MODEL, start=0.1, smoothing="jm")
+SMOOTHING = (MU, LAMBDA)
+
+WEIGHTS = Range(WEIGHT, 0, 1, 0.2, SHARE)
+FACTORS = tuple(
+    Range(name, 0, 1, 0.2, SHARE, MODEL, start)
+    for name, start in [("terms", 0.8), ("ordered", 0.1), ("unordered", 0.1)]
+)
+
+K1 = Range("k1", 0.05, 20, 3, LOG, MODEL, start=1.2)
+B = Range("b", 0, 1, 0.25, LINEAR, MODEL, start=0.75)
+
+
+def _only(kind: str) -> dict[str, float]:
+    return {factor.name: float(factor.name == kind) for factor in FACTORS}
+
+
+BM25F = (Stage("all", (Range(WEIGHT, 0.005, 200, 4, LOG), Range("b", 0, 1, 0.25))),)
+BM25 = (Stage("all", (K1, B)),)
+COMBINED_FIELDS = (Stage("all", (Range(WEIGHT, 1, 50, 3, LOG), K1, B)),)
+LM = (Stage("all", SMOOTHING),)
+MLM = (Stage("all", (WEIGHTS, *SMOOTHING)),)
+PRMS = (Stage("all", SMOOTHING),)
+SDM = (Stage("all", (*FACTORS, *SMOOTHING)),)
+FSDM = (
+    Stage("words", (WEIGHTS, *SMOOTHING), _only("terms")),
+    Stage("phrases", (Range("ordered", 0, 1, 0.2, SHARE),), _only("ordered")),
+    Stage("windows", (Range("unordered", 0, 1, 0.2, SHARE),), _only("unordered")),
+    Stage("kinds", FACTORS),
+)
+
+ELR_FACTORS = (("terms", 0.8), ("ordered", 0.05), ("unordered", 0.05), ("entities", 0.1))
+ELR = (Stage("kinds", tuple(Range(name, 0, 1, 0.1, SHARE, MODEL, start) for name, start in ELR_FACTORS)),)
+
+_HERE = "hybridkg.evaluation.tuning.ranges:"
+
+SEARCH_SPACES = Registry(
+    "search space for the model",
+    "hybridkg.search_spaces",
+    {
+        "bm25": _HERE + "BM25",
+        "bm25f": _HERE + "BM25F",
+        "combined_fields": _HERE + "COMBINED_FIELDS",
+        "elr": _HERE + "ELR",
+        "fsdm": _HERE + "FSDM",
+        "lm": _HERE + "LM",
+        "mlm": _HERE + "MLM",
+        "prms": _HERE + "PRMS",
+        "sdm": _HERE + "SDM",
+    },
+)
+"""Each is a tuple of Stage, by the name of the model; a plug-in adds its own."""

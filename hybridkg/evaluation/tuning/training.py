@@ -1,0 +1,204 @@
+"""Training a model on some topics: the objective of the search, stage by stage, and what came of it."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hybridkg.evaluation.measures import parse_measure
+from hybridkg.evaluation.qrels import Qrels
+from hybridkg.evaluation.ranking import query_of
+from hybridkg.evaluation.topics import Topics
+from hybridkg.evaluation.tuning.cached import scorer
+from hybridkg.evaluation.tuning.collection import gather, places_of
+from hybridkg.evaluation.tuning.ranges import SEARCH_SPACES, Stage
+from hybridkg.evaluation.tuning.search import Climb, Point, ascend
+from hybridkg.evaluation.tuning.space import StageMoves, space_of
+from hybridkg.evaluation.tuning.values import TopicValues
+from hybridkg.interfaces.ranking_model import RANKING_MODELS
+from hybridkg.model_parameters import WEIGHT, ModelParameters
+from hybridkg.snapshot import Snapshot
+
+Told = Callable[[int, int], None]
+
+MOST_POINTS = 100_000
+"""Points whose values are remembered."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train.
+
+    Args:
+        model: a name of RANKING_MODELS that has a search space.
+        fields: the ON fields; empty for all of the profile.
+        fixed: arguments of the model that are not learned.
+        measure: what is maximised, the mean over the topics.
+        restarts: climbs, at least 1; the first starts at the defaults.
+        seed: of everything random.
+        depth: a ranking ends there.
+    """
+
+    model: str = "bm25f"
+    fields: tuple[str, ...] = ()
+    fixed: Mapping[str, float | str] = field(default_factory=dict)
+    measure: str = "ndcg@10"
+    restarts: int = 5
+    seed: int = 0
+    depth: int = 1000
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a training found.
+
+    Args:
+        parameters: the best.
+        default: the measure of the defaults on the training topics.
+        value: that of `parameters`, at least as high.
+        evaluations: points that were measured.
+        seconds: wall clock.
+        cpu: seconds of CPU time of the thread.
+        climbs: every climb, stage by stage.
+    """
+
+    parameters: ModelParameters
+    default: float
+    value: float
+    evaluations: int
+    seconds: float
+    cpu: float
+    climbs: tuple[Climb, ...] = ()
+
+
+class Trainer:
+    """Everything that trainings on the same topics share. Safe to use from many threads.
+
+    Args:
+        snapshot: where to search.
+        topics: texts; those without a judgement play no part.
+        qrels: judgements.
+        settings: how to train.
+
+    Raises:
+        IndexMissingError, ParameterError, UnknownNameError, TextQueryError: the settings do not fit the index, or
+            the judgements not the topics.
+    """
+
+    def __init__(self, snapshot: Snapshot, topics: Topics, qrels: Qrels, settings: Settings):
+        stages: tuple[Stage, ...] = SEARCH_SPACES.get(settings.model)
+        model = RANKING_MODELS.get(settings.model)()
+        measure = parse_measure(settings.measure)
+        self.settings = settings
+        self.default = _default(snapshot, settings, model.traits.least_weight)
+        self._topics = gather(snapshot, topics, qrels, query_of(self.default))
+        self.topics = tuple(topic.topic for topic in self._topics)
+        self.space, self._stages = space_of(stages, settings.model, model, self._topics[0].task, settings.fixed)
+        self._values = TopicValues(measure, self._topics, qrels, settings.depth)
+        assert snapshot.nodes is not None
+        self._scorer = scorer(model, self._topics, snapshot.nodes.rank, self._values.cap)
+        self._known: dict[tuple[object, Point], dict[int, float]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def climbs(self) -> int:
+        """How many climbs a training takes."""
+        return len(self._stages) * self.settings.restarts
+
+    def measure(self, parameters: ModelParameters, topics: Sequence[str]) -> dict[str, float]:
+        """The measure of each of some topics, in the order of the collection."""
+        places = places_of(self._topics, topics)
+        if not places:
+            return {}
+        ranks = self._scorer.ranks(parameters, places)
+        return {self.topics[i]: self._values.value(i, r) for i, r in zip(places, ranks, strict=True)}
+
+    def train(self, topics: Sequence[str], *, progress: Told = lambda climbs, evaluations: None) -> Learned:
+        """Learns from some topics, and sees no others.
+
+        Args:
+            topics: of the collection, at least one.
+            progress: told of climbs and evaluations since the last call; may raise, to stop.
+        """
+        started, cpu = time.perf_counter(), time.thread_time()
+        places = places_of(self._topics, topics)
+        default = math.fsum(self.measure(self.default, topics).values()) / len(places)
+        count, told = 1, 0
+        point = self.space.start
+        climbs: list[Climb] = []
+
+        def tell(climbs: int) -> None:
+            nonlocal told
+            progress(climbs, count - told)
+            told = count
+
+        for stage, moves in self._stages:
+
+            def objective(candidate: Point, stage: Stage = stage) -> float:
+                nonlocal count
+                count += 1
+                tell(0)
+                return self._mean(stage, candidate, places)
+
+            settings = self.settings
+            ascent = ascend(
+                _remembering(objective), replace(moves, base=point), _in_stage(moves, point, self.space.start),
+                restarts=settings.restarts, seed=settings.seed, after=lambda: tell(1),
+            )  # fmt: skip
+            climbs += ascent.climbs
+            point = ascent.best.point
+        value = self._mean(Stage("", ()), point, places)
+        parameters = self.space.parameters(point, {})
+        if value < default:  # the stages of a model look at its parts, and their sum may be worse
+            value, parameters = default, self.space.parameters(self.space.start, {})
+        seconds = time.perf_counter() - started
+        return Learned(parameters, default, value, count, seconds, time.thread_time() - cpu, tuple(climbs))
+
+    def _mean(self, stage: Stage, point: Point, places: Sequence[int]) -> float:
+        """The mean of the measure; trainings share what is known of a topic."""
+        key = (tuple(stage.pinned.items()), point)
+        with self._lock:
+            known = self._known.get(key)
+            if known is None:
+                if len(self._known) >= MOST_POINTS:
+                    self._known.clear()
+                known = self._known[key] = {}
+        missing = [i for i in places if i not in known]
+        if missing:
+            ranks = self._scorer.ranks(self.space.parameters(point, stage.pinned), missing)
+            for i, r in zip(missing, ranks, strict=True):
+                known[i] = self._values.value(i, r)
+        return math.fsum(known[i] for i in places) / len(places)
+
+
+def _default(snapshot: Snapshot, settings: Settings, least_weight: float) -> ModelParameters:
+    """The model as it is without tuning; the profile's weights are raised for a model that needs larger ones."""
+    weights = {f.name: f.weight for f in snapshot.profile.fields} if snapshot.profile is not None else {}
+    return ModelParameters(
+        settings.model,
+        dict(settings.fixed),
+        {
+            name: {WEIGHT: least_weight} if weights.get(name, 1.0) < least_weight else {}
+            for name in settings.fields or (() if snapshot.text is None else snapshot.text.fields)
+        },
+    )
+
+
+def _in_stage(moves: StageMoves, point: Point, start: Point) -> Point:
+    """The best point so far, with the numbers of this stage as they were at the start."""
+    return tuple(start[i] if i in moves.places else value for i, value in enumerate(point))
+
+
+def _remembering(objective: Callable[[Point], float]) -> Callable[[Point], float]:
+    known: dict[Point, float] = {}
+
+    def remembered(point: Point) -> float:
+        value = known.get(point)
+        if value is None:
+            value = known[point] = objective(point)
+        return value
+
+    return remembered

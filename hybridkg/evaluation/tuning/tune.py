@@ -1,0 +1,231 @@
+"""Tuning: every training of a plan, some at once, and how well the learned models do on topics they have not seen."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybridkg.errors import IndexMissingError
+from hybridkg.evaluation.measures import mean
+from hybridkg.evaluation.qrels import Qrels
+from hybridkg.evaluation.ranking import query_of, rank
+from hybridkg.evaluation.run import Run
+from hybridkg.evaluation.topics import Topics
+from hybridkg.evaluation.tuning.folds import Fold
+from hybridkg.evaluation.tuning.kept import Kept, content_key
+from hybridkg.evaluation.tuning.plan import Training, plan
+from hybridkg.evaluation.tuning.training import Learned, Settings, Trainer
+from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.kb import KnowledgeBase
+from hybridkg.model_parameters import ModelParameters
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A training and what came of it.
+
+    Args:
+        training: its topics.
+        learned: its parameters.
+        default: measure of the defaults on each test topic.
+        testing: measure of the learned parameters on each test topic.
+        kept: whether it was finished by an earlier run.
+    """
+
+    training: Training
+    learned: Learned
+    default: Mapping[str, float]
+    testing: Mapping[str, float]
+    kept: bool = False
+
+
+@dataclass(frozen=True)
+class TuneReport:
+    """All outcomes, in the order of the plan.
+
+    Args:
+        settings: how it was trained.
+        defaults: the parameters before training.
+        outcomes: one for each training.
+        unjudged: topics without a judgement, which play no part.
+        unasked: judged topics without a text.
+    """
+
+    settings: Settings
+    defaults: ModelParameters
+    outcomes: tuple[Outcome, ...]
+    unjudged: int
+    unasked: int
+
+    def tested(self) -> tuple[dict[str, float], dict[str, float]]:
+        """(defaults, learned): the measure of each topic by the model that has not seen it."""
+        default = {topic: value for outcome in self.outcomes for topic, value in outcome.default.items()}
+        return default, {topic: value for outcome in self.outcomes for topic, value in outcome.testing.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, for a file."""
+        default, tested = self.tested()
+        settings = self.settings
+        return {
+            "model": settings.model,
+            "fixed": dict(settings.fixed),
+            "measure": settings.measure,
+            "restarts": settings.restarts,
+            "seed": settings.seed,
+            "trainings": [_outcome_json(outcome) for outcome in self.outcomes],
+            "test": {"topics": len(tested), "default": mean(default), "tuned": mean(tested)} if tested else None,
+        }
+
+
+def _outcome_json(outcome: Outcome) -> dict[str, Any]:
+    learned, training = outcome.learned, outcome.training
+    return {
+        "name": training.name,
+        "training": {"topics": len(training.training), "default": learned.default, "tuned": learned.value},
+        "test": {"topics": len(training.testing), "default": mean(outcome.default), "tuned": mean(outcome.testing)}
+        if training.testing
+        else None,
+        "evaluations": learned.evaluations,
+        "seconds": round(learned.seconds, 3),
+        "cpu_seconds": round(learned.cpu, 3),
+        "arguments": dict(learned.parameters.arguments),
+        "fields": {name: dict(own) for name, own in learned.parameters.fields.items()},
+    }
+
+
+class Tuning:
+    """A collection and settings, ready to be trained on.
+
+    Args:
+        kb: an indexed knowledge base.
+        topics: texts.
+        qrels: judgements.
+        settings: how to train.
+
+    Raises:
+        IndexMissingError, ParameterError, UnknownNameError, TextQueryError: these do not fit each other.
+    """
+
+    def __init__(self, kb: KnowledgeBase, topics: Topics, qrels: Qrels, settings: Settings):
+        if kb.snapshot.text is None:
+            raise IndexMissingError("the knowledge base has no text index", hint="build it: hybridkg index KB")
+        self._kb, self._all, self._qrels, self._settings = kb, topics, qrels, settings
+        self._trainer = Trainer(kb.snapshot, topics, qrels, settings)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The judged topics, in the order of their file."""
+        return self._trainer.topics
+
+    def run(
+        self,
+        folds: Sequence[Fold] | None = None,
+        categories: Mapping[str, str] | None = None,
+        *,
+        jobs: int = 1,
+        keep: Path | None = None,
+        progress: Progress = SILENT,
+    ) -> TuneReport:
+        """Does all trainings.
+
+        Args:
+            folds: how the topics are split; without, all train one model.
+            categories: of the topics; each then has its own models.
+            jobs: trainings at once; the results do not depend on it.
+            keep: folder in which finished trainings are kept, and looked for.
+            progress: told of climbs; its items are points that were measured.
+
+        Raises:
+            ParameterError: the split leaves a model without topics.
+            KeyboardInterrupt: after the trainings that run have stopped; finished ones are kept.
+        """
+        trainings = plan(self.topics, folds, categories)
+        kept = Kept(keep) if keep is not None else None
+        learned = _Work(self._trainer, progress, kept).all(
+            [(training, self._key(training)) for training in trainings], jobs
+        )
+        outcomes = tuple(self._outcome(t, *found) for t, found in zip(trainings, learned, strict=True))
+        return TuneReport(
+            self._settings,
+            self._trainer.default,
+            outcomes,
+            sum(topic not in self._qrels.grades for topic in self._all.texts),
+            sum(topic not in self._all.texts for topic in self._qrels.grades),
+        )
+
+    def ranked(self, report: TuneReport, name: str) -> Run:
+        """The run in which each topic is ranked by the model that has not seen it, or by the only one."""
+        queries = {
+            topic: query_of(outcome.learned.parameters)
+            for outcome in report.outcomes
+            for topic in outcome.training.testing or outcome.training.training
+        }
+        return rank(self._kb, self._all, queries, k=self._settings.depth, name=name)
+
+    def _key(self, training: Training) -> str:
+        return content_key(self._kb.snapshot, self._all, self._qrels, self._settings, training.training)
+
+    def _outcome(self, training: Training, learned: Learned, kept: bool) -> Outcome:
+        default = self._trainer.measure(self._trainer.default, training.testing)
+        return Outcome(training, learned, default, self._trainer.measure(learned.parameters, training.testing), kept)
+
+
+class _Stopped(Exception):  # noqa: N818 - no error: somebody wants the work to end
+    pass
+
+
+class _Work:
+    """The trainings in threads; the kernels let go of the interpreter's lock."""
+
+    def __init__(self, trainer: Trainer, progress: Progress, kept: Kept | None):
+        self._trainer, self._progress, self._kept = trainer, progress, kept
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._evaluations = 0
+
+    def all(self, trainings: Sequence[tuple[Training, str]], jobs: int) -> list[tuple[Learned, bool]]:
+        """(what was learned, whether it was kept from before) for each."""
+        found: dict[str, tuple[Learned, bool]] = {}
+        for _, key in trainings:
+            if self._kept is not None and (before := self._kept.get(key)) is not None:
+                found[key] = before, True
+        missing = {key: training for training, key in trainings if key not in found}
+        if missing:
+            models = f"{len(missing)} model{'' if len(missing) == 1 else 's'}"
+            self._progress.start(f"learning {models}", len(missing) * self._trainer.climbs)
+            with ThreadPoolExecutor(max_workers=jobs) as pool:
+                futures = {pool.submit(self._one, training): key for key, training in missing.items()}
+                try:
+                    self._collect(futures, found)
+                except BaseException:
+                    self._stop.set()
+                    pool.shutdown(cancel_futures=True)
+                    raise
+                finally:
+                    self._progress.done(self._evaluations)
+        return [found[key] for _, key in trainings]
+
+    def _collect(self, futures: dict[Future[Learned], str], found: dict[str, tuple[Learned, bool]]) -> None:
+        waiting = set(futures)
+        while waiting:
+            # With a timeout, so that Ctrl-C is heard on every system.
+            done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+            for future in done:
+                learned = future.result()
+                found[futures[future]] = learned, False
+                if self._kept is not None:
+                    self._kept.put(futures[future], learned)
+
+    def _one(self, training: Training) -> Learned:
+        return self._trainer.train(training.training, progress=self._told)
+
+    def _told(self, climbs: int, evaluations: int) -> None:
+        if self._stop.is_set():
+            raise _Stopped
+        with self._lock:
+            self._evaluations += evaluations
+            self._progress.advance(climbs, evaluations)
