@@ -225,7 +225,7 @@ def _built_by(name: str, folder: Folder, snapshot: Snapshot, progress: Progress)
         yield replace(snapshot, text=text, nodes=nodes, profile=read_profile(scratch / "text"))
     finally:
         try:
-            engine.discard(scratch / "text")
+            engine.discard()
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 

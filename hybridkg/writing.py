@@ -101,7 +101,7 @@ def _removed_on_failure(folder: Folder, engine: TextEngine) -> Iterator[None]:
         yield
     except BaseException as e:
         if folder.live_name() == before:
-            engine.discard(folder.path)
+            engine.discard()
         if isinstance(e, TextServerError):
             e.hint = "\n".join(filter(None, [e.hint, NOTHING_CHANGED]))
         raise

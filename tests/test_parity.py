@@ -76,8 +76,12 @@ def second(monkeypatch):
             state.folder = folder
             return Changed(super().open(folder, rank), lambda *found: state.change(*found))  # noqa: PLW0108 - set later
 
-        def discard(self, folder):
-            state.discarded.append(folder)
+        def build(self, folder, source, progress):
+            self._built = folder
+            return super().build(folder, source, progress)
+
+        def discard(self):
+            state.discarded.append(self._built)
 
     module = types.ModuleType("second_engine_of_the_test")
     module.Engine = SecondEngine

@@ -40,7 +40,7 @@ def server(monkeypatch):
     class Engine(EmbeddedTextEngine):
         def build(self, folder, source, progress):
             ask()
-            name = f"films-{len(state.indexes) + 1}"
+            self._made = name = f"films-{len(state.indexes) + 1}"
             state.indexes[name] = 10
             (folder / "index").write_text(name)
             return super().build(folder, source, progress)
@@ -48,8 +48,8 @@ def server(monkeypatch):
         def open(self, folder, rank=None, *, fresh=True):
             return Index.open(folder, rank)
 
-        def discard(self, folder):
-            state.indexes.pop((folder / "index").read_text(), None)
+        def discard(self):
+            state.indexes.pop(self._made, None)
 
         def unused(self, live):
             ask()

@@ -53,6 +53,12 @@ RUN = "test.run"
     "--fixed", metavar="NAME=VALUE", multiple=True, help="An argument of the model that is not learned: form=galago."
 )
 @click.option(
+    "--choose",
+    metavar="NAME=A|B",
+    multiple=True,
+    help="Words to choose from by the training topics: smoothing=dirichlet|jm.",
+)
+@click.option(
     "--restarts", type=WholeNumber(1, 1000), default=5, show_default=True, help="Climbs; one is from the defaults."
 )
 @click.option("--seed", type=WholeNumber(0), default=0, show_default=True, help="Of the other starts, and the order.")
@@ -73,7 +79,8 @@ RUN = "test.run"
 @click.option("--run", "run_file", metavar="FILE", type=click.Path(path_type=Path), help="Also write the ranking.")
 def tune(
     kb: Path, topics: Path, qrels: Path, model: str, on: str, measure: str, folds: Path | None, by: str | None,
-    fixed: tuple[str, ...], restarts: int, seed: int, jobs: int, depth: int, out: Path, run_file: Path | None,
+    fixed: tuple[str, ...], choose: tuple[str, ...], restarts: int, seed: int, jobs: int, depth: int, out: Path,
+    run_file: Path | None,
 ) -> None:  # fmt: skip
     """Learn the parameters of a ranking model from judged topics.
 
@@ -97,7 +104,7 @@ def tune(
     several = folds is not None or by is not None
     _check_out(out, several)
     fields = tuple(name.strip() for name in on.split(",") if name.strip())
-    settings = Settings(model, fields, _fixed(fixed), measure, restarts, seed, depth)
+    settings = Settings(model, fields, _fixed(fixed), measure, restarts, seed, depth, _choices(choose))
     texts, judged = read_topics(topics), read_qrels(qrels)
     categories = None
     if by is not None:
@@ -140,6 +147,17 @@ def _fixed(given: tuple[str, ...]) -> dict[str, float | str]:
             found[name] = float(value)
         except ValueError:
             found[name] = value
+    return found
+
+
+def _choices(given: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for item in given:
+        name, _, words = (part.strip() for part in item.partition("="))
+        several = tuple(word.strip() for word in words.split("|"))
+        if not name or len(set(several)) < 2 or not all(several) or name in found:
+            raise ParameterError(f"{item!r} is not NAME=A|B", hint="for example --choose 'smoothing=dirichlet|jm'")
+        found[name] = several
     return found
 
 

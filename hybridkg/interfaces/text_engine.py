@@ -102,7 +102,7 @@ class TextEngine(Protocol):
     def publish(self, folder: Path) -> None:
         """The generation of the folder is live: strangers may find its index."""
 
-    def discard(self, folder: Path) -> None:
+    def discard(self) -> None:
         """What this object has built will never be live; it goes, as far as it can be reached."""
 
     def unused(self, live: Sequence[Path]) -> list[dict[str, Any]]:

@@ -96,6 +96,14 @@ class Group:
         """Whether one of its items is enough, whichever it is."""
         return not self.must and not self.excluded and all(isinstance(part, Item) for part in self.should)
 
+    def excluded_items(self) -> Iterator[Item]:
+        """Every item in a part that is excluded; some may come twice."""
+        for part in self.excluded:
+            yield from [part] if isinstance(part, Item) else part.items()
+        for part in (*self.must, *self.should):
+            if isinstance(part, Group):
+                yield from part.excluded_items()
+
     def items(self) -> Iterator[Item]:
         """Every item in it, excluded ones too; some may come twice."""
         for part in (*self.must, *self.should, *self.excluded):
@@ -163,8 +171,8 @@ class ResolvedQuery:
 
     @cached_property
     def excluded(self) -> tuple[Item, ...]:
-        """The items that must not occur, at whatever depth, and score nowhere."""
-        return tuple(item for item in dict.fromkeys(self.matching.items()) if item not in self.counts)
+        """The items that must not occur, at whatever depth; some may score in another part of the query."""
+        return tuple(dict.fromkeys(self.matching.excluded_items()))
 
     @cached_property
     def scoring(self) -> tuple[Item, ...]:

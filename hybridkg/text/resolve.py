@@ -16,7 +16,7 @@ from hybridkg.text.clause_items import pair_of
 from hybridkg.text.items import Item, OnField, ResolvedQuery
 from hybridkg.text.languages import check_language
 from hybridkg.text.matching import Collected
-from hybridkg.text.query_string import MUST, SHOULD, Clause, parse_query_string
+from hybridkg.text.query_string import MUST, NOT, SHOULD, Clause, parse_query_string
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms
 from hybridkg.text.vocabulary import Vocabulary
 
@@ -94,9 +94,10 @@ def links_of(query: ResolvedQuery, linker: Linker | None) -> tuple[LinkedNode, .
     return linker.linked(asked.text, query.choices.get("links"), language=asked.language, syntax=asked.syntax)
 
 
-def role_of(item: Item, query: ResolvedQuery) -> str:
-    """`must` or `should`, for an item that scores."""
-    return MUST if item in query.matching.must else SHOULD
+def roles_of(query: ResolvedQuery) -> list[tuple[Item, str]]:
+    """The items that score, `must` or `should`, then those that are excluded, `not`."""
+    scoring = [(item, MUST if item in query.matching.must else SHOULD) for item in query.counts]
+    return scoring + [(item, NOT) for item in query.excluded]
 
 
 def _traits(model: RankingModel, choices: Mapping[str, str]) -> ModelTraits:

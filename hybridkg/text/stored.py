@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,33 @@ from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
 from hybridkg.interfaces.text_index import Ids, IndexedField, Scores
 from hybridkg.text.layout import ArrayReader
 from hybridkg.text.sets import NONE
+
+
+class FieldsOfIndex:
+    """What an index tells of its fields.
+
+    Args:
+        fields: in the profile's order.
+        totals: of each field: entities that have it, tokens.
+    """
+
+    def __init__(self, fields: Sequence[IndexedField], totals: Sequence[tuple[int, int]]):
+        self._fields, self._totals = tuple(fields), tuple(totals)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The field names, in the profile's order."""
+        return tuple(field.name for field in self._fields)
+
+    def field_totals(self, name: str) -> dict[str, float]:
+        """Of one field: entities that have it, tokens in all, and mean length in tokens over those entities."""
+        entities, tokens = self._totals[self.fields.index(name)]
+        return {"entities": entities, "tokens": tokens, "mean_length": tokens / entities if entities else 0.0}
+
+
+def stored_totals(reader: ArrayReader) -> list[tuple[int, int]]:
+    """Of each field in the header: entities that have it, tokens."""
+    return [(int(f["entities"]), int(f["tokens"])) for f in reader.about("fields")]
 
 
 def stored_fields(reader: ArrayReader, folder: Path) -> tuple[IndexedField, ...]:

@@ -90,7 +90,7 @@ def field_probability(c, entity, f, count, what, how):
     if "lambda" in how:
         return (1 - how["lambda"]) * (tf / length if length else 0) + how["lambda"] * cf / tokens
     having = sum(len(own[f]) > c.marks for own in c.words.values())
-    mu = how.get("mu", tokens / having)
+    mu = how.get("mu", 1500 if c.marks else tokens / having)
     return (tf + mu * cf / tokens) / (length + mu)
 
 

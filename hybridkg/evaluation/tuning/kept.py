@@ -33,7 +33,8 @@ def content_key(snapshot: Snapshot, topics: Topics, qrels: Qrels, settings: Sett
     manifest = snapshot.generation.manifest
     files = {path: f.checksum for path, f in manifest.files.items() if not path.startswith(("graph/", "documents/"))}
     asked = [(topic, topics.texts[topic], sorted(qrels.grades[topic].items())) for topic in training]
-    whole = [__version__, files, dict(manifest.engines), asdict(settings), asked]
+    own = {name: value for name, value in asdict(settings).items() if name != "choose" or value}
+    whole = [__version__, files, dict(manifest.engines), own, asked]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 

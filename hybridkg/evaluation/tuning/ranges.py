@@ -18,7 +18,7 @@ LINEAR, LOG, SHARE = "linear", "log", "share"
 """Scales. Steps are added, or multiplied; one share is moved, and the others of its stage give way in proportion."""
 
 FIELD, MODEL, LENGTH = "field", "model", "length"
-"""Owners. A number for each field; one number; one factor to the mean length of each text that the model smooths."""
+"""Owners. A number for each field; one number; one factor to the default mu of each text that the model smooths."""
 
 
 @dataclass(frozen=True)

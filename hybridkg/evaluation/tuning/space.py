@@ -13,6 +13,7 @@ from hybridkg.evaluation.tuning.ranges import FIELD, LOG, MODEL, SHARE, Range, S
 from hybridkg.evaluation.tuning.search import Point
 from hybridkg.interfaces.ranking_model import RankingModel, ScoredField, ScoringTask
 from hybridkg.model_parameters import ModelParameters
+from hybridkg.text.models.mixture import DEFAULT_MU
 
 DIGITS = 5
 """Significant digits of a learned number; what is written is what was measured."""
@@ -36,7 +37,7 @@ class Space:
         fixed: arguments of the model that the user has set; they are not searched.
         coordinates: what is searched, in all stages together.
         start: the point that changes nothing: profile and model as they are.
-        lengths: for each field its mean length; for the model, as "", that of the fields read as one text.
+        mu: the default of each field; for the model, as "", that of the fields read as one text.
         per_field: whether a field takes the arguments of smoothing.
     """
 
@@ -45,7 +46,7 @@ class Space:
     fixed: Mapping[str, float | str]
     coordinates: tuple[Coordinate, ...]
     start: Point
-    lengths: Mapping[str, float]
+    mu: Mapping[str, float]
     per_field: bool
 
     def parameters(self, point: Point, pinned: Mapping[str, float]) -> ModelParameters:
@@ -60,9 +61,9 @@ class Space:
                 own[name] = value
             elif self.per_field:
                 for field, numbers in fields.items():
-                    numbers[name] = _rounded(value * self.lengths[field]) if value != 1 else self.lengths[field]
+                    numbers[name] = _rounded(value * self.mu[field]) if value != 1 else self.mu[field]
             else:
-                own[name] = _rounded(value * self.lengths[""]) if value != 1 else self.lengths[""]
+                own[name] = _rounded(value * self.mu[""]) if value != 1 else self.mu[""]
         return ModelParameters(self.model, {**own, **pinned}, fields)
 
 
@@ -162,7 +163,7 @@ def space_of(
     by_name = {f.name: f for f in task.fields}
     start = tuple(_start(c, by_name.get(c.field)) for c in coordinates)
     per_field = any(argument.name == "mu" for argument in implementation.field_arguments)
-    space = Space(model, tuple(by_name), dict(fixed), tuple(coordinates), start, _mean_lengths(task), per_field)
+    space = Space(model, tuple(by_name), dict(fixed), tuple(coordinates), start, _default_mu(task), per_field)
     return space, tuple(
         (stage, StageMoves(space.coordinates, tuple(here), start))
         for stage, here in zip(stages, places, strict=True)
@@ -177,11 +178,9 @@ def _start(coordinate: Coordinate, field: ScoredField | None) -> float:
     return field.b if coordinate.range.name == "b" else field.weight
 
 
-def _mean_lengths(task: ScoringTask) -> dict[str, float]:
-    """As the mixture models take them for mu."""
-    found = {f.name: f.tokens / f.entities if f.entities else 1.0 for f in task.fields}
-    tokens = sum(f.tokens for f in task.fields)
-    return {**found, "": tokens / task.n_entities if task.n_entities else 1.0}
+def _default_mu(task: ScoringTask) -> dict[str, float]:
+    """As the mixture models have it: of each field, and of all as one text."""
+    return {"": DEFAULT_MU, **{f.name: f.tokens / f.entities if f.entities else 1.0 for f in task.fields}}
 
 
 def _rounded(value: float) -> float:

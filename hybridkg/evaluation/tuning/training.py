@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from hybridkg.evaluation.measures import parse_measure
 from hybridkg.evaluation.qrels import Qrels
@@ -36,6 +37,7 @@ class Settings:
         model: a name of RANKING_MODELS that has a search space.
         fields: the ON fields; empty for all of the profile.
         fixed: arguments of the model that are not learned.
+        choose: arguments of which each training tries several words, and keeps the one that does best on its topics.
         measure: what is maximised, the mean over the topics.
         restarts: climbs, at least 1; the first starts at the defaults.
         seed: of everything random.
@@ -49,6 +51,16 @@ class Settings:
     restarts: int = 5
     seed: int = 0
     depth: int = 1000
+    choose: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def variants(self) -> list[Settings]:
+        """One for each choice of words, with these fixed.
+
+        >>> [own.fixed for own in Settings("mlm", choose={"smoothing": ("dirichlet", "jm")}).variants()]
+        [{'smoothing': 'dirichlet'}, {'smoothing': 'jm'}]
+        """
+        words = product(*([(name, word) for word in several] for name, several in self.choose.items()))
+        return [replace(self, fixed={**self.fixed, **dict(chosen)}, choose={}) for chosen in words]
 
 
 @dataclass(frozen=True)

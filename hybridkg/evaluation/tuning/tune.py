@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,7 @@ class TuneReport:
         return {
             "model": settings.model,
             "fixed": dict(settings.fixed),
+            "choose": {name: list(words) for name, words in settings.choose.items()},
             "measure": settings.measure,
             "restarts": settings.restarts,
             "seed": settings.seed,
@@ -114,12 +115,12 @@ class Tuning:
         if kb.snapshot.text is None:
             raise IndexMissingError("the knowledge base has no text index", hint="build it: hybridkg index KB")
         self._kb, self._all, self._qrels, self._settings = kb, topics, qrels, settings
-        self._trainer = Trainer(kb.snapshot, topics, qrels, settings)
+        self._trainers = [Trainer(kb.snapshot, topics, qrels, own) for own in settings.variants()]
 
     @property
     def topics(self) -> tuple[str, ...]:
         """The judged topics, in the order of their file."""
-        return self._trainer.topics
+        return self._trainers[0].topics
 
     def run(
         self,
@@ -145,13 +146,13 @@ class Tuning:
         """
         trainings = plan(self.topics, folds, categories)
         kept = Kept(keep) if keep is not None else None
-        learned = _Work(self._trainer, progress, kept).all(
+        learned = _Work(self._trainers, progress, kept).all(
             [(training, self._key(training)) for training in trainings], jobs
         )
         outcomes = tuple(self._outcome(t, *found) for t, found in zip(trainings, learned, strict=True))
         return TuneReport(
             self._settings,
-            self._trainer.default,
+            self._trainers[0].default,
             outcomes,
             sum(topic not in self._qrels.grades for topic in self._all.texts),
             sum(topic not in self._all.texts for topic in self._qrels.grades),
@@ -170,8 +171,9 @@ class Tuning:
         return content_key(self._kb.snapshot, self._all, self._qrels, self._settings, training.training)
 
     def _outcome(self, training: Training, learned: Learned, kept: bool) -> Outcome:
-        default = self._trainer.measure(self._trainer.default, training.testing)
-        return Outcome(training, learned, default, self._trainer.measure(learned.parameters, training.testing), kept)
+        trainer = self._trainers[0]
+        default = trainer.measure(trainer.default, training.testing)
+        return Outcome(training, learned, default, trainer.measure(learned.parameters, training.testing), kept)
 
 
 class _Stopped(Exception):  # noqa: N818 - no error: somebody wants the work to end
@@ -181,8 +183,8 @@ class _Stopped(Exception):  # noqa: N818 - no error: somebody wants the work to 
 class _Work:
     """The trainings in threads; the kernels let go of the interpreter's lock."""
 
-    def __init__(self, trainer: Trainer, progress: Progress, kept: Kept | None):
-        self._trainer, self._progress, self._kept = trainer, progress, kept
+    def __init__(self, trainers: Sequence[Trainer], progress: Progress, kept: Kept | None):
+        self._trainers, self._progress, self._kept = trainers, progress, kept
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._evaluations = 0
@@ -196,7 +198,7 @@ class _Work:
         missing = {key: training for training, key in trainings if key not in found}
         if missing:
             models = f"{len(missing)} model{'' if len(missing) == 1 else 's'}"
-            self._progress.start(f"learning {models}", len(missing) * self._trainer.climbs)
+            self._progress.start(f"learning {models}", len(missing) * sum(trainer.climbs for trainer in self._trainers))
             with ThreadPoolExecutor(max_workers=jobs) as pool:
                 futures = {pool.submit(self._one, training): key for key, training in missing.items()}
                 try:
@@ -221,7 +223,16 @@ class _Work:
                     self._kept.put(futures[future], learned)
 
     def _one(self, training: Training) -> Learned:
-        return self._trainer.train(training.training, progress=self._told)
+        found = [trainer.train(training.training, progress=self._told) for trainer in self._trainers]
+        best = max(found, key=lambda learned: learned.value)
+        return replace(
+            best,
+            default=found[0].default,
+            evaluations=sum(learned.evaluations for learned in found),
+            seconds=sum(learned.seconds for learned in found),
+            cpu=sum(learned.cpu for learned in found),
+            climbs=tuple(climb for learned in found for climb in learned.climbs),
+        )
 
     def _told(self, climbs: int, evaluations: int) -> None:
         if self._stop.is_set():

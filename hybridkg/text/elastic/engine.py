@@ -107,9 +107,8 @@ class ElasticTextEngine:
             )
             raise
 
-    def discard(self, folder: Path) -> None:
+    def discard(self) -> None:
         """Removes the index of a generation that will never live, if the server can be reached."""
-        del folder
         with suppress(HybridkgError):  # `prune` lists what cannot be removed now
             self._delete([self._made] if self._made else [], again=False)
 

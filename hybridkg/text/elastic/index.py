@@ -52,11 +52,10 @@ from hybridkg.text.elastic.wordcounts import WordCounts
 from hybridkg.text.items import Item, ResolvedQuery
 from hybridkg.text.layout import ArrayReader
 from hybridkg.text.models.bm25f import idf
-from hybridkg.text.query_string import NOT
-from hybridkg.text.resolve import links_of, resolve, role_of
+from hybridkg.text.resolve import links_of, resolve, roles_of
 from hybridkg.text.sets import NONE
 from hybridkg.text.snippet import best_passage, field_passages
-from hybridkg.text.stored import best, named_analyzer, stored_analyzers, stored_fields
+from hybridkg.text.stored import FieldsOfIndex, best, named_analyzer, stored_analyzers, stored_fields, stored_totals
 from hybridkg.text.synonyms import stored_synonyms
 
 SCAN_LIMIT = 2_000
@@ -77,7 +76,7 @@ ROUNDING = 1e-5
 T = TypeVar("T")
 
 
-class ElasticTextIndex:
+class ElasticTextIndex(FieldsOfIndex):
     """An index on a server, read-only; safe to use from many threads. Asks nothing before the first query.
 
     Args:
@@ -95,10 +94,10 @@ class ElasticTextIndex:
         reader = ArrayReader(folder)
         self._server, self._rank, self._fresh = server, rank, fresh
         self._identity = IndexIdentity.from_data(reader.about(IDENTITY), str(folder))
-        self._fields, self._synonyms = stored_fields(reader, folder), stored_synonyms(folder)
+        super().__init__(stored_fields(reader, folder), stored_totals(reader))
+        self._synonyms = stored_synonyms(folder)
         self._vocabulary = None if self._identity.native else stored_vocabulary(reader, folder, len(self._fields))
         self._local_analyzers = None if self._identity.native else stored_analyzers(reader, folder)
-        self._totals = [(int(f["entities"]), int(f["tokens"])) for f in reader.about("fields")]
         self.counts: Mapping[str, int] = dict(reader.about("counts"))
         self._reader = Reader(server, self._identity.index)
         self._words = WordCounts(server, self._identity, self._reader)
@@ -109,16 +108,6 @@ class ElasticTextIndex:
         self._connected = False
 
     # --- what it is ----------------------------------------------------------
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The field names, in the profile's order."""
-        return tuple(field.name for field in self._fields)
-
-    def field_totals(self, name: str) -> dict[str, float]:
-        """Of one field: entities that have it, tokens in all, and mean length in tokens over those entities."""
-        entities, tokens = self._totals[self.fields.index(name)]
-        return {"entities": entities, "tokens": tokens, "mean_length": tokens / entities if entities else 0.0}
 
     def analyzer(self, name: str) -> Analyzer:
         """The analyzer of that name: hybridkg's, or with native analysis the server's."""
@@ -199,11 +188,11 @@ class ElasticTextIndex:
     def terms(self, query: TextQuery) -> list[TermStatistics]:
         """The analysed terms and phrases with their df, for EXPLAIN."""
         resolved = self._resolve(query)
-        roles = {item: role_of(item, resolved) for item in resolved.counts} | dict.fromkeys(resolved.excluded, NOT)
-        found = self._run(self._words.of(list(roles), resolved.fields)) if roles else {}
+        roles = roles_of(resolved)
+        found = self._run(self._words.of([item for item, _ in roles], resolved.fields)) if roles else {}
         return [
             TermStatistics(item.shown(), found[item].df, role, item.alternatives, item.total)
-            for item, role in roles.items()
+            for item, role in roles
         ]
 
     def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str:

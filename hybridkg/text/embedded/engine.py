@@ -66,7 +66,7 @@ class EmbeddedTextEngine:
     def publish(self, folder: Path) -> None:
         """The generation is all there is."""
 
-    def discard(self, folder: Path) -> None:
+    def discard(self) -> None:
         """The generation is all there is."""
 
     def unused(self, live: Sequence[Path]) -> list[dict[str, Any]]:

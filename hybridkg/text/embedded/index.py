@@ -33,10 +33,10 @@ from hybridkg.text.layout import ArrayReader
 from hybridkg.text.models.bm25f import idf
 from hybridkg.text.presence import Presence
 from hybridkg.text.query_string import NOT
-from hybridkg.text.resolve import links_of, resolve, role_of
+from hybridkg.text.resolve import links_of, resolve, roles_of
 from hybridkg.text.sets import NO_POSTINGS, NONE, contains, intersection, merged, restricted, union
 from hybridkg.text.snippet import best_passage, field_passages
-from hybridkg.text.stored import best, named_analyzer, stored_analyzers, stored_fields
+from hybridkg.text.stored import FieldsOfIndex, best, named_analyzer, stored_analyzers, stored_fields, stored_totals
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms, stored_synonyms
 from hybridkg.text.vocabulary import ArrayVocabulary
 
@@ -62,7 +62,7 @@ class _Occurrences:
         return union([postings.ids for postings in self.postings])
 
 
-class EmbeddedTextIndex:
+class EmbeddedTextIndex(FieldsOfIndex):
     """A finished index, read-only and memory-mapped; safe to use from many threads.
 
     Scores use the statistics of the whole index, whatever entities are asked about.
@@ -81,11 +81,11 @@ class EmbeddedTextIndex:
         synonyms: Synonyms = NO_SYNONYMS,
     ):
         self._synonyms = synonyms
-        self._fields, self._analyzers, self._rank = tuple(fields), analyzers, rank
+        super().__init__(fields, stored_totals(reader))
+        self._analyzers, self._rank = analyzers, rank
         self._terms = TermDictionary(reader)
         self._postings = [FieldPostings(reader, f"field{i}", len(self._terms)) for i in range(len(fields))]
         lengths = reader.array("lengths")
-        self._totals = [(int(f["entities"]), int(f["tokens"])) for f in reader.about("fields")]
         self.counts: Mapping[str, int] = dict(reader.about("counts"))
         if lengths.ndim != 2 or len(lengths) != len(fields):
             raise CorruptError("the field lengths of the text index have the wrong shape", hint="index again")
@@ -111,16 +111,6 @@ class EmbeddedTextIndex:
         reader = ArrayReader(folder)
         analyzers = stored_analyzers(reader, folder)
         return cls(reader, stored_fields(reader, folder), analyzers, rank, stored_synonyms(folder))
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The field names, in the profile's order."""
-        return tuple(field.name for field in self._fields)
-
-    def field_totals(self, name: str) -> dict[str, float]:
-        """Of one field: entities that have it, tokens in all, and mean length in tokens over those entities."""
-        entities, tokens = self._totals[self.fields.index(name)]
-        return {"entities": entities, "tokens": tokens, "mean_length": tokens / entities if entities else 0.0}
 
     def analyzer(self, name: str) -> Analyzer:
         """The analyzer of that name, as the index was built with it."""
@@ -174,10 +164,10 @@ class EmbeddedTextIndex:
     def terms(self, query: TextQuery) -> list[TermStatistics]:
         """The analysed terms and phrases with their df, for EXPLAIN."""
         resolved = self._resolve(query)
-        roles = {item: role_of(item, resolved) for item in resolved.counts} | dict.fromkeys(resolved.excluded, NOT)
+        roles = roles_of(resolved)
         return [
             TermStatistics(item.shown(), self._occurrences(item, resolved).df, role, item.alternatives, item.total)
-            for item, role in roles.items()
+            for item, role in roles
         ]
 
     def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str:

@@ -17,7 +17,7 @@ from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part,
 
 
 class LM(MixtureModel):
-    """`lm(mu=..., smoothing=dirichlet)` or `lm(lambda=0.1, smoothing=jm)`; without mu the mean length."""
+    """`lm(mu=1500, smoothing=dirichlet)` or `lm(lambda=0.1, smoothing=jm)`."""
 
     arguments: ClassVar = ARGUMENTS
     field_arguments: ClassVar[tuple[ModelArgument, ...]] = ()

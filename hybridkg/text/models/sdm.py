@@ -15,7 +15,7 @@ from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part,
 
 
 class SDM(MixtureModel):
-    """`sdm(terms=0.8, ordered=0.1, unordered=0.1, window=8, mu=...)`; mu is the mean length where it is not given."""
+    """`sdm(terms=0.8, ordered=0.1, unordered=0.1, window=8, mu=1500)`."""
 
     arguments: ClassVar = (*ARGUMENTS, *PAIR_ARGUMENTS)
     field_arguments: ClassVar[tuple[ModelArgument, ...]] = ()
