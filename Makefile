@@ -32,6 +32,10 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.query_growth
 	$(BIN)/python -m benchmarks.w3c
 	$(BIN)/python -m benchmarks.round_trip
+	$(BIN)/python -m benchmarks.measures
+	$(BIN)/python -m benchmarks.linking
+	$(BIN)/python -m benchmarks.tuning
+	$(BIN)/python -m benchmarks.models
 
 wheel: $(DEV)
 	rm -rf dist
