@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
-from hybridkg.errors import HybridkgError, IndexCorruptError, LoadError, Source, StorageError, UnknownNameError, UserError
+from hybridkg.errors import (
+    HybridkgError,
+    IndexCorruptError,
+    LoadError,
+    Source,
+    StorageError,
+    UnknownNameError,
+    UserError,
+)
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.context import ExecutionContext

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hybridkg.cli.options import WholeNumber, accessible
+from hybridkg.cli.output import separated_writer
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.comparison import Comparison, ComparisonReport, TopicDifference
@@ -109,13 +109,7 @@ def compare(
 def _print_separated(report: ComparisonReport, per_topic: bool, fmt: str) -> None:
     """One line for each comparison, or for each topic of each run and measure."""
     rows: Sequence[Comparison | TopicDifference] = report.per_topic if per_topic else report.comparisons
-    sys.stdout.flush()
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(newline="")  # the format fixes its own line ends
-    if fmt == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\r\n")
-    else:
-        writer = csv.writer(sys.stdout, lineterminator="\n", delimiter="\t")
+    writer = separated_writer(fmt)
     writer.writerow(rows[0].__dataclass_fields__)
     for row in rows:
         cells = [(name, getattr(row, name)) for name in row.__dataclass_fields__]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from hybridkg.cli.output import separated_writer
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.eval_report import EvalReport, Row
@@ -73,13 +74,7 @@ def evaluate(
 
 def _print_separated(report: EvalReport, per_topic: bool, fmt: str) -> None:
     """One line for each run, category and topic; "all" where a line is a mean over them."""
-    sys.stdout.flush()
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(newline="")  # the format fixes its own line ends
-    if fmt == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\r\n")
-    else:
-        writer = csv.writer(sys.stdout, lineterminator="\n", delimiter="\t")
+    writer = separated_writer(fmt)
     with_category = bool(report.categories)
     writer.writerow(["run", *["category"] * with_category, *["topic"] * per_topic, "topics", *report.measures])
     for row in report.rows(per_topic=per_topic):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,17 @@ from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 if TYPE_CHECKING:
     from hybridkg.entities.fields import Profile
     from hybridkg.results.result_set import Explanation, ResultSet
+
+
+def separated_writer(fmt: str) -> Any:
+    """A csv.writer to stdout, for "csv" or "tsv"."""
+    sys.stdout.flush()
+    if hasattr(sys.stdout, "reconfigure"):
+        # These formats fix their own line ends and are UTF-8 by definition.
+        sys.stdout.reconfigure(encoding="utf-8", newline="")
+    if fmt == "csv":
+        return csv.writer(sys.stdout, lineterminator="\r\n")
+    return csv.writer(sys.stdout, lineterminator="\n", delimiter="\t")
 
 
 def print_result(result: ResultSet, fmt: str) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,13 +98,17 @@ def tune(
     from hybridkg.evaluation.qrels import read_qrels
     from hybridkg.evaluation.topics import read_topics
     from hybridkg.evaluation.tuning.folds import read_folds
+    from hybridkg.evaluation.tuning.kept import NAME
     from hybridkg.evaluation.tuning.training import Settings
     from hybridkg.evaluation.tuning.tune import Tuning
 
     several = folds is not None or by is not None
     _check_out(out, several)
-    fields = tuple(name.strip() for name in on.split(",") if name.strip())
-    settings = Settings(model, fields, _fixed(fixed), measure, restarts, seed, depth, _choices(choose))
+    _check_inputs([out, run_file], [topics, qrels, folds, Path(by) if by not in (None, BY_PREFIX) else None])
+    words, choices = _fixed(fixed), _choices(choose)
+    if both := next((name for name in choices if name in words), ""):
+        raise ParameterError(f"--fixed and --choose both give {both!r}")
+    settings = Settings(model, _fields(on), words, measure, restarts, seed, depth, choices)
     texts, judged = read_topics(topics), read_qrels(qrels)
     categories = None
     if by is not None:
@@ -117,7 +121,7 @@ def tune(
         try:
             report = tuning.run(split, categories, jobs=jobs, keep=keep, progress=TerminalProgress())
         except KeyboardInterrupt:
-            if keep is not None:
+            if keep is not None and (keep / NAME).exists():
                 click.echo(f"finished models are kept in {out}; the same command goes on from there", err=True)
             raise
         files = _write(report, out, several)
@@ -133,6 +137,17 @@ def tune(
     if run_file is not None and split is None:
         click.echo("note: the run ranks the topics that the parameters were learned from", err=True)
     _print_notes(report, time.perf_counter() - started, time.process_time() - cpu)
+
+
+def _fields(on: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in on.split(",") if name.strip())
+    if tagged := next((name for name in names if "@" in name), ""):
+        field = tagged.partition("@")[0]
+        raise ParameterError(
+            f"--on takes no language: {tagged!r}",
+            hint=f"a field is tuned with the texts of every language: --on {field}",
+        )
+    return names
 
 
 def _fixed(given: tuple[str, ...]) -> dict[str, float | str]:
@@ -169,6 +184,13 @@ def _check_out(out: Path, several: bool) -> None:
         raise ParameterError(f"{str(out)!r} is a folder; one model is one file", hint=f"--out {out / 'params.toml'}")
     if not out.absolute().parent.is_dir():
         raise ParameterError(f"no folder {str(out.absolute().parent)!r} to write to")
+
+
+def _check_inputs(written: Sequence[Path | None], read: Sequence[Path | None]) -> None:
+    """That no result takes the place of a file that it is made from."""
+    for path in written:
+        if path is not None and any(other is not None and path.resolve() == other.resolve() for other in read):
+            raise ParameterError(f"{str(path)!r} is read by this command, and would be written over")
 
 
 def _write(report: TuneReport, out: Path, several: bool) -> list[Path]:

@@ -82,6 +82,8 @@ class InputFile:
             raise LoadError(f"no file {str(path)!r}", hint=_neighbour(path)) from e
         except OSError as e:
             raise LoadError(f"cannot read {str(path)!r}: {e.strerror}") from e
+        # A pipe (`<(zcat FILE)` in a shell) has no size, and no place in it.
+        self._seekable = self._raw.seekable()
         self.size = path.stat().st_size
         self._stream = self._decompressed(extensions(path)[1])
         self._reported = 0
@@ -98,7 +100,9 @@ class InputFile:
         return cast(IO[bytes], self._raw)
 
     def advanced(self) -> int:
-        """Bytes of the file, as it lies on disk, read since the last call."""
+        """Bytes of the file, as it lies on disk, read since the last call; 0 for a pipe."""
+        if not self._seekable:
+            return 0
         position = self._raw.tell()
         delta, self._reported = position - self._reported, position
         return delta
@@ -109,7 +113,7 @@ class InputFile:
         Raises:
             LoadError: the archive is truncated or damaged, or the disk failed.
         """
-        if self.size == 0:
+        if self.size == 0 and self._seekable:
             return b""
         try:
             data = self._stream.read(BLOCK)

@@ -32,12 +32,14 @@ class RunScores:
         values: by measure, then topic of the qrels.
         unanswered: topics of the qrels without an answer; they count 0.
         unjudged: topics of the run that are not in the qrels; they play no part.
+        foreign: one of its documents, where none is judged; else empty.
     """
 
     name: str
     values: Mapping[str, Mapping[str, float]]
     unanswered: tuple[str, ...]
     unjudged: tuple[str, ...]
+    foreign: str = ""
 
     def note(self) -> str:
         """What the figures leave out, in a line; empty where nothing."""
@@ -46,6 +48,8 @@ class RunScores:
             parts.append(f"{_topics(len(self.unanswered))} without an answer, counted as 0")
         if self.unjudged:
             parts.append(f"{_topics(len(self.unjudged))} of the run not judged, left out")
+        if self.foreign:
+            parts.append(f"no document judged, such as {self.foreign!r}: are the ids those of the judgements?")
         return f"{self.name}: {'; '.join(parts)}" if parts else ""
 
 
@@ -153,7 +157,10 @@ def eval_report(
                 hint=f"{some}, the judgements such as {next(iter(qrels.grades), '')!r}",
                 place=str(path),
             )
-        scores.append(RunScores(name, evaluate(qrels, run, measures), unanswered, unjudged))
+        documents = [(topic, document) for topic in run.rankings for document in run.documents(topic)]
+        judged = any(document in qrels.grades.get(topic, {}) for topic, document in documents)
+        foreign = documents[0][1] if documents and not judged else ""
+        scores.append(RunScores(name, evaluate(qrels, run, measures), unanswered, unjudged, foreign))
     return EvalReport(
         tuple(dict.fromkeys(measure.name for measure in measures)), tuple(qrels.grades), tuple(scores), categories or {}
     )

@@ -17,6 +17,9 @@ from hybridkg.evaluation.text_lines import decoded, numbered_lines, quoted, refu
 MOST_SETS = 1_000
 """Outputs of a record, and pages of an output; KILT has fewer than a hundred of either in nearly all."""
 
+LONGEST_RECORD = 1 << 22
+"""Bytes of a line: a guess may carry the text of a hundred pages."""
+
 EXAMPLE = '{"id": "1", "output": [{"answer": "Dover", "provenance": [{"wikipedia_id": "43"}]}]}'
 
 
@@ -54,7 +57,7 @@ def read_kilt_guess(path: Path) -> dict[str, KiltGuess]:
 
 def _records(path: Path, known: dict[str, Any]) -> Iterator[tuple[int, str, list[dict[str, Any]]]]:
     """(line number, id, outputs) of each line."""
-    for number, line in numbered_lines(path, "a file of KILT records"):
+    for number, line in numbered_lines(path, "a file of KILT records", LONGEST_RECORD):
         record = _object(path, number, decoded(path, number, line))
         key = record.get("id")
         if not isinstance(key, str | int) or isinstance(key, bool) or not str(key).strip():

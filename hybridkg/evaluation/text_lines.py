@@ -20,23 +20,28 @@ LONGEST_LINE = 1 << 16
 LARGEST_TEXT = 1 << 29
 """Bytes after unpacking: 13 million lines of 40 bytes (the 6,980 topics of MS MARCO at depth 1,000 are 7 million)."""
 
+MOST_LINES = 1 << 24
+"""Blank ones included, which cost time although they hold hardly any text."""
+
 LONGEST_QUOTED = 60
 """Characters of a wrong value in a message."""
 
 
-def numbered_lines(path: Path, what: str) -> Iterator[tuple[int, bytes]]:
+def numbered_lines(path: Path, what: str, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
     """(line number from 1, line without its end), blank lines left out.
 
     Args:
         path: the file, packed or not.
         what: what the file should be, for messages: "a run".
+        longest: bytes of a line.
 
     Raises:
-        LoadError: it cannot be read, is not text, is larger or has a longer line than it may, or has no line at all.
+        LoadError: it cannot be read, is not text, is larger, has more lines or a longer line than it may, or has no
+            line at all.
     """
     total, found = 0, False
     with InputFile(path) as file:
-        for number, line in enumerate(file.lines(LONGEST_LINE), 1):
+        for number, line in enumerate(file.lines(longest), 1):
             size = len(line)
             total += size
             if number == 1 and (packed := looks_compressed(line)):
@@ -47,8 +52,10 @@ def numbered_lines(path: Path, what: str) -> Iterator[tuple[int, bytes]]:
                 )
             if b"\0" in line:
                 raise LoadError(f"not {what}: the file is not text", place=f"{path}:{number}")
-            if size > LONGEST_LINE:
-                refuse(path, number, f"a line of more than {LONGEST_LINE:,} bytes", f"this is not {what}")
+            if size > longest:
+                refuse(path, number, f"a line of more than {longest:,} bytes", f"this is not {what}")
+            if number > MOST_LINES:
+                refuse(path, number, f"more than {MOST_LINES:,} lines", "split the file by topics")
             if total > LARGEST_TEXT:
                 refuse(path, number, f"more than {LARGEST_TEXT >> 20} MiB of text", "split the file by topics")
             if line := line.strip():

@@ -116,7 +116,9 @@ class Linker:
         if len(ids) > 1:
             fit = np.nan_to_num(self._fit([*words[:start], *words[start + length :]], ids, language))
             weights = led_to * (CONTEXT_FREE + fit / max(float(fit.max()), 1e-300))
-        best = int(np.argmax(weights))
+        # A blank node makes the name ambiguous, but no link can lead to it.
+        linkable = np.array([isinstance(node, NamedNode) for node in nodes])
+        best = int(np.argmax(np.where(linkable, weights, -1.0)))
         node = nodes[best]
         if not isinstance(node, NamedNode):
             return None

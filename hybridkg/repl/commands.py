@@ -132,7 +132,7 @@ def _explain(kind: str) -> Run:
 
 
 def _why(session: Session, argument: str) -> None:
-    if not session.last_result:
+    if session.last_result is None or not len(session.last_result):
         raise QuerySyntaxError(
             ".why needs an answer with rows", hint="run a query first; .why 2 explains its second row"
         )

@@ -167,3 +167,10 @@ def test_mistakes_are_told_in_a_line_and_end_with_2(files, tmp_path):
 
 def test_help_has_an_example():
     assert "hybridkg eval qrels.txt bm25.run bm25f.run -m ndcg@10" in run("--help").stdout
+
+
+def test_a_run_with_ids_of_another_kind_is_told(files):
+    qrels, good = files
+    good.write_text("SemSearch_ES-1 Q0 http://e/a 1 9 good\nQALD2_te-3 Q0 http://e/d 1 9 good\n")
+    result = run(qrels, good, "-m", "mrr")
+    assert "no document judged, such as 'http://e/a': are the ids those of the judgements?" in result.stderr

@@ -204,6 +204,12 @@ def test_a_wrong_line_is_told_by_its_number(tmp_path, line, message):
     assert e.value.place == f"{path}:2"
 
 
+def test_a_guess_may_carry_the_texts_of_its_pages(tmp_path):
+    pages = [{"wikipedia_id": str(i), "text": "a river in England " * 60} for i in range(100)]
+    (tmp_path / "g.jsonl").write_text(record(1, {"answer": "Dover", "provenance": pages}))
+    assert len(read_kilt_guess(tmp_path / "g.jsonl")["1"].pages) == 100
+
+
 def command(*arguments: object) -> Result:
     return CliRunner().invoke(cli, [str(a) for a in arguments], catch_exceptions=False, env={"COLUMNS": "80"})
 

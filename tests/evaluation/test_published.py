@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 import pytrec_eval
 
 from hybridkg.evaluation.categories import categories_by_prefix
+from hybridkg.evaluation.comparison import compare, compare_values
 from hybridkg.evaluation.measures import evaluate, mean, parse_measure
 from hybridkg.evaluation.qrels import Qrels, read_qrels
 from hybridkg.evaluation.run import Run, read_run
+from hybridkg.evaluation.significance import TESTS
 
 pytestmark = pytest.mark.needs_shared
 
@@ -111,6 +114,16 @@ def v2_run(collection: Path, unpacked: Callable[[str], Path]) -> Callable[[str],
     return read
 
 
+@pytest.fixture(scope="module")
+def elr_judged(collection: Path) -> Qrels:
+    return read_qrels(collection / "elr-v1" / "qrels" / "qrels-v3.9.txt")
+
+
+@pytest.fixture(scope="module")
+def elr_run(unpacked: Callable[[str], Path]) -> Callable[[str], Run]:
+    return cache(lambda name: read_run(unpacked("elr-v1/runs.tar.xz") / "runs" / f"{name}.treceval"))
+
+
 def fused(*runs: Run) -> Run:
     """Reciprocal rank fusion with k = 60 over whole rankings; ties by document, upwards."""
     rankings: dict[str, tuple[tuple[str, float], ...]] = {}
@@ -158,9 +171,8 @@ def of_trec_eval(qrels: Qrels, run: Run, measure: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", COMPUTED_ELR)
-def test_the_elr_runs_have_their_published_map(name, collection, unpacked):
-    qrels = read_qrels(collection / "elr-v1" / "qrels" / "qrels-v3.9.txt")
-    run = read_run(unpacked("elr-v1/runs.tar.xz") / "runs" / f"{name}.treceval")
+def test_the_elr_runs_have_their_published_map(name, elr_run, elr_judged):
+    qrels, run = elr_judged, elr_run(name)
     assert run.name == name
     values = evaluate(qrels, run, map(parse_measure, ("map", "p@10")))
     assert " ".join(shown(mean(of_topic)) for of_topic in values.values()) == COMPUTED_ELR[name]
@@ -180,3 +192,32 @@ def test_the_dynes_runs_have_the_figures_of_trec_eval(name, collection, unpacked
         assert " ".join(shown(mean(of_topic)) for of_topic in values.values()) == want, criterion
         assert values["ndcg@5"] == pytest.approx(of_trec_eval(qrels, run, "ndcg_cut.5"), abs=1e-12)
         assert values["ndcg@10"] == pytest.approx(of_trec_eval(qrels, run, "ndcg_cut.10"), abs=1e-12)
+
+
+ELR = tuple(name for name in COMPUTED_ELR if not name.endswith("_elr"))
+
+
+@pytest.mark.parametrize("model", ELR)
+def test_elr_gains_significantly_over_each_of_six_models(model, elr_run, elr_judged):
+    values = {name: evaluate(elr_judged, elr_run(name), [parse_measure("map")]) for name in (model, f"{model}_elr")}
+    for test in TESTS:
+        (found,) = compare_values(values, test=test).comparisons
+        assert found.topics == 485
+        for name, value in ((model, found.baseline_mean), (f"{model}_elr", found.mean)):
+            assert shown(value) == COMPUTED_ELR[name].split()[0]
+        assert found.p < 0.001
+        assert 0 < found.low < found.difference < found.high
+        assert found.wins > found.losses
+
+
+def test_fusion_gains_by_one_measure_and_loses_by_the_other(v2_run, judged):
+    measures = [parse_measure(name) for name in ("ndcg@10", "condensed-ndcg@10")]
+    runs = {"embert": v2_run("GEEER_embert"), "bm25f": v2_run(BM25F), "rrf": v2_run("fused")}
+    lexical, rrf, _, condensed = compare(judged, runs, measures).comparisons
+    assert (lexical.topics, round(lexical.baseline_mean, 4), round(lexical.mean, 4)) == (467, 0.5412, 0.4631)
+    assert (round(rrf.mean, 4), round(rrf.difference, 4)) == (0.5566, 0.0154)
+    assert rrf.p == pytest.approx(0.046, abs=0.003)
+    assert rrf.low < 0.001  # the whole interval is hardly above 0
+    assert (round(condensed.baseline_mean, 3), round(condensed.mean, 3)) == (0.610, 0.571)
+    assert condensed.p < 1e-4
+    assert condensed.high < 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,18 @@ def test_what_is_unpacked_is_bounded(tmp_path, monkeypatch):
     many_lines = written(tmp_path, lzma.compress(b"\n" * 3_000_000, preset=0), "bomb.xz")
     with pytest.raises(LoadError, match="more than 1 MiB of text"):
         read_topics(many_lines)
+    monkeypatch.setattr(text_lines, "MOST_LINES", 1000)
+    with pytest.raises(LoadError, match="more than 1,000 lines"):
+        read_topics(written(tmp_path, gzip.compress(b"\n" * 2000), "blank.gz"))
+
+
+def test_a_pipe_is_read_as_a_file_is(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=["q1\tred\n"])
+    writer.start()
+    assert read_topics(pipe).texts == {"q1": "red"}
+    writer.join()
 
 
 def test_a_packed_file_without_its_ending_is_told_so(tmp_path):

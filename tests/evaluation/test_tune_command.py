@@ -100,6 +100,29 @@ def test_folds_and_categories_make_a_folder_with_a_model_each_and_a_run(collecti
     assert again.stdout.count("kept") == 4
 
 
+def test_other_links_are_learned_from_anew(collection, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--folds", collection / "folds.json", "--model", "elr", "--fixed", "links=@links.tsv", "--out", "t"]
+    kept = []
+    for link in ("a", "a", "b"):
+        texts = [line.split("\t")[1] for line in TOPICS.splitlines()]
+        Path("links.tsv").write_text("".join(f"{text}\thttp://e/{link}\n" for text in texts))
+        kept.append(run(collection, *arguments).stdout.count("kept"))
+    assert kept == [0, 2, 0]
+
+
+def test_a_chosen_word_is_tested_as_it_ranks(collection, tmp_path):
+    choice = "links=<http://e/d>|<http://e/c> <http://e/b>"
+    arguments = ["--folds", collection / "folds.json", "--model", "elr", "--choose", choice, "--out", tmp_path / "t"]
+    assert run(collection, *arguments).exit_code == 0
+    report = json.loads((tmp_path / "t" / "report.json").read_text())
+    assert "<http://e/c> <http://e/b>" in [training["arguments"]["links"] for training in report["trainings"]]
+    values = evaluate(
+        read_qrels(collection / "qrels.txt"), read_run(tmp_path / "t" / "test.run"), [parse_measure("ndcg@10")]
+    )
+    assert report["test"]["tuned"] == pytest.approx(mean(values["ndcg@10"]), abs=1e-12)
+
+
 @pytest.mark.parametrize("width", [20, 50])
 def test_a_narrow_terminal_gets_a_block_for_each_model(collection, tmp_path, width):
     result = run(collection, "--out", tmp_path / "t", "--folds", collection / "folds.json", width=width)
@@ -127,6 +150,10 @@ def test_the_same_command_writes_the_same_bytes(collection, tmp_path):
         (["--out", "{here}/p", "--fixed", "k1=nan"], "argument 'k1' of model 'bm25f' is nan"),
         (["--out", "{here}/p", "--model", "bm25g"], "no search space for the model 'bm25g'"),
         (["--out", "{here}/p", "--on", "labl"], "no text field 'labl'"),
+        (["--out", "{here}/p", "--on", "label@en"], "--on takes no language: 'label@en'"),
+        (["--out", "{here}/p", "--fixed", "form=galago", "--choose", "form=lucene|galago"], "both give 'form'"),
+        (["--out", "{topics}"], "is read by this command"),
+        (["--out", "{here}/p", "--run", "{here}/../{here.name}/file", "--by", "{here}/file"], "is read by this"),
         (["--out", "{here}/p", "--measure", "ndcg"], ""),
         (["--out", "{here}/p", "--folds", "{here}/file"], "not a file of folds"),
         (["--out", "{here}/broken", "--by", "prefix"], "not a file of finished trainings"),
@@ -137,6 +164,8 @@ def test_mistakes_are_told(collection, tmp_path, arguments, message):
     (tmp_path / "file").write_text("no json")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "trained.json").write_text("[1, 2]")
-    result = run(collection, *(str(a).format(here=tmp_path) for a in arguments))
+    before = (collection / "topics.tsv").read_bytes()
+    result = run(collection, *(a.format(here=tmp_path, topics=collection / "topics.tsv") for a in arguments))
+    assert (collection / "topics.tsv").read_bytes() == before
     assert result.exit_code == (2 if message else 0), result.output
     assert message in result.output

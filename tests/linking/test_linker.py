@@ -68,6 +68,19 @@ def test_longer_names_go_first_and_do_not_overlap(source):
     assert found(source, "the eiffel tower in france", least=0.01) == ["eiffel", "france"]
 
 
+def test_a_blank_node_of_the_same_name_hides_no_entity(tmp_path):
+    (tmp_path / "g.ttl").write_text(
+        """@prefix : <http://e/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        [] rdfs:label "Paris" ; rdfs:comment "river river river" . :z rdfs:label "Paris" ; rdfs:comment "town" ."""
+    )
+    with KnowledgeBase.temporary(tmp_path / "g.ttl") as kb:
+        state = kb.snapshot
+        source = LinkSource(state.store, state.nodes, state.text, state.profile, state.documents)
+        (mention,) = source.linker.mentions("paris on the river", least=0)
+        assert (mention.link.node, mention.candidates) == ("http://e/z", 2)
+        assert mention.link.confidence < 0.5
+
+
 def test_names_are_compared_as_the_index_compares_words(source):
     assert found(source, "PARIS hiltons!") == ["hilton"]
 

@@ -114,7 +114,9 @@ class Maker:
     def match(self):
         text = self.one_of(self.var, lambda: ast.Lit(self.text()), lambda: ast.Lit(self.text(), language="en"))()
         file = self.one_of("", "", "params.toml", "a/b-c")
-        model = ast.Model(self.one_of("bm25f", "top"), self.some(self.argument, high=2), file) if self.chance() else None
+        model = (
+            ast.Model(self.one_of("bm25f", "top"), self.some(self.argument, high=2), file) if self.chance() else None
+        )
         top = self.number(0, 9) if self.chance() else None
         fields = self.some(self.on_field)
         return ast.Match(

@@ -188,6 +188,8 @@ def test_a_session_reads_the_names_of_the_data_once(films, screen):
 def test_why_explains_a_row_of_the_last_answer(session, screen):
     assert not session.run(".why")
     assert ".why needs an answer with rows" in screen.said[-1]
+    session.run('ASK { ?film MATCH "space" }')
+    assert not session.run(".why")
     session.run('SELECT ?film { ?film MATCH "space" AS ?s } RANK BY ?s')
     assert session.run(".why 2")
     assert screen.out[-1].startswith(f"?s of <{FILM}Arrival>")

@@ -1,7 +1,7 @@
 """Finished trainings in a file, so that a second run of the same command goes on where the first was interrupted.
 
-Each is found by a hash of all that it depends on: the index, the settings, and the texts and grades of its own
-training topics. What has changed since is simply not found.
+Each is found by a hash of all that it depends on: the index, the settings, and the texts, links and grades of its
+own training topics. What has changed since is simply not found.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from hybridkg.errors import ConfigError, StorageError
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.topics import Topics
 from hybridkg.evaluation.tuning.training import Learned, Settings
+from hybridkg.interfaces.links import LinkedNode
 from hybridkg.model_parameters import parse_model_parameters
 from hybridkg.snapshot import Snapshot
 
@@ -28,14 +29,28 @@ LARGEST_FILE = 1 << 24
 """Bytes; a training takes some hundred."""
 
 
-def content_key(snapshot: Snapshot, topics: Topics, qrels: Qrels, settings: Settings, training: Sequence[str]) -> str:
-    """The hash of everything that a training depends on."""
+def content_key(
+    snapshot: Snapshot,
+    topics: Topics,
+    qrels: Qrels,
+    settings: Settings,
+    training: Sequence[str],
+    linked: Sequence[LinkedNode] = (),
+) -> str:
+    """The hash of everything that a training depends on; `linked` is what the model sees of the graph."""
     manifest = snapshot.generation.manifest
     files = {path: f.checksum for path, f in manifest.files.items() if not path.startswith(("graph/", "documents/"))}
     asked = [(topic, topics.texts[topic], sorted(qrels.grades[topic].items())) for topic in training]
     own = {name: value for name, value in asdict(settings).items() if name != "choose" or value}
-    whole = [__version__, files, dict(manifest.engines), own, asked]
+    whole = [__version__, files, dict(manifest.engines), own, asked, *map(_seen, linked)]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def _seen(node: LinkedNode) -> list[Any]:
+    fields = [
+        [f.predicate, hashlib.sha256(f.ids.tobytes()).hexdigest(), f.df, f.entities, f.values] for f in node.fields
+    ]
+    return [node.link.node, node.link.confidence, fields]
 
 
 class Kept:

@@ -19,6 +19,7 @@ from hybridkg.evaluation.tuning.ranges import SEARCH_SPACES, Stage
 from hybridkg.evaluation.tuning.search import Climb, Point, ascend
 from hybridkg.evaluation.tuning.space import StageMoves, space_of
 from hybridkg.evaluation.tuning.values import TopicValues
+from hybridkg.interfaces.links import LinkedNode
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.model_parameters import WEIGHT, ModelParameters
 from hybridkg.snapshot import Snapshot
@@ -119,6 +120,10 @@ class Trainer:
     def climbs(self) -> int:
         """How many climbs a training takes."""
         return len(self._stages) * self.settings.restarts
+
+    def linked(self, topics: Sequence[str]) -> list[LinkedNode]:
+        """What some topics are linked to, topic by topic; nothing where the model does not look at links."""
+        return [node for i in places_of(self._topics, topics) for node in self._topics[i].task.links]
 
     def measure(self, parameters: ModelParameters, topics: Sequence[str]) -> dict[str, float]:
         """The measure of each of some topics, in the order of the collection."""

@@ -168,11 +168,14 @@ class Tuning:
         return rank(self._kb, self._all, queries, k=self._settings.depth, name=name)
 
     def _key(self, training: Training) -> str:
-        return content_key(self._kb.snapshot, self._all, self._qrels, self._settings, training.training)
+        linked = [node for trainer in self._trainers for node in trainer.linked(training.training)]
+        return content_key(self._kb.snapshot, self._all, self._qrels, self._settings, training.training, linked)
 
     def _outcome(self, training: Training, learned: Learned, kept: bool) -> Outcome:
-        trainer = self._trainers[0]
-        default = trainer.measure(trainer.default, training.testing)
+        first, own = self._trainers[0], learned.parameters.arguments.items()
+        default = first.measure(first.default, training.testing)
+        # A word may change what the model sees of a topic: its links.
+        trainer = next(trainer for trainer in self._trainers if trainer.settings.fixed.items() <= own)
         return Outcome(training, learned, default, trainer.measure(learned.parameters, training.testing), kept)
 
 
