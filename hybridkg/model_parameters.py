@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -81,7 +82,9 @@ def find_file(name: str, folders: Sequence[Path]) -> Path | None:
     inside = PurePosixPath(name)
     if inside.is_absolute() or ".." in inside.parts:
         return None
-    return next((path for folder in folders if (path := folder / inside).is_file()), None)
+    with suppress(OSError):  # a name too long for any file
+        return next((path for folder in folders if (path := folder / inside).is_file()), None)
+    return None
 
 
 def read_model_parameters(path: Path) -> ModelParameters:
@@ -110,7 +113,7 @@ def parse_model_parameters(text: str, name: str) -> ModelParameters:
     """
     try:
         values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as e:
+    except (ValueError, RecursionError) as e:  # a number of thousands of digits is a plain ValueError
         message = str(e)
         raise ConfigError(f"not TOML: {message[:1].lower()}{message[1:]}", place=name) from e
     unknown = next((key for key in values if key not in ("model", "arguments", "fields")), None)
@@ -140,6 +143,8 @@ def _table(value: Any, key: str, name: str) -> dict[str, Any]:
 
 
 def _number(value: Any, key: str, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigError(f"{key!r} must be a finite number, not {value!r}", place=name)
-    return float(value)
+    with suppress(OverflowError):  # an int of hundreds of digits
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            return float(value)
+    shown = "so large a one" if isinstance(value, int) and not isinstance(value, bool) else repr(value)
+    raise ConfigError(f"{key!r} must be a finite number, not {shown}", place=name)

@@ -15,7 +15,6 @@ from hybridkg.errors import CorruptError, IndexCorruptError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import TextIndex
-from hybridkg.linking.source import LinkSource
 from hybridkg.model_parameters import folders_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.rdf.terms import Node, Quad, Triple
@@ -25,6 +24,8 @@ from hybridkg.store.oxigraph import OxigraphStore
 
 if TYPE_CHECKING:
     from hybridkg.entities.documents import Documents
+    from hybridkg.interfaces.links import LinkedNode
+    from hybridkg.linking.source import LinkSource
 
 PROFILE_FILE = "profile.json"
 """In the folder of the text index: the profile it was built with, resolved."""
@@ -72,8 +73,9 @@ class Snapshot:
             profile = read_profile(text_folder)
         except CorruptError as e:
             raise IndexCorruptError(e.message, hint=e.hint, place=e.place) from e
-        text.linker = LinkSource(store, nodes, text, profile, documents, folders=folders_of(folder.path))
-        return cls(generation, store, documents, text, nodes, profile)
+        state = cls(generation, store, documents, text, nodes, profile)
+        text.linker = _LazyLinker(state, folders_of(folder.path))
+        return state
 
     @cached_property
     def advisor(self) -> Advisor:
@@ -114,6 +116,29 @@ class Snapshot:
             "text": self.text.about(),
             "fields": fields,
         }
+
+
+class _LazyLinker:
+    """The linker of a state, imported when a query first asks for links."""
+
+    def __init__(self, state: Snapshot, folders: tuple[Path, ...]):
+        self._state, self._folders = state, folders
+
+    @cached_property
+    def _source(self) -> LinkSource:
+        from hybridkg.linking.source import LinkSource
+
+        own = self._state
+        assert own.nodes is not None
+        assert own.text is not None
+        assert own.profile is not None
+        return LinkSource(own.store, own.nodes, own.text, own.profile, own.documents, folders=self._folders)
+
+    def linked(
+        self, text: str, given: str | None, *, language: str = "", syntax: bool = True
+    ) -> tuple[LinkedNode, ...]:
+        """As Linker has it."""
+        return self._source.linked(text, given, language=language, syntax=syntax)
 
 
 def engine_name(text_folder: Path) -> str:

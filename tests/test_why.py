@@ -64,10 +64,21 @@ def test_a_text_from_a_variable_is_the_one_that_was_asked(films):
         assert hit.explanation.score == row.scores["s"]
 
 
-def test_only_ranked_rows_have_a_score_to_explain(films):
-    row = films.query(f"SELECT ?t {{ ?f {LABEL} ?t }} LIMIT 1")[0]
-    with pytest.raises(UnsupportedQueryError, match="no MATCH"):
-        row.why()
+def test_a_row_of_a_union_is_explained_by_the_branch_that_gave_its_score(films):
+    branches = '{ ?film MATCH "space" AS ?s } UNION { ?film MATCH "computer ship" USING lm AS ?s }'
+    found = films.query(f"SELECT ?film {{ {branches} }} RANK BY ?s")
+    assert len({row.term("film") for row in found}) < len(found)
+    for row in found:
+        (hit,) = row.why().hits
+        assert hit.explanation.score == row.scores["s"]
+
+
+@pytest.mark.parametrize(
+    "query", [f"SELECT ?t {{ ?f {LABEL} ?t }}", 'SELECT ?f (COUNT(*) AS ?n) { ?f MATCH "space" } GROUP BY ?f']
+)
+def test_only_ranked_rows_have_a_score_to_explain(films, query):
+    with pytest.raises(UnsupportedQueryError, match="no MATCH gives these rows a score"):
+        films.query(query)[0].why()
 
 
 def run(*arguments):

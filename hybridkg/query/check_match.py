@@ -60,7 +60,7 @@ def check_match(match: ast.Match) -> Bindings:
     if isinstance(match.text, ast.Var):
         roles.insert(1, ("text", match.text))
     check_roles("MATCH", roles)
-    _check_fields(match.fields)
+    check_fields(match.fields)
     if match.model is not None:
         # Imported here because the registry comes with numpy, which no other rule needs.
         from hybridkg.interfaces.ranking_model import RANKING_MODELS
@@ -98,7 +98,12 @@ def check_roles(keyword: str, roles: Iterable[tuple[str, ast.Var | None]]) -> No
         seen[variable.name] = role
 
 
-def _check_fields(fields: tuple[ast.OnField, ...]) -> None:
+def check_fields(fields: tuple[ast.OnField, ...]) -> None:
+    """Whether the fields of an ON clause are distinct, with weights and arguments that may be.
+
+    Raises:
+        QueryCheckError: they are not; the span points at the field.
+    """
     seen: set[str] = set()
     for on_field in fields:
         written = on_field.name + (f"@{on_field.language.lower()}" if on_field.language else "")

@@ -14,6 +14,7 @@ from typing import Any
 from hybridkg.errors import QueryCheckError
 from hybridkg.model_parameters import WEIGHT, ModelParameters, find_file, folders_of, read_model_parameters
 from hybridkg.query import ast
+from hybridkg.query.check_match import check_fields
 from hybridkg.query.walk import rebuild, walk
 from hybridkg.rdf.terms import XSD
 
@@ -26,7 +27,8 @@ def with_parameter_files(query: ast.Query, knowledge_base: Path | None) -> ast.Q
         knowledge_base: its folder; None for none.
 
     Raises:
-        QueryCheckError: a file does not exist or is for another model; the span points at the model.
+        QueryCheckError: a file does not exist, is for another model, or has a weight out of range; the span points at
+            the model, or the field.
         ConfigError: a file cannot be read as one of parameters.
     """
     if not any(isinstance(node, ast.Model) and node.file for node in walk(query)):
@@ -76,6 +78,7 @@ def _filled(match: ast.Match, model: ast.Model, parameters: ModelParameters) -> 
                 arguments=_with_defaults(on_field.arguments, own, on_field.span),
             )
         )
+    check_fields(tuple(fields))
     arguments = _with_defaults(model.arguments, parameters.arguments, span)
     return replace(match, fields=tuple(fields), model=replace(model, arguments=arguments, file=""))
 

@@ -101,13 +101,13 @@ class Row(Mapping[str, Any]):
         The parts of each score, which add up to it, the best passages, and the facts of the graph.
 
         Raises:
-            UnsupportedQueryError: nothing in the query is ranked by text.
+            UnsupportedQueryError: no score of a MATCH reaches the rows: none is asked for, or rows are grouped.
         """
         from hybridkg.results.why import Why
 
         if self._result.reasons is None or not self._result.reasons.matches:
             raise UnsupportedQueryError(
-                "the query has no MATCH, so there is no score to explain", hint="see row.facts()"
+                "no MATCH gives these rows a score, so there is none to explain", hint="see row.facts()"
             )
         bound = dict(zip(self._result.variables, self._cells, strict=True))
         return Why(self.scores, tuple(self._result.reasons.hits(bound)), tuple(self.triples()))

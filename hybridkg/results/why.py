@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +19,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.text_query import text_query
 from hybridkg.query import ast
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple
+from hybridkg.results.numbers import as_float
 from hybridkg.results.table import CONTROL
 
 
@@ -96,13 +99,16 @@ class Reasons:
 
     def hits(self, bound: Mapping[str, Term | None]) -> list[Hit]:
         """One for each MATCH whose entity and score the row has."""
+        branches = Counter(score for _, score, _ in self.matches)
         found = []
         for match, score, label in self.matches:
-            entity = bound.get(match.entity.name)
-            if bound.get(score) is not None and isinstance(entity, NamedNode | BlankNode):
-                hit = self._hit(match, label, entity, bound)
-                if hit is not None:
-                    found.append(hit)
+            entity, own = bound.get(match.entity.name), as_float(bound.get(score))
+            if own is None or not isinstance(entity, NamedNode | BlankNode):
+                continue
+            hit = self._hit(match, label, entity, bound)
+            # Of the branches of a UNION that name the score alike, the row comes from one that gives this score.
+            if hit is not None and (branches[score] == 1 or math.isclose(hit.explanation.score, own)):
+                found.append(hit)
         return found
 
     def _hit(

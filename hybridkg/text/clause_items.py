@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.text.items import Item, OnField, Pattern, Patterns, Words
@@ -125,7 +125,7 @@ def pair_of(first: Item, second: Item, distance: int, window: int) -> Item:
 
 def _pairs(firsts: Patterns, seconds: Patterns, distance: int, window: int) -> Patterns:
     plain = [[pattern.words for pattern in patterns if not pattern.window] for patterns in (firsts, seconds)]
-    joined = [_following(one, other, distance) for one, other in product(*plain)][:MOST_PAIRS]
+    joined = [_following(one, other, distance) for one, other in islice(product(*plain), MOST_PAIRS)]
     return tuple(dict.fromkeys(Pattern(words, window) for words in joined))
 
 
@@ -144,9 +144,10 @@ def as_patterns(alternatives: Sequence[Words]) -> Patterns:
     kept = [words for words in dict.fromkeys(map(_from_first, alternatives)) if words]
     if len(kept) == 1:
         return (Pattern(kept[0]),)
-    return tuple(
-        Pattern(words) for words in kept if not any(other != words and _contains(words, other) for other in kept)
-    )
+    by_first: dict[str, list[Words]] = {}
+    for words in kept:
+        by_first.setdefault(words[0][1], []).append(words)
+    return tuple(Pattern(words) for words in kept if not _contains_another(words, by_first))
 
 
 def _from_first(words: Words) -> Words:
@@ -157,9 +158,13 @@ def _from_first(words: Words) -> Words:
     return tuple((place - kept[0][0], term) for place, term in kept)
 
 
-def _contains(words: Words, other: Words) -> bool:
+def _contains_another(words: Words, by_first: Mapping[str, Sequence[Words]]) -> bool:
     own = set(words)
-    return any(all((place + at, term) in own for at, term in other) for place, _ in words)
+    return any(
+        other != words and all((place + at, following) in own for at, following in other)
+        for place, term in words
+        for other in by_first.get(term, ())
+    )
 
 
 def _read(text: str, analyzer: Analyzer, stemmer: str) -> _Reading:

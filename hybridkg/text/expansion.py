@@ -55,8 +55,9 @@ def expanded(clause: Clause, language: str, on: Sequence[OnField], vocabulary: V
         numbers = list(dict.fromkeys(on[place].number for place in places))
         found = _alternatives(clause, stemmer, on[places[0]].analyzer, numbers, vocabulary)
         total = max(total, found.total)
+        alternatives = tuple(Pattern(((0, term),)) for term in found.terms)
         for place in places:
-            patterns[place] = tuple(Pattern(((0, term),)) for term in found.terms)
+            patterns[place] = alternatives
     item = Item(tuple(patterns), written(clause), total)
     return item if any(item.places) else None
 

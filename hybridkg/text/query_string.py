@@ -19,6 +19,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from typing import Any, TypeAlias
 
 from hybridkg.errors import Span, TextQueryError
@@ -127,18 +128,18 @@ def plain_words_joined(parts: Sequence[Part]) -> Iterator[Part]:
     >>> [part.text for part in plain_words_joined(parse_query_string('new york +hotel title:new york'))]
     ['new york', 'hotel', 'new', 'york']
     """
-    held: Clause | None = None
-    for part in parts:
-        plain = part if isinstance(part, Clause) and part == Clause(part.text, span=part.span) else None
-        if held is not None and plain is not None:
-            plain = Clause(f"{held.text} {plain.text}", span=Span(held.span.start, plain.span.end))
-        elif held is not None:
-            yield held
-        if plain is None:
-            yield part
-        held = plain
-    if held is not None:
-        yield held
+    for plain, run in groupby(parts, _is_plain):
+        words = list(run)
+        if plain and len(words) > 1:
+            text = " ".join(part.text for part in words if isinstance(part, Clause))
+            yield Clause(text, span=Span(words[0].span.start, words[-1].span.end))
+        else:
+            yield from words
+
+
+def _is_plain(part: Part) -> bool:
+    """Whether nothing is said about it but its words."""
+    return isinstance(part, Clause) and part == Clause(part.text, span=part.span)
 
 
 class _Reader:

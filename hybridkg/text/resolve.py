@@ -81,7 +81,7 @@ def links_of(query: ResolvedQuery, linker: Linker | None) -> tuple[LinkedNode, .
     """The nodes that the text mentions, for a model that looks at them.
 
     Raises:
-        TextQueryError: the index stands alone, without a graph to find nodes in.
+        TextQueryError: the links are wrong, or the index stands alone, without a graph to find nodes in.
     """
     if not query.model.traits.links:
         return ()
@@ -90,8 +90,11 @@ def links_of(query: ResolvedQuery, linker: Linker | None) -> tuple[LinkedNode, .
             "a model with links needs a graph, and this index was opened without one",
             hint="ask through KnowledgeBase, or USING a model without links",
         )
-    asked = query.asked
-    return linker.linked(asked.text, query.choices.get("links"), language=asked.language, syntax=asked.syntax)
+    asked, given = query.asked, query.choices.get("links")
+    try:
+        return linker.linked(asked.text, given, language=asked.language, syntax=asked.syntax)
+    except TextQueryError as e:  # its span counts in the links, which the query may not hold
+        raise TextQueryError(f"argument 'links' of model {asked.model!r}: {e.message}", hint=e.hint) from e
 
 
 def roles_of(query: ResolvedQuery) -> list[tuple[Item, str]]:

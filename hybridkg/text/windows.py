@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -61,7 +60,7 @@ def window_postings(lists: Sequence[NDArray[np.uint64]], often: Sequence[int], w
     """Entities with the words near each other, tf the number of `windows`.
 
     Args:
-        lists: for each distinct word its places, entity << 32 | position, uint64[n] ascending.
+        lists: for each distinct word its places, entity << 32 | position, uint64[n] ascending; none is empty.
         often: how often each of them is asked for.
         width: places of a window, at least 1.
     """
@@ -72,7 +71,7 @@ def window_postings(lists: Sequence[NDArray[np.uint64]], often: Sequence[int], w
     if sum(often) == 2:
         entities, tf = _pairs(places, labels, width)
     else:
-        entities, tf = _more(places, labels, Counter(dict(enumerate(often))), width)
+        entities, tf = _more(places, labels, often, width)
     return Postings(entities, tf) if len(entities) else NO_POSTINGS
 
 
@@ -93,15 +92,24 @@ def _pairs(places: NDArray[np.uint64], labels: NDArray[Any], width: int) -> tupl
 
 
 def _more(
-    places: NDArray[np.uint64], labels: NDArray[Any], needed: Counter[int], width: int
+    places: NDArray[np.uint64], labels: NDArray[Any], often: Sequence[int], width: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    entities = (places >> np.uint64(32)).astype(np.uint32)
-    positions = (places & np.uint64(0xFFFF_FFFF)).astype(np.int64)
-    begins = np.flatnonzero(np.concatenate(([True], entities[1:] != entities[:-1])))
-    ids, tf = [], []
-    for start, end in pairwise([*begins.tolist(), len(places)]):
-        events = list(zip(positions[start:end].tolist(), labels[start:end].tolist(), strict=True))
-        if found := sum(1 for _ in windows(events, needed, width)):
-            ids.append(int(entities[start]))
-            tf.append(found)
-    return np.array(ids, np.uint32), np.array(tf, np.uint32)
+    """What `windows` counts, for every entity at once: of the windows that end at each place, the narrowest."""
+    starts, narrow = places.copy(), np.ones(len(places), bool)
+    for label, needed in enumerate(often):
+        own = labels == label
+        first = np.cumsum(own) - needed
+        narrow &= first >= 0
+        # Below 0 the word has not occurred often enough yet; what is read there is dropped.
+        np.minimum(starts, places[own][np.maximum(first, 0)], out=starts)
+    narrow &= (starts >> np.uint64(32) == places >> np.uint64(32)) & (places - starts < np.uint64(width))
+    starts, ends = starts[narrow], places[narrow]
+    ids, at = np.unique((ends >> np.uint64(32)).astype(np.uint32), return_index=True)
+    beyond = np.append(at[1:], len(ends))
+    tf = np.zeros(len(ids), np.uint32)
+    left = np.arange(len(ids))
+    while len(left):
+        tf[left] += 1
+        at[left] = np.searchsorted(starts, ends[at[left]], side="right")
+        left = left[at[left] < beyond[left]]
+    return ids, tf

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridkg import KnowledgeBase
-from hybridkg.errors import ConfigError, QueryCheckError, QuerySyntaxError
+from hybridkg.errors import ConfigError, QueryCheckError, QuerySyntaxError, TextQueryError
 from hybridkg.model_parameters import ModelParameters, parse_model_parameters
 from hybridkg.query.parser import parse
 from hybridkg.query.write import write
@@ -74,13 +74,27 @@ def test_a_language_tag_is_still_one():
         ("bm25f(@tuned.toml, @tuned.toml)", QuerySyntaxError, "from one file"),
         ("bm25f(@broken.toml)", ConfigError, "not TOML"),
         ("bm25f(@wrong.toml)", ConfigError, "no key 'modell'"),
+        (f"bm25f(@{'x' * 5000})", QueryCheckError, "no file of parameters"),
+        ("bm25f(@heavy.toml)", QueryCheckError, "the weight of 'label' is 1e[+]308; it must be between 0 and"),
+        ("bm25f(@long.toml)", ConfigError, "'k1' must be a finite number, not so large a one"),
+        ("bm25f(@longer.toml)", ConfigError, "not TOML: exceeds the limit"),
     ],
 )
 def test_mistakes_are_told(films, folder, using, error, message):
     (folder / "broken.toml").write_text("model = ")
     (folder / "wrong.toml").write_text('modell = "bm25f"')
+    (folder / "heavy.toml").write_text('model = "bm25f"\n[fields.label]\nweight = 1e308')
+    (folder / "long.toml").write_text(f'model = "bm25f"\n[arguments]\nk1 = {"9" * 400}')
+    (folder / "longer.toml").write_text(f'model = "bm25f"\n[arguments]\nk1 = {"9" * 5000}')
     with pytest.raises(error, match=message):
         films.query(asked(using))
+
+
+@pytest.mark.parametrize("links", ['"http://x"', '"<http://x> 2"', "@no.tsv"])
+def test_wrong_links_are_told_with_the_argument_and_no_place_in_the_query(films, links):
+    with pytest.raises(TextQueryError, match=r"argument 'links' of model 'elr': ") as e:
+        films.query(asked(f"elr(links={links})"))
+    assert e.value.span is None
 
 
 name = st.from_regex(r"[a-z][a-z0-9_-]{0,8}", fullmatch=True)

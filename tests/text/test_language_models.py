@@ -176,6 +176,8 @@ def test_numbers_worked_by_hand(build):
     jm = TextQuery("red", model="lm", arguments=(("smoothing", "jm"), ("lambda", 0.1)))
     (score,) = index.score(jm, np.array([1], np.uint32))
     assert score == pytest.approx(math.log(0.2583333333))
+    alone = TextQuery("red", model="lm", arguments=(("lambda", 0.1),))
+    assert index.score(alone, np.array([1], np.uint32))[0] == score
 
 
 def test_one_word_is_ranked_by_the_words_alone(build):
@@ -260,3 +262,38 @@ def test_galagos_form_of_bm25f_has_its_own_idf(build, documents, query, on):
         if matches:
             want[entity] = score
     np.testing.assert_allclose(galago, [want[e] for e in sorted(want)], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["lm", "mlm", "prms", "sdm", "fsdm"])
+def test_every_score_is_a_finite_number_and_explained_whatever_the_arguments(build, model):
+    docs = {0: {"title": "red fish"}, 1: {"body": "red fish sea"}, 2: {"title": "sea", "body": "fish"}}
+    index = build(docs, FIELDS)
+    weights = [(1.0, 1.0), (1e308, 1e308), (5e-324, 1e308), (5e-324, 5e-324), (0.0, 0.0)]
+    arguments = [(("mu", 1e-6),), (("mu", 1e9),), (("smoothing", "jm"), ("lambda", 1e-6))]
+    factors = [("terms", 1e6), ("ordered", 1e6), ("unordered", 0.0)] if model in ("sdm", "fsdm") else []
+    for title, body in weights if model in ("mlm", "fsdm") else [(None, None)]:
+        for own in arguments:
+            fields = (FieldChoice("title", title), FieldChoice("body", body))
+            asked_for = TextQuery("red fish", fields=fields, model=model, arguments=(*own, *factors))
+            ids, scores = index.matching(asked_for)
+            assert ids.tolist() == [0, 1, 2]
+            assert np.isfinite(scores).all()
+            for entity, score in zip(ids, scores, strict=True):
+                parts = RANKING_MODELS.get(model)().explain(index.task(asked_for, np.array([entity], np.uint32)))
+                assert sum(part.contribution for part in parts) == pytest.approx(score)
+
+
+@pytest.mark.parametrize("argument", [("mu", 5e-324), ("mu", 1e308), ("lambda", 5e-324), ("terms", 1e308)])
+def test_arguments_that_floats_cannot_bear_are_refused(build, argument):
+    with pytest.raises(TextQueryError, match="it must be between"):
+        build({0: {"title": "x"}}).matching(TextQuery("x", model="fsdm", arguments=(argument,)))
+
+
+def test_a_fields_share_counts_its_own_lambda(build):
+    index = build({0: {"title": "red", "body": "red"}, 1: {"title": "x", "body": "x"}})
+    fields = (FieldChoice("title", 1, (("lambda", 0.2),)), FieldChoice("body", 1, (("lambda", 0.6),)))
+    (part,) = RANKING_MODELS.get("mlm")().explain(
+        index.task(TextQuery("red", fields=fields, model="mlm", arguments=(("smoothing", "jm"),)))
+    )
+    title, body = (f.contribution for f in part.fields)
+    assert title / body == pytest.approx(0.8 / 0.4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from hybridkg.errors import ConfigError, CorruptError
 from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 from hybridkg.kb import KnowledgeBase
-from hybridkg.text.clause_items import items_of, pair_of
+from hybridkg.text.clause_items import MOST_PAIRS, as_patterns, items_of, pair_of
 from hybridkg.text.embedded import EmbeddedTextIndex
 from hybridkg.text.items import OnField
 from hybridkg.text.synonyms import FILE, NO_SYNONYMS, Rule, Synonyms, parse_synonyms, read_synonyms, stored_synonyms
@@ -288,3 +290,28 @@ def test_a_knowledge_base_keeps_the_synonyms_of_its_index(tmp_path):
     assert kb.stats()["synonyms"]["state"] == "the file has changed since the index was built"
     kb.index()
     assert len(kb.query(query)) == 0
+
+
+places = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "c"])), min_size=1, max_size=3)
+
+
+@given(st.lists(places.map(lambda words: tuple(sorted(dict(words).items()))), max_size=6))
+def test_of_alternatives_those_stay_that_hold_no_other(alternatives):
+    def shifted(words, by):
+        return {(place + by, term) for place, term in words}
+
+    first = [tuple(sorted(shifted(words, -words[0][0]))) for words in alternatives]
+    want = [
+        words
+        for words in dict.fromkeys(first)
+        if not any(other != words and any(shifted(other, by) <= set(words) for by in range(4)) for other in first)
+    ]
+    assert [pattern.words for pattern in as_patterns(alternatives)] == want
+
+
+def test_a_word_with_the_most_synonyms_costs_no_second():
+    rules = parse_synonyms("\n".join(f"hub, h{i}a h{i}b" for i in range(500)), "t")
+    start = process_time()
+    (_, first), (_, second), *_ = items_of("hub hub hub hub", False, "", "en", on("unstemmed"), rules)
+    assert len(pair_of(first, second, 1, 0).places[0]) == MOST_PAIRS
+    assert process_time() - start < 1

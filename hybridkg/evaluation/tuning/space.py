@@ -145,7 +145,7 @@ def space_of(
     Raises:
         ParameterError: everything is fixed, so nothing is left to learn.
     """
-    smoothing = str(fixed.get("smoothing", "dirichlet"))
+    smoothing = str(fixed.get("smoothing", "jm" if "lambda" in fixed else "dirichlet"))
     coordinates: list[Coordinate] = []
     places: list[list[int]] = []
     for stage in stages:

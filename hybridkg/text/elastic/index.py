@@ -191,8 +191,7 @@ class ElasticTextIndex(FieldsOfIndex):
         roles = roles_of(resolved)
         found = self._run(self._words.of([item for item, _ in roles], resolved.fields)) if roles else {}
         return [
-            TermStatistics(item.shown(), found[item].df, role, item.alternatives, item.total)
-            for item, role in roles
+            TermStatistics(item.shown(), found[item].df, role, item.alternatives, item.total) for item, role in roles
         ]
 
     def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str:

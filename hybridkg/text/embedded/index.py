@@ -41,10 +41,13 @@ from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms, stored_synonyms
 from hybridkg.text.vocabulary import ArrayVocabulary
 
 MOST_REMEMBERED_COUNTS = 100_000
-"""Document frequencies over several fields that an open index remembers."""
+"""Document frequencies over several fields that an open index remembers; a prefix is as many as it has patterns."""
 
 MOST_REMEMBERED_POSTINGS = 2_000_000
 """Postings of phrases and expansions that an open index remembers; 8 bytes each."""
+
+PATTERN_AS_POSTINGS = 60
+"""What a pattern among the keys takes, about 500 bytes: without it, phrases that occur nowhere would weigh nothing."""
 
 MOST_REMEMBERED_QUERIES = 32
 """Analysed queries that an open index remembers."""
@@ -91,6 +94,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
             raise CorruptError("the field lengths of the text index have the wrong shape", hint="index again")
         self._views = Views(reader, self._fields, self._postings, lengths, self._totals, Presence(reader))
         self._df: dict[object, int] = {}
+        self._df_size = 0
         self._vocabulary = ArrayVocabulary(self._terms, lambda terms, field: self._postings[field].frequencies(terms))
         self._resolved: OrderedDict[TextQuery, ResolvedQuery] = OrderedDict()
         self._found: dict[object, Postings] = {}
@@ -210,7 +214,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
         if len(patterns) < 2:
             return self._pattern(field, patterns[0]) if patterns else (NO_POSTINGS, 0)
         postings = self._remembered(
-            (*_key(field), patterns), lambda: merged([self._pattern(field, pattern)[0] for pattern in patterns])
+            field, patterns, lambda: merged([self._pattern(field, pattern)[0] for pattern in patterns])
         )
         return postings, int(postings.tf.sum(dtype=np.int64))
 
@@ -223,18 +227,20 @@ class EmbeddedTextIndex(FieldsOfIndex):
         if len(numbers) == 1:
             number = numbers[0][1]
             return view.postings(number), view.occurrences(number)
-        postings = self._remembered((*_key(field), pattern), lambda: pattern_postings(view, numbers, pattern.window))
+        postings = self._remembered(field, (pattern,), lambda: pattern_postings(view, numbers, pattern.window))
         return postings, int(postings.tf.sum(dtype=np.int64))
 
-    def _remembered(self, key: object, find: Callable[[], Postings]) -> Postings:
+    def _remembered(self, field: OnField, patterns: Patterns, find: Callable[[], Postings]) -> Postings:
         """Postings that are not at hand and cost time to find."""
+        key = (*_key(field), patterns)
         postings = self._found.get(key)
         if postings is None:
             postings = find()
+            size = len(postings.ids) + PATTERN_AS_POSTINGS * len(patterns)
             with self._lock:
-                self._found_size += len(postings.ids) + 1
+                self._found_size += size
                 if self._found_size > MOST_REMEMBERED_POSTINGS:
-                    self._found, self._found_size = {}, len(postings.ids) + 1
+                    self._found, self._found_size = {}, size
                 self._found[key] = postings
         return postings
 
@@ -246,9 +252,13 @@ class EmbeddedTextIndex(FieldsOfIndex):
         key: object = (tuple(map(_key, query.fields)), item)
         df = self._df.get(key)
         if df is None:
-            if len(self._df) >= MOST_REMEMBERED_COUNTS:
-                self._df.clear()
-            df = self._df[key] = len(union(lists))
+            df = len(union(lists))
+            size = sum(map(len, item.places))
+            with self._lock:
+                self._df_size += size
+                if self._df_size > MOST_REMEMBERED_COUNTS:
+                    self._df, self._df_size = {}, size
+                self._df[key] = df
         return df
 
     def _entities(self, part: Item | Group, query: ResolvedQuery) -> Ids:

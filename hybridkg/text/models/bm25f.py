@@ -110,9 +110,9 @@ class BM25F:
                 length = int(task.lengths[f.row, entity])
                 relative = (1.0 - q.b[i]) + q.b[i] * length / q.mean[i]
                 values = {"b": float(q.b[i]), "mean_length": float(q.mean[i])}
-                fields.append(FieldShare(f.name, tf, length, f.weight, f.weight * tf / relative, values))
+                fields.append(FieldShare(f.name, tf, length, f.weight, float(f.weight * tf / relative), values))
             x = sum(f.contribution for f in fields)
-            contribution = float(q.gain[t]) * x / (q.k1 + x)
+            contribution = float(q.gain[t] * x / (q.k1 + x))
             own = shares(contribution, [f.contribution for f in fields])
             divided = tuple(replace(f, contribution=part) for f, part in zip(fields, own, strict=True))
             values = {"idf": float(q.gain[t]) / term.count, "x": x, "k1": q.k1}

@@ -24,7 +24,7 @@ from hybridkg.interfaces.explanation import ENTITY, TERM, FieldShare, TermShare,
 from hybridkg.interfaces.links import LinkedNode
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import Ids, Scores
-from hybridkg.text.models.fsdm import FSDM
+from hybridkg.text.models.fsdm import FSDM, LARGEST_FACTOR
 from hybridkg.text.models.lm import LM
 from hybridkg.text.models.mixture import MixtureModel, Part, explained, log_likelihood
 from hybridkg.text.models.mlm import MLM
@@ -55,7 +55,7 @@ class ELR:
 
     arguments: ClassVar = (
         *FSDM.arguments,
-        ModelArgument("entities", 0),
+        ModelArgument("entities", 0, LARGEST_FACTOR),
         ModelArgument("base", words=tuple(BASES)),
         ModelArgument("links", text=True),
     )

@@ -30,7 +30,9 @@ from hybridkg.text.models.mixture import (
 
 FACTORS = {"terms": 0.8, "ordered": 0.1, "unordered": 0.1}
 
-PAIR_ARGUMENTS = (*(ModelArgument(name, 0) for name in FACTORS), ModelArgument("window", 2, 100))
+LARGEST_FACTOR = 1e6
+
+PAIR_ARGUMENTS = (*(ModelArgument(name, 0, LARGEST_FACTOR) for name in FACTORS), ModelArgument("window", 2, 100))
 
 
 class FSDM(MixtureModel):

@@ -32,12 +32,15 @@ DEFAULT_MU = 1500.0
 single fields, is too little where half of the entities lack their long field: MAP .198 against .34 on CACM
 (docs/models.md)."""
 
-MU = ModelArgument("mu", 0, above_low=True)
-LAMBDA = ModelArgument("lambda", 0, 1, above_low=True)
+MU = ModelArgument("mu", 1e-6, 1e9)
+LAMBDA = ModelArgument("lambda", 1e-6, 1)
 SMOOTHING = ModelArgument("smoothing", words=("dirichlet", "jm"))
 
 ARGUMENTS = (MU, LAMBDA, SMOOTHING)
 FIELD_ARGUMENTS = (MU, LAMBDA)
+
+LEAST_PROBABILITY = float(np.finfo(np.float64).tiny)
+"""A product of tiny weights and a tiny mu can be too small for a float; its logarithm is finite all the same."""
 
 Floats = NDArray[np.float64]
 
@@ -206,20 +209,20 @@ def log_likelihood(m: Mixture, parts: Sequence[Part]) -> Scores:
 
 
 def probabilities(m: Mixture, term: ScoredTerm, weights: Sequence[float], inverse: Sequence[Floats]) -> Floats | None:
-    """float64[m]: p(t|d); None where it would be 0 for every entity."""
-    whole = sum(weights)
-    if not any(w > 0 and cf for w, cf in zip(weights, term.cf, strict=True)):
+    """float64[m]: p(t|d), above 0; None where it would be 0 for every entity."""
+    whole = sum(weights) or 1.0
+    own = [w / whole for w in weights]
+    if not any(w and cf for w, cf in zip(own, term.cf, strict=True)):
         return None
     p = np.zeros(len(m.ids))
-    for i, f in enumerate(m.fields):
-        w = weights[i] / whole
+    for i, (f, w) in enumerate(zip(m.fields, own, strict=True)):
         if not w or not term.cf[i]:
             continue
         background = term.cf[i] / f.tokens
         p += w * f.lambda_ * background if f.lambda_ else (w * f.mu * background) * inverse[i]
         places, tf = term.postings[i].ids, term.postings[i].tf
         p[places] += (w * (1 - f.lambda_)) * tf * inverse[i][places]
-    return p
+    return np.maximum(p, LEAST_PROBABILITY)
 
 
 def explained(m: Mixture, parts: Sequence[Part]) -> list[TermShare]:
@@ -232,7 +235,9 @@ def explained(m: Mixture, parts: Sequence[Part]) -> list[TermShare]:
             p = probabilities(m, term, weights, inverse)
             contribution = 0.0 if p is None else part.factor * term.count * float(np.log(p[0]))
             tf = [int(postings.tf[0]) if len(postings.ids) else 0 for postings in term.postings]
-            inside = [w * n * float(i[0]) for w, n, i in zip(weights, tf, inverse, strict=True)]
+            inside = [
+                w * (1 - f.lambda_) * n * float(i[0]) for w, f, n, i in zip(weights, m.fields, tf, inverse, strict=True)
+            ]
             own = shares(contribution, inside)
             whole = sum(weights) or 1.0
             fields = tuple(
@@ -247,7 +252,8 @@ def explained(m: Mixture, parts: Sequence[Part]) -> list[TermShare]:
 
 
 def _lambda(task: ScoringTask, own: float | None) -> float:
-    if task.choices.get("smoothing", "dirichlet") == "dirichlet":
+    named = "lambda" in task.arguments or any("lambda" in f.arguments for f in task.fields)
+    if task.choices.get("smoothing", "jm" if named else "dirichlet") == "dirichlet":
         return 0.0
     return task.arguments.get("lambda", DEFAULT_LAMBDA) if own is None else own
 
