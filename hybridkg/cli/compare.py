@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hybridkg.cli.options import WholeNumber, accessible
+from hybridkg.cli.options import WholeNumber, accessible, by_option, figures_option, measures_option
 from hybridkg.cli.output import separated_writer
 
 if TYPE_CHECKING:
@@ -22,20 +22,8 @@ if TYPE_CHECKING:
     "runs", metavar="RUN RUN...", nargs=-1, required=True, type=click.Path(path_type=Path), callback=accessible
 )
 @click.option("--qrels", metavar="QRELS", required=True, type=click.Path(path_type=Path), help="The judgements.")
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    metavar="MEASURE",
-    multiple=True,
-    help="As for eval, such as ndcg@10 or map@100; can be repeated. "
-    "Default: ndcg@10, ndcg@100, map@100, judged@10, condensed-ndcg@10.",
-)
-@click.option(
-    "--by",
-    metavar="prefix|FILE",
-    help="Also for each category of topics: from their ids up to the last - or _, or from lines `topic<TAB>category`.",
-)
+@measures_option
+@by_option
 @click.option(
     "--test",
     type=click.Choice(["randomisation", "t"]),
@@ -53,14 +41,7 @@ if TYPE_CHECKING:
     "--seed", metavar="N", type=WholeNumber(min=0), default=0, show_default=True, help="Of every random draw."
 )
 @click.option("--per-topic", is_flag=True, help="Also each topic, the largest gain first; in csv and tsv only these.")
-@click.option(
-    "--format",
-    "fmt",
-    type=click.Choice(["table", "json", "csv", "tsv"]),
-    default="table",
-    show_default=True,
-    help="How to print the figures: 4 digits, in json all.",
-)
+@figures_option
 def compare(
     runs: tuple[Path, ...],
     qrels: Path,

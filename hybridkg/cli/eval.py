@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hybridkg.cli.options import by_option, figures_option, measures_option
 from hybridkg.cli.output import separated_writer
 
 if TYPE_CHECKING:
@@ -18,29 +19,10 @@ if TYPE_CHECKING:
 @click.command("eval")
 @click.argument("qrels", type=click.Path(path_type=Path))
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    metavar="MEASURE",
-    multiple=True,
-    help="Such as ndcg@10, map@100, 'map@100(rel=2)', p@10, mrr, recall@1000, condensed-ndcg@10; can be repeated. "
-    "An unknown name lists them all. Default: ndcg@10, ndcg@100, map@100, judged@10, condensed-ndcg@10.",
-)
-@click.option(
-    "--by",
-    metavar="prefix|FILE",
-    help="Also for each category of topics: from their ids up to the last - or _, or from lines `topic<TAB>category`.",
-)
+@measures_option
+@by_option
 @click.option("--per-topic", is_flag=True, help="Also for each topic.")
-@click.option(
-    "--format",
-    "fmt",
-    type=click.Choice(["table", "json", "csv", "tsv"]),
-    default="table",
-    show_default=True,
-    help="How to print the figures: 4 digits, in json all.",
-)
+@figures_option
 def evaluate(
     qrels: Path, runs: tuple[Path, ...], measures: tuple[str, ...], by: str | None, per_topic: bool, fmt: str
 ) -> None:

@@ -47,6 +47,28 @@ LONGEST_SHOWN = 60
 """Characters of a refused path in a message."""
 
 kb_argument: Decorator = click.argument("kb", metavar="KB", type=click.Path(path_type=Path), callback=accessible)
+measures_option: Decorator = click.option(
+    "-m",
+    "--measure",
+    "measures",
+    metavar="MEASURE",
+    multiple=True,
+    help="Such as ndcg@10, map@100, 'map@100(rel=2)', p@10, mrr, recall@1000, condensed-ndcg@10; can be repeated. "
+    "An unknown name lists them all. Default: ndcg@10, ndcg@100, map@100, judged@10, condensed-ndcg@10.",
+)
+by_option: Decorator = click.option(
+    "--by",
+    metavar="prefix|FILE",
+    help="Also for each category of topics: from their ids up to the last - or _, or from lines `topic<TAB>category`.",
+)
+figures_option: Decorator = click.option(
+    "--format",
+    "fmt",
+    type=click.Choice(["table", "json", "csv", "tsv"]),
+    default="table",
+    show_default=True,
+    help="How to print the figures: 4 digits, in json all.",
+)
 query_argument: Decorator = click.argument("text", metavar="[QUERY | -]", required=False)
 file_option: Decorator = click.option(
     "-f",
