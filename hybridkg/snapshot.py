@@ -73,9 +73,8 @@ class Snapshot:
             profile = read_profile(text_folder)
         except CorruptError as e:
             raise IndexCorruptError(e.message, hint=e.hint, place=e.place) from e
-        state = cls(generation, store, documents, text, nodes, profile)
-        text.linker = _LazyLinker(state, folders_of(folder.path))
-        return state
+        text.linker = _LazyLinker(store, nodes, text, profile, documents, folders_of(folder.path))
+        return cls(generation, store, documents, text, nodes, profile)
 
     @cached_property
     def advisor(self) -> Advisor:
@@ -119,20 +118,27 @@ class Snapshot:
 
 
 class _LazyLinker:
-    """The linker of a state, imported when a query first asks for links."""
+    """The linker of a state, imported when a query first asks for links.
 
-    def __init__(self, state: Snapshot, folders: tuple[Path, ...]):
-        self._state, self._folders = state, folders
+    It holds no Snapshot: the text index holds it, and a circle around the generation would keep that in use.
+    """
+
+    def __init__(
+        self,
+        store: GraphStore,
+        nodes: NodeTable,
+        text: TextIndex,
+        profile: Profile,
+        documents: Documents | None,
+        folders: tuple[Path, ...],
+    ):
+        self._parts, self._folders = (store, nodes, text, profile, documents), folders
 
     @cached_property
     def _source(self) -> LinkSource:
         from hybridkg.linking.source import LinkSource
 
-        own = self._state
-        assert own.nodes is not None
-        assert own.text is not None
-        assert own.profile is not None
-        return LinkSource(own.store, own.nodes, own.text, own.profile, own.documents, folders=self._folders)
+        return LinkSource(*self._parts, folders=self._folders)
 
     def linked(
         self, text: str, given: str | None, *, language: str = "", syntax: bool = True
