@@ -34,6 +34,7 @@ class ModelArgument:
         above_low: whether `low` itself is excluded.
         words: the words that it may be, where it is no number.
         text: whether it is any text.
+        whole: whether it is a whole number.
     """
 
     name: str
@@ -42,6 +43,7 @@ class ModelArgument:
     above_low: bool = False
     words: tuple[str, ...] = ()
     text: bool = False
+    whole: bool = False
 
     def word(self, value: float | str, owner: str) -> str:
         """The value as one of the words, or as the text that it may be.
@@ -75,7 +77,7 @@ class ModelArgument:
             owner: whose argument it is, for the message, such as `model 'bm25f'`.
 
         Raises:
-            TextQueryError: not a finite number, or out of range.
+            TextQueryError: not a finite number, out of range, or not whole.
 
         >>> ModelArgument("b", 0, 1).checked(0.4, "model 'bm25f'")
         0.4
@@ -84,6 +86,8 @@ class ModelArgument:
             raise TextQueryError(f"argument {self.name!r} of {owner} is a number, not {value!r}")
         number = float(value)
         low_enough = number > self.low if self.above_low else number >= self.low
+        if self.whole and not number.is_integer():
+            raise TextQueryError(f"argument {self.name!r} of {owner} is {number:g}; it must be a whole number")
         if not (math.isfinite(number) and low_enough and number <= self.high):
             raise TextQueryError(f"argument {self.name!r} of {owner} is {number:g}; it must be {self.range()}")
         return number

@@ -227,6 +227,8 @@ def test_pairs_do_not_reach_over_phrases_fields_or_stop_words_as_if_these_were_n
         (TextQuery("x", model="mlm", arguments=(("smoothing", "jn"),)), UnknownNameError, "'dirichlet' or 'jm'"),
         (TextQuery("x", model="mlm", arguments=(("smoothing", 2.0),)), UnknownNameError, "is '2'; it must be"),
         (TextQuery("x", model="fsdm", arguments=(("window", 1.0),)), TextQueryError, "between 2 and 100"),
+        (TextQuery("x", model="sdm", arguments=(("window", 2.5),)), TextQueryError, "2.5; it must be a whole number"),
+        (TextQuery("x", model="sdm", arguments=(("window", float("inf")),)), TextQueryError, "must be a whole number"),
         (TextQuery("x", arguments=(("form", "galagoo"),)), UnknownNameError, "'lucene' or 'galago'"),
     ],
 )

@@ -32,7 +32,10 @@ FACTORS = {"terms": 0.8, "ordered": 0.1, "unordered": 0.1}
 
 LARGEST_FACTOR = 1e6
 
-PAIR_ARGUMENTS = (*(ModelArgument(name, 0, LARGEST_FACTOR) for name in FACTORS), ModelArgument("window", 2, 100))
+PAIR_ARGUMENTS = (
+    *(ModelArgument(name, 0, LARGEST_FACTOR) for name in FACTORS),
+    ModelArgument("window", 2, 100, whole=True),
+)
 
 
 class FSDM(MixtureModel):
