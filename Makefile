@@ -25,7 +25,7 @@ lint: $(DEV)
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks.loading
-	$(BIN)/python -m benchmarks.text_index
+	$(BIN)/python -m benchmarks.text
 	$(BIN)/python -m benchmarks.acl_anthology
 	$(BIN)/python -m benchmarks.elastic
 	$(BIN)/python -m benchmarks.language

@@ -74,9 +74,11 @@ class Cli(click.Group):
         except HybridkgError as e:
             click.echo(e.render(), err=True)
             ctx.exit(e.exit_code)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as e:
             state = "; the knowledge base is as it was before" if ctx.invoked_subcommand in WRITERS else ""
             click.echo(f"interrupted{state}", err=True)
+            for note in getattr(e, "__notes__", ()):
+                click.echo(note, err=True)
             ctx.exit(INTERRUPTED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

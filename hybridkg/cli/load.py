@@ -52,9 +52,10 @@ def load(kb: Path, files: tuple[Path, ...], texts: tuple[Path, ...], with_index:
         counts = base.load(*files, text=texts, index=with_index, profile=profile, progress=TerminalProgress())
     except (NotAKnowledgeBaseError, LockedError):
         raise  # the folder is somebody else's
-    except BaseException:
+    except BaseException as e:
         if not existed:
             _remove_unfinished(kb)
+            e.__notes__ = []  # what was kept in the folder has gone with it
         raise
     print_counts(counts)
     if not with_index:

@@ -118,6 +118,7 @@ class ModelTraits:
             has an argument `window`, the places in which the unordered ones must stand.
         links: whether it looks at the nodes that the text mentions (`ScoringTask.links`).
         base: the default of its argument `base`, which names the model whose rule about weights holds; empty for none.
+        one_text: whether it reads the ON fields as one text (`ScoringTask.text_lengths`).
     """
 
     least_weight: float = 0.0
@@ -126,6 +127,7 @@ class ModelTraits:
     pairs: bool = False
     links: bool = False
     base: str = ""
+    one_text: bool = False
 
 
 @dataclass(frozen=True)
@@ -202,6 +204,7 @@ class ScoringTask:
             are of entities that some term has too.
         unordered: the same pairs near each other, in the order of `ordered`.
         links: the nodes that the text mentions, for a model whose traits ask for links.
+        text_lengths: uint32[nodes], tokens of all ON fields together, where the index has them at hand.
     """
 
     fields: tuple[ScoredField, ...]
@@ -213,6 +216,7 @@ class ScoringTask:
     ordered: tuple[ScoredTerm, ...] = ()
     unordered: tuple[ScoredTerm, ...] = ()
     links: tuple[LinkedNode, ...] = ()
+    text_lengths: NDArray[np.uint32] | None = None
 
 
 class RankingModel(Protocol):

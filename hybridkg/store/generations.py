@@ -1,6 +1,7 @@
 """The knowledge base folder: which generation is live, who may write, what is left over.
 
-kb.toml  CURRENT  LOCK  <generation>/  and, while somebody writes, .building-<process id>/
+kb.toml  CURRENT  LOCK  <generation>/  and, while somebody writes, .building-<process id>/ and .text-work/ (which an
+interrupted build of a text index leaves, for the next one to go on from)
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ GENERATION = re.compile(r"[0-9]{6,}")
 BUILDING = ".building-"
 REMOVED = ".removed-"
 OURS = re.compile(
-    rf"kb\.toml|CURRENT|LOCK|ENGINES|{GENERATION.pattern}|\.(building|removed)-.*|\.(CURRENT|kb\.toml|ENGINES)\.new"
+    rf"kb\.toml|CURRENT|LOCK|ENGINES|{GENERATION.pattern}|\.text-work|\.(building|removed)-.*|\.(CURRENT|kb\.toml|ENGINES)\.new"
 )
 """Names that a knowledge base, whole or half made, may contain."""
 

@@ -53,6 +53,11 @@ class LazyKernel:
                     self._lock.release()
         return self._module
 
+    @property
+    def loaded(self) -> ModuleType | None:
+        """The module, if it is there already."""
+        return self._module
+
     def load(self) -> ModuleType | None:
         """The module, loaded now; None where numba cannot be imported or cannot keep its cache."""
         with self._lock:

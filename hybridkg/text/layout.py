@@ -1,8 +1,11 @@
 """Arrays on disk: one raw little-endian file each, and a JSON header that names their types and shapes.
 
-The header is written last, so a folder without one is unfinished. Sizes are
-checked when the folder is opened; the contents are covered by the checksums
-of the generation's manifest.
+A folder has one index header, `text.json`. Arrays belong to it, or to a
+segment, whose files and header begin with its name (`1.packed`, `1.json`); a
+segment is never changed once its header is written. Headers are written last,
+so a folder without one is unfinished. Sizes are checked when the folder is
+opened; the contents are covered by the checksums of the generation's manifest.
+docs/text-index.md lists the arrays.
 """
 
 from __future__ import annotations
@@ -19,8 +22,8 @@ from hybridkg.errors import CorruptError
 
 HEADER = "text.json"
 FORMAT = "hybridkg-text"
-FORMAT_VERSION = 2
-"""2: where the languages of a field's values change."""
+FORMAT_VERSION = 3
+"""2: where the languages of a field's values change. 3: packed postings in segments."""
 
 Array = NDArray[Any]
 
@@ -37,51 +40,107 @@ def smallest_unsigned(largest: int) -> np.dtype[Any]:
 
 
 class ArrayWriter:
-    """Writes the arrays of one folder, then the header."""
+    """Writes the arrays of an index or of one segment of it, then the header.
 
-    def __init__(self, folder: Path):
-        self._folder = folder
+    Args:
+        folder: an existing folder.
+        segment: name of the segment; empty for the arrays of the index itself.
+    """
+
+    def __init__(self, folder: Path, segment: str = ""):
+        self._folder, self._segment = folder, segment
         self._arrays: dict[str, dict[str, Any]] = {}
+
+    def path(self, name: str) -> Path:
+        """The file of an array."""
+        return self._folder / (f"{self._segment}.{name}" if self._segment else name)
 
     def create(self, name: str, dtype: np.dtype[Any] | str, shape: tuple[int, ...]) -> Array:
         """A new array of zeros, mapped to its file; `finish` makes it durable."""
         dtype = np.dtype(dtype).newbyteorder("<")
-        self._arrays[name] = {"dtype": dtype.newbyteorder("<").str, "shape": list(shape)}
+        self.declare(name, dtype, shape)
         if math.prod(shape) == 0:
-            (self._folder / name).write_bytes(b"")
+            self.path(name).write_bytes(b"")
             return np.zeros(shape, dtype)
-        return np.memmap(self._folder / name, dtype=dtype, mode="w+", shape=shape)
+        return np.memmap(self.path(name), dtype=dtype, mode="w+", shape=shape)
+
+    def declare(self, name: str, dtype: np.dtype[Any] | str, shape: tuple[int, ...]) -> None:
+        """Puts an array into the header that somebody else writes to `path(name)`."""
+        self._arrays[name] = {"dtype": np.dtype(dtype).newbyteorder("<").str, "shape": list(shape)}
 
     def write(self, name: str, array: Array) -> None:
         """Writes a whole array."""
         target = self.create(name, array.dtype, array.shape)
         target[...] = array
 
+    def stream(self, name: str, dtype: np.dtype[Any] | str, width: int = 0) -> ArrayStream:
+        """A new array whose length is not known yet, written from its beginning to its end.
+
+        Args:
+            name: of the array.
+            dtype: of its elements.
+            width: columns of each row; 0 for an array of one dimension.
+        """
+        return ArrayStream(self, name, np.dtype(dtype).newbyteorder("<"), width)
+
     def finish(self, about: dict[str, Any]) -> None:
-        """Writes the header, which makes the folder readable."""
+        """Writes the header, which makes the arrays readable."""
         header = {"format": FORMAT, "version": FORMAT_VERSION, **about, "arrays": self._arrays}
         text = json.dumps(header, indent=1, ensure_ascii=False, sort_keys=True)
-        (self._folder / HEADER).write_text(text + "\n", encoding="utf-8")
+        (self._folder / header_name(self._segment)).write_text(text + "\n", encoding="utf-8")
+
+
+class ArrayStream:
+    """An array that grows at its end; `close` puts it into the header."""
+
+    def __init__(self, out: ArrayWriter, name: str, dtype: np.dtype[Any], width: int):
+        self._out, self._name, self._dtype, self._width = out, name, dtype, width
+        self._file = out.path(name).open("wb")
+        self._rows = 0
+
+    def append(self, array: Array) -> None:
+        """Adds rows; they are converted to the array's type, which must hold them."""
+        np.ascontiguousarray(array, self._dtype).tofile(self._file)
+        self._rows += len(array)
+
+    def close(self) -> None:
+        """Ends the array."""
+        self._file.close()
+        self._out.declare(self._name, self._dtype, (self._rows, self._width) if self._width else (self._rows,))
+
+
+def header_name(segment: str) -> str:
+    """The file with the header of a segment, or of the index.
+
+    >>> header_name("1"), header_name("")
+    ('1.json', 'text.json')
+    """
+    return f"{segment}.json" if segment else HEADER
 
 
 class ArrayReader:
-    """The header and the memory-mapped arrays of a finished folder.
+    """The header and the memory-mapped arrays of an index, or of one segment of it.
+
+    Args:
+        folder: of the index.
+        segment: name of the segment; empty for the index itself.
 
     Raises:
         CorruptError: the header is missing, unreadable or of another version, or a file has another size.
     """
 
-    def __init__(self, folder: Path):
-        self._folder = folder
-        path = folder / HEADER
+    def __init__(self, folder: Path, segment: str = ""):
+        self._folder, self._segment = folder, segment
+        self._name = header_name(segment)
+        path = folder / self._name
         try:
             header = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as e:
-            raise CorruptError(f"the text index has no {HEADER!r}", hint="index again", place=str(folder)) from e
+            raise CorruptError(f"the text index has no {self._name!r}", hint="index again", place=str(folder)) from e
         except (OSError, ValueError) as e:
-            raise CorruptError(f"{HEADER!r} cannot be read: {e}", hint="index again", place=str(path)) from e
+            raise CorruptError(f"{self._name!r} cannot be read: {e}", hint="index again", place=str(path)) from e
         if not isinstance(header, dict) or header.get("format") != FORMAT:
-            raise CorruptError(f"{HEADER!r} is not the header of a text index", place=str(path))
+            raise CorruptError(f"{self._name!r} is not the header of a text index", place=str(path))
         if header.get("version") != FORMAT_VERSION:
             raise CorruptError(
                 f"text index of version {header.get('version')!r}; this hybridkg reads {FORMAT_VERSION}",
@@ -97,17 +156,17 @@ class ArrayReader:
             CorruptError: the header lacks it.
         """
         if key not in self.header:
-            raise CorruptError(f"{HEADER!r} lacks {key!r}", hint="index again", place=str(self._folder))
+            raise CorruptError(f"{self._name!r} lacks {key!r}", hint="index again", place=str(self._folder))
         return self.header[key]
 
     def array(self, name: str) -> Array:
         """An array, read-only and mapped."""
-        path = self._folder / name
+        path = self._folder / (f"{self._segment}.{name}" if self._segment else name)
         try:
             declared = self.about("arrays")[name]
             dtype, shape = np.dtype(declared["dtype"]), tuple(int(n) for n in declared["shape"])
         except (KeyError, TypeError, ValueError) as e:
-            raise CorruptError(f"{HEADER!r} does not describe {name!r}", place=str(self._folder)) from e
+            raise CorruptError(f"{self._name!r} does not describe {name!r}", place=str(self._folder)) from e
         try:
             size = path.stat().st_size
         except OSError as e:
@@ -121,3 +180,7 @@ class ArrayReader:
             return np.zeros(shape, dtype)
         # A plain array over the map: memmap objects make each slice several times dearer.
         return np.asarray(np.memmap(path, dtype=dtype, mode="r", shape=shape))
+
+    def has(self, name: str) -> bool:
+        """Whether the header describes an array of that name."""
+        return name in self.about("arrays")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import json
+import math
 import subprocess
 import sys
 
@@ -11,7 +13,9 @@ from hypothesis import strategies as st
 
 from hybridkg.errors import CorruptError, ProfileError, UnknownNameError
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
-from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.text import additive
+from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex, peaks
+from hybridkg.text.embedded.builder import Sizes
 from hybridkg.text.kernels import LazyKernel
 
 words = st.lists(st.sampled_from(["red", "fish", "sea", "ﬁsh", "Straße", "中文"]), max_size=5).map(" ".join)
@@ -33,7 +37,7 @@ def test_neither_chunks_nor_the_order_of_entities_change_a_byte(build, docs, chu
     assert contents(build.folder) == want
     shuffled = list(docs.items())
     random.shuffle(shuffled)
-    build(dict(shuffled), n_nodes=21, chunk_tokens=chunk)
+    build(dict(shuffled), n_nodes=21, sizes=Sizes(chunk_tokens=chunk))
     assert contents(build.folder) == want
     assert build.counts == counts
 
@@ -42,10 +46,10 @@ def test_long_streams_spill_to_disk_without_changing_a_byte(build, monkeypatch):
     docs = {e: {"title": f"red {e % 7}", "body": [f"fish {e} sea", "sea"]} for e in range(300)}
     build(docs)
     want = contents(build.folder)
-    monkeypatch.setattr("hybridkg.text.embedded.builder._SPILL_TOKENS", 10)
-    monkeypatch.setattr("hybridkg.text.embedded.builder.MOST_REMEMBERED_WORDS", 3)
+    monkeypatch.setattr("hybridkg.text.embedded.field_stream.MOST_TOKENS_IN_MEMORY", 10)
+    monkeypatch.setattr("hybridkg.text.embedded.tokens.MOST_REMEMBERED_WORDS", 3)
     monkeypatch.setattr("hybridkg.text.presence._NODES_AT_ONCE", 7)
-    build(docs, chunk_tokens=50)
+    build(docs, sizes=Sizes(chunk_tokens=50))
     assert contents(build.folder) == want
 
 
@@ -88,38 +92,79 @@ def test_hostile_texts_are_indexed_and_found(build):
         index.passage(TextQuery("word family", syntax=False), [("body", text, "")])
 
 
-def test_every_truncated_or_missing_file_is_a_corrupt_error(build, tmp_path):
+def test_every_truncated_or_missing_file_is_a_corrupt_error_with_a_hint(build, tmp_path, with_peaks):
     build({e: {"title": f"red {e}", "body": "sea " * e} for e in range(5)}, folder=tmp_path)
     for path in sorted(tmp_path.iterdir()):
         whole = path.read_bytes()
-        damages = [whole[:-1], None] + ([] if path.suffix == ".json" else [whole + b"x"])
-        for damage in damages:
+        damages = [whole[:-9]] if path.suffix == ".json" else [whole[:-1], whole + b"x"]
+        for damage in [*damages, None]:
             path.unlink() if damage is None else path.write_bytes(damage)
-            if path.suffix == ".json" and damage is not None:
-                continue  # the header without its last line end is whole
-            with pytest.raises(CorruptError):
+            with pytest.raises(CorruptError) as e:
                 EmbeddedTextIndex.open(tmp_path)
+            assert e.value.hint == "index again"
             path.write_bytes(whole)
     assert EmbeddedTextIndex.open(tmp_path).matching(TextQuery("red"))[0].tolist() == [0, 1, 2, 3, 4]
 
 
+def test_an_array_of_another_shape_is_a_corrupt_error(build, tmp_path, with_peaks):
+    build({e: {"title": f"red {e}", "body": ["sea " * e, ("blue", "en")]} for e in range(5)}, folder=tmp_path)
+    header = tmp_path / "1.json"
+    whole = json.loads(header.read_text())
+    for name, array in whole["arrays"].items():
+        path, shape = tmp_path / f"1.{name}", array["shape"]
+        content = path.read_bytes()
+        for axis, step in [(axis, step) for axis in range(len(shape)) for step in (-1, 1)]:
+            other = copy.deepcopy(whole)
+            other["arrays"][name]["shape"][axis] += step
+            size = np.dtype(array["dtype"]).itemsize * math.prod(other["arrays"][name]["shape"])
+            path.write_bytes((content + bytes(1000))[:size])
+            header.write_text(json.dumps(other))
+            with pytest.raises(CorruptError):
+                EmbeddedTextIndex.open(tmp_path)
+        path.write_bytes(content)
+
+
+@pytest.fixture
+def with_peaks(monkeypatch):
+    """Small indexes have peaks too."""
+    monkeypatch.setattr(peaks, "FEWEST_NODES", 1)
+
+
 @pytest.mark.parametrize(
-    "change",
+    ("name", "change"),
     [
-        lambda h: h.update(version=99),
-        lambda h: h.update(format="other"),
-        lambda h: h.pop("arrays"),
-        lambda h: h.pop("fields"),
-        lambda h: h["fields"][0].pop("b"),
-        lambda h: h["arrays"].pop("lengths"),
-        lambda h: h["arrays"]["lengths"].update(shape=[1, 10]),
-        lambda h: h["arrays"]["lengths"].update(dtype="nonsense"),
-        lambda h: h["analyzers"].update(unstemmed="unstemmed/0"),
+        ("text.json", lambda h: h.update(version=99)),
+        ("text.json", lambda h: h.update(format="other")),
+        ("text.json", lambda h: h.pop("fields")),
+        ("text.json", lambda h: h["fields"][0].pop("b")),
+        ("text.json", lambda h: h["fields"].pop()),
+        ("text.json", lambda h: h["analyzers"].update(unstemmed="unstemmed/0")),
+        ("text.json", lambda h: h.pop("segments")),
+        ("text.json", lambda h: h.update(segments=[])),
+        ("text.json", lambda h: h.update(segments=["1", "2"])),
+        ("text.json", lambda h: h.update(segments=["2"])),
+        ("text.json", lambda h: h.update(segments="1")),
+        ("text.json", lambda h: h.update(segments=["../1"])),
+        ("1.json", lambda h: h.update(version=99)),
+        ("1.json", lambda h: h.update(format="other")),
+        ("1.json", lambda h: h.pop("arrays")),
+        ("1.json", lambda h: h["arrays"].pop("lengths")),
+        ("1.json", lambda h: h["arrays"].pop("packed")),
+        ("1.json", lambda h: h["arrays"]["lengths"].update(shape=[1, 10])),
+        ("1.json", lambda h: h["arrays"]["lengths"].update(dtype="nonsense")),
+        ("1.json", lambda h: h.pop("fields")),
+        ("1.json", lambda h: h["fields"].pop("tokens")),
+        ("1.json", lambda h: h["fields"]["tokens"].pop()),
+        ("1.json", lambda h: h.pop("peaks")),
+        ("1.json", lambda h: h["peaks"].pop()),
+        ("1.json", lambda h: h["peaks"][0].pop("slope")),
+        ("1.json", lambda h: h["peaks"][0]["slope"].pop()),
+        ("1.json", lambda h: h.update(peaks=7)),
     ],
 )
-def test_a_header_that_does_not_fit_is_a_corrupt_error(build, tmp_path, change):
+def test_a_header_that_does_not_fit_is_a_corrupt_error(build, tmp_path, with_peaks, name, change):
     build({e: {"title": "red", "body": "sea"} for e in range(5)}, folder=tmp_path)
-    path = tmp_path / "text.json"
+    path = tmp_path / name
     header = json.loads(path.read_text())
     change(header)
     path.write_text(json.dumps(header))
@@ -128,6 +173,16 @@ def test_a_header_that_does_not_fit_is_a_corrupt_error(build, tmp_path, change):
     path.write_text("{")
     with pytest.raises(CorruptError):
         EmbeddedTextIndex.open(tmp_path)
+
+
+def test_the_arrays_are_in_an_immutable_segment_and_totals_are_whole_numbers(build, tmp_path):
+    build({0: {"title": "red fish"}, 2: {"title": "red", "body": "sea sea"}}, folder=tmp_path)
+    index, segment = (json.loads((tmp_path / name).read_text()) for name in ("text.json", "1.json"))
+    assert (index["segments"], index["arrays"]) == (["1"], {})
+    assert segment["fields"] == {"entities": [2, 1], "tokens": [3, 2]}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "text.json", "1.json", *(f"1.{name}" for name in segment["arrays"])
+    }  # fmt: skip
 
 
 def test_wrong_use_of_the_builder_is_an_error(tmp_path):
@@ -194,9 +249,11 @@ def test_a_small_query_never_imports_numba(build):
 def test_an_index_answers_the_same_through_the_kernel(build, kernel, monkeypatch):
     index = build({e: {"title": f"red w{e % 5}", "body": f"sea {'red ' * (e % 4)}"} for e in range(3000)})
     queries = [TextQuery(text) for text in ("red", "red sea w3", "+w1 red -w2", '"sea red" title:w4')]
-    plain = [index.matching(query) for query in queries]
-    used = []
-    monkeypatch.setattr(LazyKernel, "for_work", lambda self, work: used.append(work) or kernel)
+    with monkeypatch.context() as patch:
+        patch.setattr(LazyKernel, "for_work", lambda self, work: None)
+        plain = [index.matching(query) for query in queries]
+    used, score_compiled = [], additive.score_compiled
+    monkeypatch.setattr(additive, "score_compiled", lambda *given: used.append(given) or score_compiled(*given))
     for query, (ids, scores) in zip(queries, plain, strict=True):
         compiled_ids, compiled_scores = index.matching(query)
         assert (compiled_ids.tobytes(), compiled_scores.tobytes()) == (ids.tobytes(), scores.tobytes())

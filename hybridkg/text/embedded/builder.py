@@ -1,127 +1,77 @@
-"""Builds an embedded text index: text in, sorted postings out.
+"""Builds an embedded text index: text in, packed postings out.
 
-Each distinct raw word is folded and stemmed once, then looked up. Token
-streams go to temporary files and are sorted in chunks, so memory holds the
-vocabulary, two bounded chunks and the field lengths, but never all tokens. A
-field that is complete is sorted in a thread of its own while others still
-grow; numpy sorts without the interpreter's lock. The same input gives the same
-bytes.
+Four steps, each in bounded memory and on all cores. Texts become streams of
+term numbers (tokens.py), the long fields batch by batch in other processes
+(worker_pool.py). Streams are sorted in chunks (sorting.py), chunks are merged
+range by range (merging.py) and packed (lists.py). Memory holds the vocabulary,
+a few batches, chunks or ranges, and about 30 bytes for each pair of entity and
+field; tokens and postings wait in temporary files. The same input gives the
+same bytes, whatever the number of processes and the size of batches.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hybridkg.errors import ProfileError
 from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
+from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.text_index import IndexedField
-from hybridkg.text.embedded.languages import LanguageRuns, TaggedValues, places_of
-from hybridkg.text.embedded.runs import (
-    CHUNK_TOKENS,
-    NEXT_VALUE,
-    NO_TERM,
-    Run,
-    chunks,
-    sort_run,
-    write_postings,
-)
-from hybridkg.text.layout import ArrayWriter
+from hybridkg.text.embedded import kept_batches
+from hybridkg.text.embedded.analysis_batch import AnalyzedBatch
+from hybridkg.text.embedded.collecting import BATCH_BYTES, Collected
+from hybridkg.text.embedded.field_stream import FieldStream
+from hybridkg.text.embedded.languages import LanguageRuns
+from hybridkg.text.embedded.lists import ListsWriter, Piece
+from hybridkg.text.embedded.merging import RANGE_TOKENS, Blocks, Ranges, Spill, SpilledRun, merged
+from hybridkg.text.embedded.peaks import write_peaks
+from hybridkg.text.embedded.postings import SegmentPostings, prefixes_of
+from hybridkg.text.embedded.runs import CHUNK_TOKENS, U32
+from hybridkg.text.embedded.sorting import FieldInOrder, SortedChunk, table_of
+from hybridkg.text.embedded.term_sets import write_term_sets
+from hybridkg.text.embedded.tokens import Analysis, TokenStream, Values
+from hybridkg.text.embedded.worker_pool import WorkerPool, cores
+from hybridkg.text.layout import Array, ArrayReader, ArrayWriter
 from hybridkg.text.presence import MOST_FIELDS, describe_fields, write_presence
 
-MOST_REMEMBERED_WORDS = 1_000_000
-LONGEST_REMEMBERED_WORD = 255
+SEGMENT = "1"
+"""Of an index that is built anew."""
 
-MOST_REMEMBERED_VALUES = 200_000
-"""The label of a node comes back with every link to it; at most about 300 bytes each."""
-LONGEST_REMEMBERED_VALUE = 150
+DIRECT_BYTES = 2_000_000
+"""Text of each field that is analysed at once, without batches: a quarter of a second."""
 
-MOST_LANGUAGE_TAGS = 1_000
-_SPILL_TOKENS = 1_000_000
-_MOST_TOKENS_KEPT = 100_000
-"""Tokens of a sorted chunk that may wait in memory for the end; larger ones wait in a temporary file."""
+FIRST_BATCH_BYTES = 4_000_000
+"""Text of a field, beyond that, for which processes are started: they are busy for 0.5 s before they analyse."""
 
-
-class _TermNumbers(dict[str, int]):
-    """Raw word -> term number, filled on demand; forgets everything when it grows too large.
-
-    Args:
-        analyzer: turns words into terms.
-        stemmer: key of the language, from the analyzer.
-        numbers: term -> number of the whole index, shared by all languages.
-    """
-
-    def __init__(self, analyzer: Analyzer, stemmer: str, numbers: dict[str, int]):
-        super().__init__()
-        self._analyzer, self._stemmer, self._numbers = analyzer, stemmer, numbers
-        self._values: dict[str, array[int]] = {}
-
-    def tokens(self, text: str) -> Iterable[int]:
-        """The term numbers of a text's words."""
-        tokens = self._values.get(text)
-        if tokens is not None:
-            return tokens
-        found = map(self.__getitem__, self._analyzer.words(text))
-        if len(text) > LONGEST_REMEMBERED_VALUE:
-            return found
-        if len(self._values) >= MOST_REMEMBERED_VALUES:
-            self._values.clear()
-        tokens = self._values[text] = array("I", found)
-        return tokens
-
-    def __missing__(self, word: str) -> int:
-        term = self._analyzer.term(word, self._stemmer)
-        number = self._numbers.setdefault(term, len(self._numbers)) if term else NO_TERM
-        if len(word) <= LONGEST_REMEMBERED_WORD:
-            if len(self) >= MOST_REMEMBERED_WORDS:
-                self.clear()
-            self[word] = number
-        return number
-
-
-class _FieldTokens:
-    """The token stream of one field, in a temporary file beyond the last million tokens."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.tokens = array("I")
-        self.entities = array("I")
-        self.slots = array("I")
-        self.tagged = TaggedValues()
-        self._spilled = False
-
-    def end_record(self, entity: int, slots: int) -> None:
-        self.entities.append(entity)
-        self.slots.append(slots)
-        if len(self.tokens) >= _SPILL_TOKENS:
-            with self.path.open("ab") as file:
-                self.tokens.tofile(file)
-            self._spilled = True
-            del self.tokens[:]
-
-    def stream(self) -> NDArray[np.uint32]:
-        if not self._spilled:
-            return np.frombuffer(self.tokens, np.uint32)
-        with self.path.open("ab") as file:
-            self.tokens.tofile(file)
-        del self.tokens[:]
-        return np.memmap(self.path, np.uint32, mode="r")
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class _SortedField:
-    """A field's runs and languages, and uint32[r] each: its entities, ascending, with their numbers of tokens."""
+class Sizes:
+    """What bounds memory and work; never changes the result.
 
-    runs: list[Run]
-    languages: LanguageRuns
-    entities: NDArray[np.uint32]
-    tokens: NDArray[np.uint32]
+    Args:
+        direct_bytes: text of each field that is analysed in this thread.
+        batch_bytes: text of a batch, and 32 more for each value.
+        chunk_tokens: tokens sorted at once.
+        range_tokens: tokens merged at once.
+        workers: processes that analyse, and threads that sort and merge; None for one to a core.
+    """
+
+    direct_bytes: int = DIRECT_BYTES
+    batch_bytes: int = BATCH_BYTES
+    chunk_tokens: int = CHUNK_TOKENS
+    range_tokens: int = RANGE_TOKENS
+    workers: int | None = None
 
 
 class EmbeddedTextBuilder:
@@ -131,33 +81,49 @@ class EmbeddedTextBuilder:
         folder: an existing empty folder.
         fields: what the index stores, in the profile's order; at most 64.
         n_nodes: ids are below this.
-        chunk_tokens: tokens sorted at once; bounds the memory, never changes the result.
+        sizes: bounds.
+        kept: folder of analysed batches that outlives a broken build; None for one that does not.
+        progress: told by `finish` about what it sorts and merges.
 
     Raises:
         UnknownNameError: a field names an unknown analyzer.
         ProfileError: too many fields, or two of one name.
     """
 
-    def __init__(self, folder: Path, fields: Sequence[IndexedField], n_nodes: int, *, chunk_tokens: int = CHUNK_TOKENS):
+    def __init__(
+        self,
+        folder: Path,
+        fields: Sequence[IndexedField],
+        n_nodes: int,
+        *,
+        sizes: Sizes = Sizes(),
+        kept: Path | None = None,
+        progress: Progress = SILENT,
+    ):
         if len(fields) > MOST_FIELDS:
             raise ProfileError(f"{len(fields)} text fields; an index holds at most {MOST_FIELDS}")
         names = [field.name for field in fields]
         for name in names:
             if names.count(name) > 1:
                 raise ProfileError(f"two text fields are named {name!r}")
-        self._folder, self._fields, self._n_nodes, self._chunk_tokens = folder, fields, n_nodes, chunk_tokens
+        self._folder, self._fields, self._n_nodes = folder, fields, n_nodes
+        self._sizes, self._progress = sizes, progress
+        self._kept, self._keeps = (kept, True) if kept is not None else (folder / "batches.tmp", False)
         self._analyzers: dict[str, Analyzer] = {
             name: ANALYZERS.get(name)() for name in sorted({f.analyzer for f in fields})
         }
-        self._streams = [_FieldTokens(folder / f"field{i}.tokens.tmp") for i in range(len(fields))]
-        self._numbers: dict[str, int] = {}
-        self._words: dict[tuple[str, str], _TermNumbers] = {}
-        self._of_language: dict[str, dict[str, _TermNumbers]] = {name: {} for name in self._analyzers}
+        self._streams = [FieldStream(folder / f"field{i}.tokens.tmp") for i in range(len(fields))]
+        self._direct: list[TokenStream | None] = [TokenStream() for _ in fields]
+        self._collected = [Collected(f.analyzer, self._analyzers[f.analyzer].chain) for f in fields]
+        self._analysis = Analysis(self._analyzers)
         self._text_bytes = 0
-        self._sorter = ThreadPoolExecutor(1, "hybridkg-sorter")
-        self._sorted: dict[int, Future[_SortedField]] = {}
+        self._threads = cores() if sizes.workers is None else sizes.workers
+        self._pool: WorkerPool | None = None
+        self._pending: deque[tuple[int, U32, Future[AnalyzedBatch]]] = deque()
+        self._executor: ThreadPoolExecutor | None = None
+        self._spill: Spill | None = None
 
-    def add(self, entity: int, field: int, values: Sequence[tuple[str, str]]) -> None:
+    def add(self, entity: int, field: int, values: Values) -> None:
         """All values of one field of one entity, once: (text, language tag or ""), in a deterministic order.
 
         Args:
@@ -167,40 +133,50 @@ class EmbeddedTextBuilder:
         """
         self.add_all(field, ((entity, values),))
 
-    def add_all(self, field: int, records: Iterable[tuple[int, Sequence[tuple[str, str]]]]) -> None:
+    def add_all(self, field: int, records: Iterable[tuple[int, Values]]) -> None:
         """The same for many entities, (entity, values) each; a third faster for short texts."""
-        name, stream = self._fields[field].analyzer, self._streams[field]
-        tokens, of_language, end_record = stream.tokens, self._of_language[name], stream.end_record
-        tagged = stream.tagged
-        text_bytes = 0
-        for entity, values in records:
-            if not 0 <= entity < self._n_nodes:
-                raise ValueError(f"entity {entity} is not below {self._n_nodes}")
-            before, tag, changes = len(tokens), "", len(tagged.tags)
-            for text, language in values:
-                numbers = of_language.get(language) or self._numbers_for(name, language)
-                if len(tokens) > before:
-                    tokens.append(NEXT_VALUE)
-                if language != tag:
-                    tagged.start(len(stream.slots), len(tokens) - before, language)
-                    tag = language
-                tokens.extend(numbers.tokens(text))
-                text_bytes += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-            if len(tokens) > before:
-                end_record(entity, len(tokens) - before)
-            else:
-                tagged.cut(changes)
-        self._text_bytes += text_bytes
+        left = iter(records)
+        direct = self._direct[field]
+        if direct is not None:
+            most = self._sizes.direct_bytes
+            self._analysis.add(self._fields[field].analyzer, left, direct, self._n_nodes, most)
+            if direct.text_bytes < most:
+                return
+            self._end_direct(field)
+        collected = self._collected[field]
+        while collected.add(left, self._n_nodes, self._sizes.batch_bytes):
+            self._submit(field)
 
-    def _numbers_for(self, name: str, language: str) -> _TermNumbers:
-        """The term numbers for an analyzer and a language tag; tags with the same stemmer share them."""
-        analyzer = self._analyzers[name]
-        key = name, analyzer.stemmer(language)
-        if key not in self._words:
-            self._words[key] = _TermNumbers(analyzer, key[1], self._numbers)
-        if len(self._of_language[name]) < MOST_LANGUAGE_TAGS:
-            self._of_language[name][language] = self._words[key]
-        return self._words[key]
+    def _end_direct(self, field: int) -> None:
+        """Moves what was analysed in this thread to the field's stream."""
+        direct = self._direct[field]
+        if direct is not None:
+            self._add_stream(field, direct)
+            self._direct[field] = None
+
+    def _add_stream(self, field: int, stream: TokenStream) -> None:
+        self._streams[field].add_stream(stream, len(self._analysis.numbers))
+        self._text_bytes += stream.text_bytes
+
+    def _submit(self, field: int) -> None:
+        """Sends the texts that are collected of a field to be analysed."""
+        if self._pool is None:
+            self._pool = WorkerPool(kept_batches.opened(self._kept), self._analyzers, self._threads)
+        payload, entities = self._collected[field].taken()
+        self._pending.append((field, entities, self._pool.submit(payload, len(entities))))
+        self._collect(2 * max(1, self._threads))
+
+    def _collect(self, most: int) -> None:
+        """Takes what has been analysed, in the order in which it was sent, until at most so many are left."""
+        numbers = self._analysis.numbers
+        while len(self._pending) > most:
+            field, entities, future = self._pending.popleft()
+            batch = future.result()
+            table = np.fromiter(
+                (numbers.setdefault(term, len(numbers)) for term in batch.terms), np.uint32, len(batch.terms)
+            )
+            self._streams[field].add_batch(batch, entities, table)
+            self._text_bytes += batch.text_bytes
 
     def renumber(self, ids: Sequence[int], n_nodes: int) -> None:
         """Gives final ids to the entities added so far, whose numbers were provisional.
@@ -210,46 +186,61 @@ class EmbeddedTextBuilder:
             n_nodes: ids are below this, from now on.
         """
         final = np.asarray(ids, np.uint32)
-        for stream in self._streams:
+        self._collect(0)
+        for i, stream in enumerate(self._streams):
+            self._end_direct(i)
             stream.entities = array("I", final[np.frombuffer(stream.entities, np.uint32)].tobytes())
+            self._collected[i].renumber(final)
         self._n_nodes = n_nodes
 
     def complete(self, field: int) -> None:
         """Tells that `add` will not be called for this field again; saves time, never changes the result."""
-        if field not in self._sorted:
-            self._sorted[field] = self._sorter.submit(self._sort, field)
+        self._end_direct(field)
+        collected = self._collected[field]
+        least = 0 if self._pool is not None else min(FIRST_BATCH_BYTES, self._sizes.batch_bytes)
+        if collected.entities and collected.size >= least:
+            self._submit(field)
+        elif collected.entities:  # less than a batch in all: no process is worth its start
+            rest = TokenStream()
+            self._analysis.add(self._fields[field].analyzer, collected.records(), rest, self._n_nodes, float("inf"))
+            self._add_stream(field, rest)
+
+    @property
+    def batches(self) -> int:
+        """How many batches are kept in files, in the folder that outlives this builder."""
+        return len(kept_batches.kept(self._kept)) if self._keeps and self._pool is not None else 0
 
     def close(self) -> None:
-        """Stops the work in the background; needed when `finish` was not reached."""
-        self._sorter.shutdown(cancel_futures=True)
+        """Stops the work in the background and removes its files; needed when `finish` was not reached."""
+        if self._pool is not None:
+            self._pool.close()
+            if not self._keeps:
+                kept_batches.remove(self._kept)
+        if self._executor is not None:
+            self._executor.shutdown(cancel_futures=True)
+        if self._spill is not None:
+            self._spill.close()
 
     def finish(self) -> dict[str, int]:
         """Writes the index and returns its counts: entities, terms, postings, tokens, text_bytes."""
-        out = ArrayWriter(self._folder)
-        terms = sorted(self._numbers)
-        place = np.zeros(len(terms), np.int64)
-        place[[self._numbers[term] for term in terms]] = np.arange(len(terms))
-        self._write_terms(out, terms)
-        self._words.clear()
-        self._of_language.clear()
-        lengths = out.create("lengths", "<u4", (len(self._fields), self._n_nodes))
-        postings = 0
-        languages: list[tuple[str, ...]] = []
         for i in range(len(self._fields)):
             self.complete(i)
-        for i in range(len(self._fields)):
-            field = self._sorted.pop(i).result()
-            lengths[i][field.entities] = field.tokens
-            postings += write_postings(out, f"field{i}", field.runs, place)
-            field.languages.write(out, f"field{i}")
-            languages.append(field.languages.languages)
-            del field
-            for path in sorted(self._folder.glob(f"field{i}.*.tmp")):
-                path.unlink()
+        self._collect(0)
+        if self._pool is not None:
+            self._pool.close()
+        out = ArrayWriter(self._folder, SEGMENT)
+        terms = sorted(self._analysis.numbers)
+        places = self._placed(terms)
+        lengths = out.create("lengths", "<u4", (len(self._fields), self._n_nodes))
+        self._executor = ThreadPoolExecutor(max(1, self._threads), "hybridkg-builder")
+        runs, largest, languages = self._sort(places, lengths)
+        postings = self._merge(out, runs, len(terms) * len(self._fields), largest)
         self.close()
-        entities = write_presence(out, lengths)
+        for i, own in enumerate(languages):
+            own.write(out, f"field{i}")
+        self._write_terms(out, terms)
         counts = {
-            "entities": entities,
+            "entities": write_presence(out, lengths),
             "terms": len(terms),
             "postings": postings,
             "tokens": int(lengths.sum(dtype=np.int64)),
@@ -257,44 +248,105 @@ class EmbeddedTextBuilder:
         }
         described = describe_fields([(f.name, f.weight, f.b, f.analyzer) for f in self._fields], lengths)
         for about, own in zip(described, languages, strict=True):
-            about["languages"] = list(own)
+            about["languages"] = list(own.languages)
+        pairs = [(int(np.count_nonzero(row)), int(row.sum(dtype=np.int64))) for row in lengths]
+        totals = {"entities": [entities for entities, _ in pairs], "tokens": [tokens for _, tokens in pairs]}
+        self._write_segment(out, len(terms), {"n_nodes": self._n_nodes, "counts": counts, "fields": totals}, pairs)
         chains = {name: analyzer.chain for name, analyzer in self._analyzers.items()}
-        out.finish({"n_nodes": self._n_nodes, "fields": described, "analyzers": chains, "counts": counts})
+        about_index = {"n_nodes": self._n_nodes, "fields": described, "analyzers": chains, "counts": counts}
+        ArrayWriter(self._folder).finish({**about_index, "segments": [SEGMENT]})
         return counts
+
+    def _write_segment(
+        self, out: ArrayWriter, n_terms: int, about: dict[str, object], totals: list[tuple[int, int]]
+    ) -> None:
+        """What is worked out from the finished lists, and the header of the segment."""
+        out.finish(about)  # so that the lists can be read
+        n_fields = len(self._fields)
+        lists = SegmentPostings(ArrayReader(self._folder, SEGMENT), n_terms * n_fields)
+        write_term_sets(out, lists, n_terms, n_fields)
+        out.finish(about)
+        reader = ArrayReader(self._folder, SEGMENT)
+        defaults = [(field.weight, field.b) for field in self._fields]
+        peaks = write_peaks(out, reader, lists, reader.array("lengths"), defaults, totals)
+        out.finish({**about, "peaks": peaks})
+
+    def _placed(self, terms: list[str]) -> U32:
+        """uint32[terms], the final number of each provisional one; nothing is analysed after this."""
+        numbers = self._analysis.numbers
+        places = np.zeros(len(terms), np.uint32)
+        places[np.fromiter((numbers[term] for term in terms), np.int64, len(terms))] = np.arange(len(terms))
+        self._analysis = Analysis(self._analyzers)
+        return places
+
+    def _sort(self, places: U32, lengths: Array) -> tuple[list[SpilledRun], int, list[LanguageRuns]]:
+        """Sorts all fields; fills `lengths`; returns the runs, the largest position and the languages."""
+        n_terms = len(places)
+        cf = [np.zeros(n_terms, np.int64) for _ in self._streams]
+        for own, stream in zip(cf, self._streams, strict=True):
+            own[places] = stream.counts(n_terms)
+        self._spill = spill = Spill(self._folder / "postings.tmp", Ranges.of(cf, self._sizes.range_tokens))
+        del cf
+        total = sum(stream.n_tokens for stream in self._streams)
+        self._progress.start("sorting words", total)
+        table, runs, largest, languages = table_of(places), [], 0, []
+        for i, stream in enumerate(self._streams):
+            stream.finish()
+            field = FieldInOrder(self._fields[i].name, i, stream)
+
+            def sort(chunk: tuple[int, int], field: FieldInOrder = field) -> SortedChunk:
+                return field.sort(*chunk, table, spill)
+
+            for chunk in self._side_by_side(sort, field.chunks(self._sizes.chunk_tokens)):
+                lengths[i][chunk.entities] = chunk.counts
+                runs.append(chunk.run)
+                largest = max(largest, chunk.largest_position)
+                self._progress.advance(chunk.slots, chunk.slots)
+            languages.append(field.languages())
+            stream.remove()
+        self._progress.done(total)
+        return runs, largest, languages
+
+    def _merge(self, out: ArrayWriter, runs: list[SpilledRun], n_lists: int, largest: int) -> int:
+        """Writes the posting lists and returns the number of postings."""
+        spill = self._spill
+        assert spill is not None
+        writer = ListsWriter(out, n_lists, largest)
+
+        def piece(i: int) -> Piece:
+            own = int(spill.ranges.bounds[i + 1] - spill.ranges.bounds[i])
+            return writer.packed(*merged(Blocks.read(spill, runs, i), own))
+
+        total = sum(int(run.tokens[-1]) for run in runs)
+        self._progress.start("merging postings", total)
+        try:
+            for made in self._side_by_side(piece, range(len(spill.ranges))):
+                writer.add(made)
+                self._progress.advance(len(made.positions), int(made.df.sum(dtype=np.int64)))
+        except BaseException:
+            writer.close()
+            raise
+        postings = writer.finish()
+        spill.close()
+        self._progress.done(postings)
+        return postings
+
+    def _side_by_side(self, work: Callable[[_Item], _Result], items: Sequence[_Item]) -> Iterator[_Result]:
+        """The results in the order of the items; a few are worked out ahead."""
+        if len(items) < 2 or self._executor is None:
+            yield from map(work, items)
+            return
+        waiting: deque[Future[_Result]] = deque()
+        for item in items:
+            waiting.append(self._executor.submit(work, item))
+            if len(waiting) > max(1, self._threads):
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
     def _write_terms(self, out: ArrayWriter, terms: list[str]) -> None:
         encoded = [term.encode("utf-8", "surrogatepass") for term in terms]
         ends = np.cumsum([0, *map(len, encoded)], dtype=np.uint64)
         out.write("terms.offsets", ends)
+        out.write("terms.prefixes", prefixes_of(encoded))
         out.write("terms.text", np.frombuffer(b"".join(encoded), np.uint8))
-
-    def _sort(self, i: int) -> _SortedField:
-        """Sorts a field chunk by chunk in entity order."""
-        stream = self._streams[i]
-        entities = np.frombuffer(stream.entities, np.uint32)
-        slots = np.frombuffer(stream.slots, np.uint32)
-        starts = np.cumsum(slots, dtype=np.int64) - slots
-        order = np.argsort(entities, kind="stable")
-        entities, slots, starts = entities[order], slots[order], starts[order]
-        if np.any(entities[1:] == entities[:-1]):
-            raise ValueError(f"field {self._fields[i].name!r} of one entity was added twice")
-        tokens = stream.stream()
-        ranges = list(chunks(slots, self._chunk_tokens))
-        runs: list[Run] = []
-        counts = np.zeros(len(entities), np.uint32)
-        changed, changed_at, tags = stream.tagged.ordered(order)
-        positions, lengths = np.zeros(len(changed), np.uint32), np.zeros(len(changed), np.uint32)
-        for first, last in ranges:
-            own = slots[first:last]
-            ends = np.cumsum(own, dtype=np.int64)
-            picked = np.repeat(starts[first:last] - (ends - own), own) + np.arange(int(ends[-1]))
-            chunk = np.asarray(tokens[picked])
-            run, counts[first:last] = sort_run(chunk, entities[first:last], own)
-            inside = slice(*np.searchsorted(changed, (first, last)))
-            if inside.stop > inside.start:
-                records = changed[inside] - np.uint32(first)
-                positions[inside], lengths[inside] = places_of(chunk, own, records, changed_at[inside])
-            few = len(run.positions) <= _MOST_TOKENS_KEPT
-            runs.append(run if few else run.spill(self._folder / f"field{i}.run{len(runs)}.tmp"))
-        languages = LanguageRuns.of(entities[changed], positions, tags, lengths, stream.tagged.numbers)
-        return _SortedField(runs, languages, entities, counts)

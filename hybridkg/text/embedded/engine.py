@@ -5,25 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybridkg.config import Config
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TextSource, Values
 from hybridkg.interfaces.text_index import Ids
+from hybridkg.text.embedded import kept_batches
 from hybridkg.text.embedded.index import EmbeddedTextIndex
+
+if TYPE_CHECKING:
+    from hybridkg.text.embedded.builder import EmbeddedTextBuilder
 
 ENTITIES_PER_REPORT = 1_000
 """Entities between two reports of progress; at 50,000 texts/s that is 50 a second."""
 
 MAX_IDS = 2**32 - 1
 
+KEPT = "the text analysed so far is kept; the same command goes on from there"
+"""Said of a build that was interrupted, as a note of the exception."""
+
 
 class EmbeddedTextEngine:
-    """Has no settings."""
+    """Has no settings.
+
+    Args:
+        folder: of the knowledge base; what has been analysed of a long build is kept there until one succeeds.
+        config: its settings.
+    """
 
     def __init__(self, folder: Path, config: Config):
-        del folder, config
+        del config
+        self._kept = folder / kept_batches.NAME
 
     def ready(self) -> None:
         """Always."""
@@ -32,26 +45,16 @@ class EmbeddedTextEngine:
         """Builds an index; fields of literals are taken while the graph is still read."""
         from hybridkg.text.embedded.builder import EmbeddedTextBuilder
 
-        with closing(EmbeddedTextBuilder(folder, source.fields, MAX_IDS)) as builder:
-            done: list[int] = []
-
-            def add_early(position: int, values: Iterator[tuple[int, Values]]) -> None:
-                builder.add_all(position, values)
-                done.append(position)
-
-            extracted = source.extract(add_early)
-            entities = len(extracted.nodes)
-            builder.renumber(extracted.provisional, entities)
-            for position in done:
-                builder.complete(position)
-            left = [position for position in range(len(source.fields)) if position not in done]
-            progress.start("indexing text", entities * len(left))
-            for position in left:
-                builder.add_all(position, _reported(extracted.stream(position), entities, progress))
-                builder.complete(position)
-            counts = builder.finish()
-        progress.done(entities)
-        return counts
+        with closing(
+            EmbeddedTextBuilder(folder, source.fields, MAX_IDS, kept=self._kept, progress=progress)
+        ) as builder:
+            try:
+                return _built(builder, source, progress)
+            except BaseException as e:
+                builder.close()
+                if builder.batches:
+                    e.add_note(KEPT)
+                raise
 
     def open(self, folder: Path, rank: Callable[[Ids], Ids] | None = None, *, fresh: bool = True) -> EmbeddedTextIndex:
         """Opens the index of a folder."""
@@ -64,7 +67,8 @@ class EmbeddedTextEngine:
         return "embedded"
 
     def publish(self, folder: Path) -> None:
-        """The generation is all there is."""
+        """The generation is all there is: nothing needs to be analysed again."""
+        kept_batches.remove(self._kept)
 
     def discard(self) -> None:
         """The generation is all there is."""
@@ -76,6 +80,28 @@ class EmbeddedTextEngine:
 
     def remove(self, names: Sequence[str]) -> None:
         """Nothing lies outside the folder."""
+
+
+def _built(builder: EmbeddedTextBuilder, source: TextSource, progress: Progress) -> dict[str, int]:
+    """Gives a builder all the text, and finishes it."""
+    done: list[int] = []
+
+    def add_early(position: int, values: Iterator[tuple[int, Values]]) -> None:
+        builder.add_all(position, values)
+        done.append(position)
+
+    extracted = source.extract(add_early)
+    entities = len(extracted.nodes)
+    builder.renumber(extracted.provisional, entities)
+    for position in done:
+        builder.complete(position)
+    left = [position for position in range(len(source.fields)) if position not in done]
+    progress.start("indexing text", entities * len(left))
+    for position in left:
+        builder.add_all(position, _reported(extracted.stream(position), entities, progress))
+        builder.complete(position)
+    progress.done(entities)
+    return builder.finish()
 
 
 def _reported(records: Iterator[tuple[int, Values]], entities: int, progress: Progress) -> Iterator[tuple[int, Values]]:

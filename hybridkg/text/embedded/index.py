@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,44 +24,28 @@ from hybridkg.interfaces.text_index import (
     TextQuery,
     TextQuestion,
 )
+from hybridkg.text.additive import KERNEL, AdditiveModel
 from hybridkg.text.embedded.languages import Views
-from hybridkg.text.embedded.positional import pattern_postings
-from hybridkg.text.embedded.postings import FieldPostings, TermDictionary
-from hybridkg.text.items import Group, Item, OnField, Pattern, Patterns, ResolvedQuery
+from hybridkg.text.embedded.occurrences import Occurrences
+from hybridkg.text.embedded.peaks import Peaks
+from hybridkg.text.embedded.plain import PlainQueries, PlainQuery
+from hybridkg.text.embedded.postings import FieldPostings, SegmentPostings, TermDictionary
+from hybridkg.text.embedded.term_sets import TermSets
+from hybridkg.text.embedded.topk import best_of
+from hybridkg.text.items import Group, Item, ResolvedQuery
 from hybridkg.text.layout import ArrayReader
 from hybridkg.text.models.bm25f import idf
 from hybridkg.text.presence import Presence
 from hybridkg.text.query_string import NOT
 from hybridkg.text.resolve import links_of, resolve, roles_of
-from hybridkg.text.sets import NO_POSTINGS, NONE, contains, intersection, merged, restricted, union
+from hybridkg.text.sets import NONE, contains, intersection, union
 from hybridkg.text.snippet import best_passage, field_passages
-from hybridkg.text.stored import FieldsOfIndex, best, named_analyzer, stored_analyzers, stored_fields, stored_totals
+from hybridkg.text.stored import FieldsOfIndex, best, named_analyzer, stored_analyzers, stored_fields
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms, stored_synonyms
 from hybridkg.text.vocabulary import ArrayVocabulary
 
-MOST_REMEMBERED_COUNTS = 100_000
-"""Document frequencies over several fields that an open index remembers; a prefix is as many as it has patterns."""
-
-MOST_REMEMBERED_POSTINGS = 2_000_000
-"""Postings of phrases and expansions that an open index remembers; 8 bytes each."""
-
-PATTERN_AS_POSTINGS = 60
-"""What a pattern among the keys takes, about 500 bytes: without it, phrases that occur nowhere would weigh nothing."""
-
 MOST_REMEMBERED_QUERIES = 32
 """Analysed queries that an open index remembers."""
-
-
-@dataclass(frozen=True)
-class _Occurrences:
-    """Where an item occurs: postings and occurrences in each ON field, and how many entities have it in any."""
-
-    postings: tuple[Postings, ...]
-    cf: tuple[int, ...]
-    df: int
-
-    def entities(self) -> Ids:
-        return union([postings.ids for postings in self.postings])
 
 
 class EmbeddedTextIndex(FieldsOfIndex):
@@ -77,28 +60,31 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
     def __init__(
         self,
-        reader: ArrayReader,
+        index: ArrayReader,
+        segment: ArrayReader,
         fields: Sequence[IndexedField],
         analyzers: dict[str, Analyzer],
         rank: Callable[[Ids], Ids] | None,
         synonyms: Synonyms = NO_SYNONYMS,
     ):
         self._synonyms = synonyms
-        super().__init__(fields, stored_totals(reader))
+        super().__init__(fields, _totals(segment))
         self._analyzers, self._rank = analyzers, rank
-        self._terms = TermDictionary(reader)
-        self._postings = [FieldPostings(reader, f"field{i}", len(self._terms)) for i in range(len(fields))]
-        lengths = reader.array("lengths")
-        self.counts: Mapping[str, int] = dict(reader.about("counts"))
+        self.counts: Mapping[str, int] = dict(index.about("counts"))
+        lengths = segment.array("lengths")
         if lengths.ndim != 2 or len(lengths) != len(fields):
             raise CorruptError("the field lengths of the text index have the wrong shape", hint="index again")
-        self._views = Views(reader, self._fields, self._postings, lengths, self._totals, Presence(reader))
-        self._df: dict[object, int] = {}
-        self._df_size = 0
-        self._vocabulary = ArrayVocabulary(self._terms, lambda terms, field: self._postings[field].frequencies(terms))
+        terms = TermDictionary(segment)
+        self._peaks = Peaks(segment, lengths.shape[1])
+        self._rank_of_all: Ids | None = None
+        self._lists = SegmentPostings(segment, len(terms) * len(fields))
+        postings = [FieldPostings(self._lists, i, len(fields)) for i in range(len(fields))]
+        self._views = Views(segment, self._fields, postings, lengths, self._totals, Presence(segment))
+        sets = TermSets(segment)
+        self._occurrences = Occurrences(terms, self._lists, sets, self._views, len(fields))
+        self._plain = PlainQueries(terms, self._lists, sets, len(fields), self._resolve, self._outline)
+        self._vocabulary = ArrayVocabulary(terms, lambda terms, field: postings[field].frequencies(terms))
         self._resolved: OrderedDict[TextQuery, ResolvedQuery] = OrderedDict()
-        self._found: dict[object, Postings] = {}
-        self._found_size = 0
         self._lock = threading.Lock()
 
     @classmethod
@@ -112,9 +98,14 @@ class EmbeddedTextIndex(FieldsOfIndex):
         Raises:
             CorruptError: a file is missing, of the wrong size, or written with other analyzers.
         """
-        reader = ArrayReader(folder)
-        analyzers = stored_analyzers(reader, folder)
-        return cls(reader, stored_fields(reader, folder), analyzers, rank, stored_synonyms(folder))
+        index = ArrayReader(folder)
+        segments = index.about("segments")
+        if not isinstance(segments, list) or len(segments) != 1:
+            raise CorruptError(
+                f"this hybridkg reads text indexes of one segment, not of {segments!r}", place=str(folder)
+            )
+        analyzers, fields = stored_analyzers(index, folder), stored_fields(index, folder)
+        return cls(index, ArrayReader(folder, str(segments[0])), fields, analyzers, rank, stored_synonyms(folder))
 
     def analyzer(self, name: str) -> Analyzer:
         """The analyzer of that name, as the index was built with it."""
@@ -144,9 +135,49 @@ class EmbeddedTextIndex(FieldsOfIndex):
         """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
         return self._scored(self._resolve(query), None)
 
-    def topk(self, query: TextQuery, k: int) -> tuple[Ids, Scores]:
-        """Best k: (ids uint32[m], scores float64[m]), by score descending, then the node's rank; exact."""
-        return best(*self.matching(query), k, self._rank)
+    def topk(self, query: TextQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
+        """Best k: (ids uint32[m], scores float64[m]), by score descending, then the node's rank; exact.
+
+        Args:
+            query: the question.
+            k: how many at most.
+            among: uint32[n], ascending, distinct: the only entities that count; None for all.
+        """
+        if k <= 0:
+            self.check(query)
+            return NONE, np.zeros(0)
+        plain = None if self._synonyms.rules else self._plain.read(query)
+        if plain is not None:
+            kernel = KERNEL.for_work(int(plain.lists.sizes.sum()))
+            if kernel is not None:
+                return self._best(kernel, plain, k, among)
+        resolved = self._resolve(query)
+        if isinstance(resolved.model, AdditiveModel) and plain is None:
+            # The rows of the form: an item may be a word or phrase of the query and a pair as well.
+            items = (*resolved.counts, *resolved.ordered, *resolved.unordered)
+            lists = self._occurrences.lists(items, resolved)
+            kernel = KERNEL.for_work(int(lists.sizes.sum()))
+            if kernel is not None:
+                if not resolved.matching.any_of_its_items:
+                    matching = self._entities(resolved.matching, resolved)
+                    among = matching if among is None else intersection([matching, among])
+                words = [(self._occurrences.word(item, resolved) or (-1, 0))[0] for item in items]
+                form, numbers = resolved.model.form(self._outline(resolved)), [f.number for f in resolved.fields]
+                return self._best(kernel, PlainQuery(form, lists, words, numbers), k, among)
+        return best(*self._scored(resolved, among), k, self._rank)
+
+    def _best(self, kernel: Any, query: PlainQuery, k: int, among: Ids | None) -> tuple[Ids, Scores]:
+        return best_of(kernel, query, k, self._lists.packed, self._peaks, self._ranks(), among)
+
+    def _ranks(self) -> Ids:
+        """uint32[nodes], the rank of each; empty where it is the id itself."""
+        if self._rank is None:
+            return NONE
+        if self._rank_of_all is None:
+            every = np.arange(self._views.n_nodes, dtype=np.uint32)
+            ranks = self._rank(every)
+            self._rank_of_all = NONE if np.array_equal(ranks, every) else np.asarray(ranks, np.uint32)
+        return self._rank_of_all
 
     def score(self, query: TextQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity does not match; ids in any order, repeats allowed."""
@@ -170,7 +201,9 @@ class EmbeddedTextIndex(FieldsOfIndex):
         resolved = self._resolve(query)
         roles = roles_of(resolved)
         return [
-            TermStatistics(item.shown(), self._occurrences(item, resolved).df, role, item.alternatives, item.total)
+            TermStatistics(
+                item.shown(), self._occurrences.counts(item, resolved).df, role, item.alternatives, item.total
+            )
             for item, role in roles
         ]
 
@@ -186,7 +219,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
     def _idf_of(self, query: ResolvedQuery) -> dict[Item, float]:
         n = self._n_entities(query)
-        return {item: idf(self._occurrences(item, query).df, n) for item in query.counts}
+        return {item: idf(self._occurrences.counts(item, query).df, n) for item in query.counts}
 
     def _resolve(self, query: TextQuery) -> ResolvedQuery:
         """The query resolved; remembered, because a passage of each row asks for it, and expansions are dear."""
@@ -204,67 +237,10 @@ class EmbeddedTextIndex(FieldsOfIndex):
     def _n_entities(self, query: ResolvedQuery) -> int:
         return self._views.entities(query.fields)
 
-    def _occurrences(self, item: Item, query: ResolvedQuery) -> _Occurrences:
-        found = [self._in_field(f, patterns) for f, patterns in zip(query.fields, item.places, strict=True)]
-        postings = tuple(p for p, _ in found)
-        return _Occurrences(postings, tuple(cf for _, cf in found), self._document_frequency(item, query, postings))
-
-    def _in_field(self, field: OnField, patterns: Patterns) -> tuple[Postings, int]:
-        """Postings and occurrences of the alternatives in one field."""
-        if len(patterns) < 2:
-            return self._pattern(field, patterns[0]) if patterns else (NO_POSTINGS, 0)
-        postings = self._remembered(
-            field, patterns, lambda: merged([self._pattern(field, pattern)[0] for pattern in patterns])
-        )
-        return postings, int(postings.tf.sum(dtype=np.int64))
-
-    def _pattern(self, field: OnField, pattern: Pattern) -> tuple[Postings, int]:
-        """Postings and occurrences of a word, a phrase or words in a window."""
-        numbers = tuple((offset, self._terms.number(term)) for offset, term in pattern.words)
-        if any(number < 0 for _, number in numbers):
-            return NO_POSTINGS, 0
-        view = self._views.postings(field)
-        if len(numbers) == 1:
-            number = numbers[0][1]
-            return view.postings(number), view.occurrences(number)
-        postings = self._remembered(field, (pattern,), lambda: pattern_postings(view, numbers, pattern.window))
-        return postings, int(postings.tf.sum(dtype=np.int64))
-
-    def _remembered(self, field: OnField, patterns: Patterns, find: Callable[[], Postings]) -> Postings:
-        """Postings that are not at hand and cost time to find."""
-        key = (*_key(field), patterns)
-        postings = self._found.get(key)
-        if postings is None:
-            postings = find()
-            size = len(postings.ids) + PATTERN_AS_POSTINGS * len(patterns)
-            with self._lock:
-                self._found_size += size
-                if self._found_size > MOST_REMEMBERED_POSTINGS:
-                    self._found, self._found_size = {}, size
-                self._found[key] = postings
-        return postings
-
-    def _document_frequency(self, item: Item, query: ResolvedQuery, postings: Sequence[Postings]) -> int:
-        """Entities in any of the postings; remembered, because the union of long lists is the dear part."""
-        lists = [p.ids for p in postings if len(p.ids)]
-        if len(lists) < 2:
-            return len(lists[0]) if lists else 0
-        key: object = (tuple(map(_key, query.fields)), item)
-        df = self._df.get(key)
-        if df is None:
-            df = len(union(lists))
-            size = sum(map(len, item.places))
-            with self._lock:
-                self._df_size += size
-                if self._df_size > MOST_REMEMBERED_COUNTS:
-                    self._df, self._df_size = {}, size
-                self._df[key] = df
-        return df
-
     def _entities(self, part: Item | Group, query: ResolvedQuery) -> Ids:
         """The entities that match a part of the query, ascending."""
         if isinstance(part, Item):
-            return self._occurrences(part, query).entities()
+            return self._occurrences.entities(part, query)
         parts = [self._entities(one, query) for one in part.must or part.should]
         found = (intersection(parts) if parts else NONE) if part.must else union(parts)
         for one in part.excluded:
@@ -281,8 +257,25 @@ class EmbeddedTextIndex(FieldsOfIndex):
             matching = self._entities(query.matching, query)
             candidates = matching if candidates is None else intersection([matching, candidates])
 
+        def postings(item: Item) -> Sequence[Postings]:
+            if candidates is None:
+                return self._occurrences.postings(item, query)
+            return self._occurrences.candidates(item, query, candidates)
+
+        return self._outline(query, postings)
+
+    def _outline(
+        self, query: ResolvedQuery, postings: Callable[[Item], Sequence[Postings]] | None = None
+    ) -> ScoringTask:
+        """What the model sees of the whole index, and the postings that it is given."""
+
         def terms(counts: Mapping[Item, float]) -> tuple[ScoredTerm, ...]:
-            return tuple(self._term(item, count, query, candidates) for item, count in counts.items())
+            return tuple(_term(item, count) for item, count in counts.items())
+
+        def _term(item: Item, count: float) -> ScoredTerm:
+            whole = self._occurrences.counts(item, query)
+            own = () if postings is None else tuple(postings(item))
+            return ScoredTerm(count, whole.df, whole.cf, whole.field_df, item.allowed, own, item.shown())
 
         lengths, rows = self._views.lengths(query.fields)
         fields = tuple(
@@ -299,16 +292,14 @@ class EmbeddedTextIndex(FieldsOfIndex):
             ordered=terms(query.ordered),
             unordered=terms(query.unordered),
             links=links_of(query, self.linker),
+            text_lengths=self._views.text_lengths(query.fields) if query.model.traits.one_text else None,
         )
 
-    def _term(self, item: Item, count: float, query: ResolvedQuery, candidates: Ids | None) -> ScoredTerm:
-        whole = self._occurrences(item, query)
-        postings = whole.postings
-        if candidates is not None:
-            postings = tuple(restricted(p, candidates) for p in postings)
-        field_df = tuple(len(p.ids) for p in whole.postings)
-        return ScoredTerm(count, whole.df, whole.cf, field_df, item.allowed, postings, item.shown())
 
-
-def _key(field: OnField) -> tuple[int, str]:
-    return field.number, field.language
+def _totals(segment: ArrayReader) -> list[tuple[int, int]]:
+    """Of each field: entities that have it, tokens; integers, so that those of several segments add up."""
+    try:
+        fields = segment.about("fields")
+        return [(int(n), int(tokens)) for n, tokens in zip(fields["entities"], fields["tokens"], strict=True)]
+    except (KeyError, TypeError, ValueError) as e:
+        raise CorruptError(f"the header of a segment of the text index is damaged: {e}", hint="index again") from e

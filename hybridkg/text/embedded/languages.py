@@ -211,8 +211,14 @@ class Views:
         self._reader, self._fields, self._whole, self._totals = reader, fields, postings, totals
         self._whole_lengths, self._presence = lengths, presence
         self._views: dict[tuple[int, str], LanguagePostings] = {}
+        self._text_lengths: dict[tuple[tuple[int, str], ...], NDArray[np.uint32]] = {}
         self._lengths: dict[tuple[tuple[int, str], ...], tuple[NDArray[np.uint32], int]] = {}
         self._lock = threading.Lock()
+
+    @property
+    def n_nodes(self) -> int:
+        """Ids are below this."""
+        return int(self._whole_lengths.shape[1])
 
     def postings(self, field: OnField) -> FieldPostings | LanguagePostings:
         """The postings of a field."""
@@ -230,6 +236,23 @@ class Views:
         if not any(field.language for field in fields):
             return self._whole_lengths, [field.number for field in fields]
         return self._side_by_side(fields)[0], range(len(fields))
+
+    def text_lengths(self, fields: Sequence[OnField]) -> NDArray[np.uint32]:
+        """uint32[nodes]: tokens of all the fields together."""
+        lengths, rows = self.lengths(fields)
+        if len(rows) == 1:
+            return np.ascontiguousarray(lengths[rows[0]])
+        key = tuple((field.number, field.language) for field in fields)
+        found = self._text_lengths.get(key)
+        if found is None:
+            found = np.zeros(lengths.shape[1], np.uint32)
+            for row in rows:
+                found += lengths[row]
+            with self._lock:
+                while len(self._text_lengths) >= MOST_REMEMBERED_LENGTHS:
+                    del self._text_lengths[next(iter(self._text_lengths))]
+                self._text_lengths[key] = found
+        return found
 
     def entities(self, fields: Sequence[OnField]) -> int:
         """How many have any of the fields."""

@@ -1,63 +1,203 @@
-"""Reads terms and postings from the mapped arrays of an embedded index."""
+"""Reads terms and postings from the mapped arrays of a segment."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.ranking_model import Postings
+from hybridkg.interfaces.text_index import Ids
+from hybridkg.text.additive import PackedPostings
+from hybridkg.text.embedded.packing import BLOCK, KERNEL, PADDING, unpack_numpy
 from hybridkg.text.layout import Array, ArrayReader
-from hybridkg.text.sets import NO_POSTINGS, NONE
+from hybridkg.text.sets import NO_POSTINGS, NONE, restricted
 from hybridkg.text.vocabulary import SortedTerms
 
 
 class TermDictionary(SortedTerms):
-    """The sorted terms of an index; a term's number is its place in UTF-8 order."""
+    """The sorted terms of a segment; a term's number is its place in UTF-8 order."""
 
     def __init__(self, reader: ArrayReader):
         offsets, text = reader.array("terms.offsets"), reader.array("terms.text")
         if not len(offsets) or int(offsets[-1]) != len(text):
             raise CorruptError("the terms of the text index and their offsets differ in size", hint="index again")
         super().__init__(offsets, text)
+        self._prefixes = reader.array("terms.prefixes")
+        if len(self._prefixes) != len(self):
+            raise CorruptError("the terms of the text index and their prefixes differ in size", hint="index again")
+
+    def _first(self, wanted: bytes) -> int:
+        """The number of the first term that is not before the wanted bytes."""
+        prefix = np.uint64(int.from_bytes(wanted[:8].ljust(8, b"\0"), "big"))
+        low = int(np.searchsorted(self._prefixes, prefix))
+        if len(wanted) < 8:
+            # Of terms with the same eight bytes, zeros behind a shorter one included, the shortest comes first.
+            return low
+        high = low
+        step = 1
+        while high < len(self) and self._prefixes[high] == prefix:
+            high = min(len(self), high + step)
+            step *= 2
+        while low < high:
+            middle = (low + high) // 2
+            if self._bytes(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+
+def prefixes_of(terms: list[bytes]) -> NDArray[np.uint64]:
+    """uint64[n], ascending: the first eight bytes of sorted terms, zeros behind shorter ones.
+
+    >>> [hex(prefix) for prefix in prefixes_of([b"a", b"sea"]).tolist()]
+    ['0x6100000000000000', '0x7365610000000000']
+    """
+    return np.array(terms, "S8").view(">u8").astype("<u8") if terms else np.zeros(0, "<u8")
+
+
+class SegmentPostings:
+    """The posting lists of a segment, by their number: term * fields + field.
+
+    Args:
+        reader: of the segment.
+        n_lists: how many there are.
+    """
+
+    def __init__(self, reader: ArrayReader, n_lists: int):
+        self.ends, self._tokens, self._blocks = (reader.array(f"lists.{n}") for n in ("postings", "tokens", "blocks"))
+        self.packed = PackedPostings(
+            reader.array("packed"),
+            *(reader.array(f"blocks.{name}") for name in ("first", "at", "widths")),
+        )
+        self._positions = reader.array("positions")
+        packed = self.packed
+        whole = (
+            len(self.ends) == len(self._tokens) == len(self._blocks) == n_lists + 1
+            and int(self._blocks[-1]) == len(packed.first) == len(packed.at) == len(packed.widths)
+            and int(self._tokens[-1]) == len(self._positions)
+            and len(packed.words) >= PADDING
+        )
+        if not whole:
+            raise CorruptError("the postings of the text index and their offsets differ in size", hint="index again")
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """`lists.postings`, `lists.tokens` and `lists.blocks`."""
+        return self.ends, self._tokens, self._blocks
+
+    def size(self, number: int) -> int:
+        """How many postings a list has."""
+        return int(self.ends[number + 1]) - int(self.ends[number])
+
+    def occurrences(self, number: int) -> int:
+        """How many occurrences a list has, all entities together."""
+        return int(self._tokens[number + 1]) - int(self._tokens[number])
+
+    def sizes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """int64[n]: how many postings each of the lists has."""
+        return self.ends[numbers + 1].astype(np.int64) - self.ends[numbers].astype(np.int64)
+
+    def first_block(self, number: int) -> int:
+        """Where the blocks of a list begin."""
+        return int(self._blocks[number])
+
+    def postings(self, number: int) -> Postings:
+        """A whole list, unpacked."""
+        size = self.size(number)
+        if not size:
+            return NO_POSTINGS
+        begin, end = int(self._blocks[number]), int(self._blocks[number + 1])
+        return self._unpacked(np.arange(begin, end), size - BLOCK * (end - begin - 1))
+
+    def restricted(self, number: int, candidates: Ids) -> Postings:
+        """The postings of the candidates, which ascend; unpacks only the blocks in which they may be."""
+        size = self.size(number)
+        if not size or not len(candidates):
+            return NO_POSTINGS
+        begin, end = int(self._blocks[number]), int(self._blocks[number + 1])
+        # Block i may hold the candidates from the first of its ids to that of the next block.
+        place = np.searchsorted(self.packed.first[begin:end], candidates, side="right")
+        blocks = np.flatnonzero(np.bincount(place, minlength=end - begin + 1)[1:])
+        if not len(blocks):
+            return NO_POSTINGS
+        last = size - BLOCK * (end - begin - 1) if blocks[-1] == end - begin - 1 else BLOCK
+        return restricted(self._unpacked(blocks + begin, last), candidates)
+
+    def positions(self, number: int) -> NDArray[Any]:
+        """Positions of all occurrences of a list, entity by entity: sum(tf) numbers."""
+        return self._positions[int(self._tokens[number]) : int(self._tokens[number + 1])]
+
+    def lists(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
+        """Consecutive lists, unpacked: (postings of each int64[end - begin], ids, tf), one behind the other."""
+        sizes = np.diff(self.ends[begin : end + 1].astype(np.int64))
+        first, last = int(self._blocks[begin]), int(self._blocks[end])
+        blocks = np.full(last - first, BLOCK, np.int64)
+        ends = self._blocks[begin + 1 : end + 1].astype(np.int64) - first
+        there = sizes > 0
+        blocks[ends[there] - 1] = (sizes[there] - 1) % BLOCK + 1
+        return sizes, *self._read(np.arange(first, last), blocks)
+
+    def _unpacked(self, blocks: NDArray[np.int64], last: int) -> Postings:
+        """Some blocks of one list.
+
+        Args:
+            blocks: int64[b], ascending.
+            last: postings of the last of them; the others are full.
+        """
+        sizes = np.full(len(blocks), BLOCK, np.int64)
+        sizes[-1] = last
+        return Postings(*self._read(blocks, sizes))
+
+    def _read(
+        self, blocks: NDArray[np.int64], sizes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        packed, total = self.packed, int(sizes.sum())
+        if len(blocks) and int(blocks[-1]) - int(blocks[0]) + 1 == len(blocks):
+            where: Any = slice(int(blocks[0]), int(blocks[-1]) + 1)
+        else:
+            where = blocks
+        first, at, widths = packed.first[where], packed.at[where], packed.widths[where]
+        kernel = KERNEL.for_work(total)
+        if kernel is None:
+            return unpack_numpy(packed.words, first, at, widths, sizes)
+        ids, tf = np.empty(total + 3, np.uint32), np.empty(total + 3, np.uint32)
+        kernel.unpack(packed.words, first, at, widths, sizes, ids, tf)
+        return ids[:total], tf[:total]
 
 
 class FieldPostings:
-    """The postings of one field, by term number; -1 is a term that the index lacks."""
+    """The posting lists of one field, by term number; -1 is a term that the index lacks."""
 
-    def __init__(self, reader: ArrayReader, prefix: str, n_terms: int):
-        def array(name: str) -> Array:
-            return reader.array(f"{prefix}.{name}")
+    def __init__(self, lists: SegmentPostings, field: int, n_fields: int):
+        self._lists, self._field, self._n_fields = lists, field, n_fields
 
-        self._offsets, self._starts = array("offsets"), array("starts")
-        self._ids, self._tf, self._positions = array("ids"), array("tf"), array("positions")
-        whole = (
-            len(self._offsets) == len(self._starts) == n_terms + 1
-            and int(self._offsets[-1]) == len(self._ids) == len(self._tf)
-            and int(self._starts[-1]) == len(self._positions)
-        )
-        if not whole:
-            raise CorruptError(f"the postings of {prefix!r} and their offsets differ in size", hint="index again")
+    def _number(self, term: int) -> int:
+        return term * self._n_fields + self._field
 
     def postings(self, term: int) -> Postings:
         """Entities and occurrences of a term."""
-        if term < 0:
-            return NO_POSTINGS
-        start, end = int(self._offsets[term]), int(self._offsets[term + 1])
-        return Postings(self._ids[start:end], self._tf[start:end]) if end > start else NO_POSTINGS
+        return self._lists.postings(self._number(term)) if term >= 0 else NO_POSTINGS
 
-    def frequencies(self, terms: NDArray[Any]) -> NDArray[Any]:
+    def restricted(self, term: int, candidates: Ids) -> Postings:
+        """Entities and occurrences of a term, of the candidates only."""
+        return self._lists.restricted(self._number(term), candidates) if term >= 0 else NO_POSTINGS
+
+    def size(self, term: int) -> int:
+        """How many entities have a term."""
+        return self._lists.size(self._number(term)) if term >= 0 else 0
+
+    def frequencies(self, terms: Array) -> Array:
         """How many entities have each of the terms, which are all of the index."""
-        found: NDArray[Any] = self._offsets[terms + 1] - self._offsets[terms]
-        return found
+        return self._lists.sizes(np.asarray(terms, np.int64) * self._n_fields + self._field)
 
     def occurrences(self, term: int) -> int:
         """Occurrences of a term in the field, all entities together."""
-        return int(self._starts[term + 1]) - int(self._starts[term]) if term >= 0 else 0
+        return self._lists.occurrences(self._number(term)) if term >= 0 else 0
 
     def positions(self, term: int) -> NDArray[Any]:
         """Positions of all occurrences, entity by entity: sum(tf) numbers."""
-        if term < 0:
-            return NONE
-        return self._positions[int(self._starts[term]) : int(self._starts[term + 1])]
+        return self._lists.positions(self._number(term)) if term >= 0 else NONE

@@ -1,20 +1,20 @@
 """Sorts token streams into postings.
 
 A token stream holds one uint32 per position: a term number, or one of the two
-marks below. A stream is sorted in chunks of bounded size (runs); the runs of a
-field are then scattered to their final places, term by term.
+marks below. A stream is sorted in chunks of bounded size (runs), each of some
+entities of one field; merging.py puts the runs together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.text.layout import Array, ArrayWriter, smallest_unsigned
+from hybridkg.text.kernels import LazyKernel
 
 NO_TERM = 0xFFFF_FFFF
 """Mark of a word that keeps its position but has no term (a stop word)."""
@@ -28,6 +28,8 @@ VALUE_GAP = 100
 CHUNK_TOKENS = 1_000_000
 """Tokens sorted at once; about 40 bytes of memory each. Four times as many take four times as long per token,
 because the allocator then takes new pages from the system for every array."""
+
+KERNEL = LazyKernel("hybridkg.text.embedded.merging_kernel")
 
 U32 = NDArray[np.uint32]
 
@@ -52,18 +54,8 @@ class Run:
     tf: U32
     positions: U32
 
-    def spill(self, path: Path) -> Run:
-        """The same run, its arrays mapped from the new file `path`."""
-        arrays = [getattr(self, f.name) for f in fields(self)]
-        with path.open("wb") as file:
-            for array in arrays:
-                array.tofile(file)
-        whole = np.memmap(path, np.uint32, mode="r")
-        cuts = np.cumsum([len(a) for a in arrays])[:-1]
-        return Run(*(np.asarray(part) for part in np.split(whole, cuts)))
 
-
-def chunks(slots: U32, limit: int = CHUNK_TOKENS) -> Iterator[tuple[int, int]]:
+def chunks(slots: NDArray[np.integer[Any]], limit: int = CHUNK_TOKENS) -> Iterator[tuple[int, int]]:
     """Ranges of records whose slots add up to at most `limit`, or of one larger record.
 
     >>> list(chunks(np.array([3, 3, 9, 1], np.uint32), 6))
@@ -89,6 +81,22 @@ def sort_run(tokens: U32, entities: U32, slots: U32) -> tuple[Run, NDArray[np.in
     Returns:
         The run, and int64[r] with the indexed tokens of each record.
     """
+    kernel = KERNEL.for_work(len(tokens))
+    if kernel is None:
+        return sort_run_numpy(tokens, entities, slots)
+    n = len(tokens)
+    scratch = np.empty((6, n), np.uint32)
+    found = [np.empty(n, np.uint32) for _ in range(5)]
+    counts, sizes = np.zeros(len(slots), np.int64), np.zeros(4, np.int64)
+    kernel.sort(tokens, entities, slots, scratch, *found, counts, sizes)
+    n_terms, n_postings, n_tokens, row = sizes.tolist()
+    terms, df, cf = (a[:n_terms] for a in found[:3])
+    ids, tf = (a[:n_postings] for a in found[3:])
+    return Run(terms, df, cf, ids, tf, scratch[row, :n_tokens]), counts
+
+
+def sort_run_numpy(tokens: U32, entities: U32, slots: U32) -> tuple[Run, NDArray[np.int64]]:
+    """What the kernel does."""
     step = np.where(tokens == NEXT_VALUE, VALUE_GAP, 1).astype(np.int64)
     before = np.cumsum(step) - step
     starts = np.cumsum(slots, dtype=np.int64) - slots
@@ -123,49 +131,3 @@ def sort_run(tokens: U32, entities: U32, slots: U32) -> tuple[Run, NDArray[np.in
 
 def _widths(starts: NDArray[np.int64], end: int) -> U32:
     return np.diff(starts, append=end).astype(np.uint32)
-
-
-def write_postings(out: ArrayWriter, prefix: str, runs: Sequence[Run], place: NDArray[np.int64]) -> int:
-    """Merges the runs of one field into its files and returns the number of postings.
-
-    Args:
-        out: where the arrays go.
-        prefix: beginning of their names.
-        runs: in ascending order of their entities, which do not overlap.
-        place: int64[terms], the final place of each term number.
-    """
-    df = np.zeros(len(place), np.int64)
-    cf = np.zeros(len(place), np.int64)
-    for run in runs:
-        df[place[run.terms]] += run.df
-        cf[place[run.terms]] += run.cf
-    postings_end, tokens_end = np.cumsum(df), np.cumsum(cf)
-    n_postings, n_tokens = int(df.sum()), int(cf.sum())
-    for name, ends, total in (("offsets", postings_end, n_postings), ("starts", tokens_end, n_tokens)):
-        offsets = np.concatenate(([0], ends))
-        out.write(f"{prefix}.{name}", offsets.astype(smallest_unsigned(total)))
-
-    ids = out.create(f"{prefix}.ids", "<u4", (n_postings,))
-    tf = out.create(f"{prefix}.tf", smallest_unsigned(_largest(run.tf for run in runs)), (n_postings,))
-    widest = smallest_unsigned(_largest(run.positions for run in runs))
-    positions = out.create(f"{prefix}.positions", widest, (n_tokens,))
-    next_posting, next_token = postings_end - df, tokens_end - cf
-    for run in runs:
-        where = place[run.terms]
-        target = _targets(next_posting[where], run.df)
-        ids[target] = run.ids
-        tf[target] = run.tf
-        positions[_targets(next_token[where], run.cf)] = run.positions
-        next_posting[where] += run.df
-        next_token[where] += run.cf
-    return n_postings
-
-
-def _targets(starts: NDArray[np.int64], widths: U32) -> NDArray[np.int64]:
-    """int64[sum(widths)]: start, start + 1, ... for each of the blocks."""
-    ends = np.cumsum(widths, dtype=np.int64)
-    return np.repeat(starts - (ends - widths), widths) + np.arange(int(widths.sum(dtype=np.int64)))
-
-
-def _largest(arrays: Iterator[Array]) -> int:
-    return max((int(a.max()) for a in arrays if len(a)), default=0)

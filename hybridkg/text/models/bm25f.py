@@ -7,24 +7,23 @@ Robertson and Zaragoza, "BM25 and Beyond" (2009). The idf is the non-negative
 one, ln(1 + x), as in Lucene; `form=galago` has that of the BM25F-CA of
 DBpedia-Entity v2. tests/text/test_bm25f.py repeats the formula.
 
-`bm25f_kernel.py` does the same in compiled code, in the same order of
-operations: change both together.
+It is an additive form (text/additive.py), which the compiled kernel ranks by.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.explanation import TERM, FieldShare, TermShare, shares
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
-from hybridkg.interfaces.text_index import Ids, Scores
-from hybridkg.text.kernels import LazyKernel
-from hybridkg.text.sets import NONE, union
+from hybridkg.text.additive import AdditiveForm, AdditiveModel, Floats
 
 DEFAULT_K1 = 1.2
 
@@ -49,19 +48,13 @@ def galago_idf(df: int, n_entities: int) -> float:
 
 IDF = {"lucene": idf, "galago": galago_idf}
 
-KERNEL = LazyKernel("hybridkg.text.models.bm25f_kernel")
-
 
 @dataclass(frozen=True)
-class Bm25fInput:
-    """A task in numbers: what the kernel and its numpy twin take.
+class Bm25fNumbers:
+    """A task in numbers, without its postings.
 
     Args:
-        ids: uint32[p], the postings of term 0 in field 0, of term 0 in field 1, ..., each ascending.
-        tf: uint32[p], occurrences.
-        starts: int64[terms * fields + 1], where each of those lists begins.
-        lengths: uint32[index fields, nodes], tokens.
-        rows: int64[fields], row of each field in `lengths`.
+        rows: int64[fields], row of each field in the lengths.
         weight: float64[fields].
         b: float64[fields], in 0..1.
         mean: float64[fields], mean length over the entities that have the field.
@@ -69,10 +62,6 @@ class Bm25fInput:
         k1: saturation, above 0.
     """
 
-    ids: Ids
-    tf: NDArray[np.uint32]
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.uint32]
     rows: NDArray[np.int64]
     weight: NDArray[np.float64]
     b: NDArray[np.float64]
@@ -81,7 +70,54 @@ class Bm25fInput:
     k1: float
 
 
-class BM25F:
+@dataclass(frozen=True)
+class Bm25fFrame:
+    """The fields, and how rare words count."""
+
+    numbers: Bm25fNumbers
+    idf: Callable[[int, int], float]
+    n_entities: int
+    lengths: NDArray[np.uint32]
+    _known: dict[int, tuple[Floats, Floats, Floats]] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def base(self) -> Floats:
+        """float64[fields]: 1 - b."""
+        return 1.0 - self.numbers.b
+
+    @cached_property
+    def slope(self) -> Floats:
+        """float64[fields]: b / mean."""
+        return self.numbers.b / self.numbers.mean
+
+    def form(self, counts: Sequence[float], df: Sequence[int], cf: NDArray[np.int64] | None = None) -> AdditiveForm:
+        """The form of some words."""
+        del cf
+        q, n, k = self.numbers, len(counts), self.n_entities
+        coefficient, nothing, zeros = self._constants(n)
+        return AdditiveForm(
+            rows=q.rows,
+            base=self.base,
+            slope=self.slope,
+            coefficient=coefficient,
+            gain=np.array([c * self.idf(d, k) for c, d in zip(counts, df, strict=True)], np.float64),
+            k1=q.k1,
+            background=nothing,
+            constant=zeros,
+            words=n,
+            lengths=self.lengths,
+        )
+
+    def _constants(self, n: int) -> tuple[Floats, Floats, Floats]:
+        """What forms of n words share."""
+        found = self._known.get(n)
+        if found is None:
+            nothing = np.zeros((n, len(self.numbers.rows)))
+            found = self._known[n] = (nothing + self.numbers.weight, nothing, np.zeros(n))
+        return found
+
+
+class BM25F(AdditiveModel):
     """`bm25f(k1=1.2, b=..., form=lucene)`; b may also stand behind a field, where it wins over the model's."""
 
     arguments: ClassVar = (
@@ -92,16 +128,18 @@ class BM25F:
     field_arguments: ClassVar = (ModelArgument("b", 0, 1),)
     traits: ClassVar = ModelTraits()
 
-    def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
-        """(ids ascending, scores) of every entity in the task's postings."""
-        numbers = as_numbers(task)
-        kernel = KERNEL.for_work(len(numbers.ids))
-        return score_numpy(numbers) if kernel is None else score_compiled(kernel, numbers)
+    def frame(self, task: ScoringTask) -> Bm25fFrame:
+        """The fields' part of the form."""
+        return Bm25fFrame(as_numbers(replace(task, terms=())), idf_of(task), task.n_entities, task.lengths)
+
+    def form(self, task: ScoringTask) -> AdditiveForm:
+        """tf / ((1 - b) + b * length / mean), weighted and saturated."""
+        return self.frame(task).form([term.count for term in task.terms], [term.df for term in task.terms])
 
     def explain(self, task: ScoringTask) -> list[TermShare]:
         """The parts of the score of the task's only entity."""
         q = as_numbers(task)
-        entity = int(q.ids[0])
+        entity = int(next(p.ids[0] for term in task.terms for p in term.postings if len(p.ids)))
         found = []
         for t, term in enumerate(task.terms):
             fields = []
@@ -120,58 +158,20 @@ class BM25F:
         return found
 
 
-def as_numbers(task: ScoringTask) -> Bm25fInput:
-    """Flattens a task; a field that no entity has gets mean 1, which nothing reads."""
-    lists = [postings for term in task.terms for postings in term.postings]
+def idf_of(task: ScoringTask) -> Callable[[int, int], float]:
+    """The idf that a task asks for: (df, entities) -> float."""
+    return IDF[task.choices.get("form", "lucene")]
+
+
+def as_numbers(task: ScoringTask) -> Bm25fNumbers:
+    """What a task says in numbers; a field that no entity has gets mean 1, which nothing reads."""
     model_b = task.arguments.get("b")
-    idf_of = IDF[task.choices.get("form", "lucene")]
-    return Bm25fInput(
-        ids=np.concatenate([p.ids for p in lists]) if lists else NONE,
-        tf=np.concatenate([p.tf for p in lists], dtype=np.uint32) if lists else NONE,
-        starts=np.cumsum([0, *(len(p.ids) for p in lists)], dtype=np.int64),
-        lengths=task.lengths,
+    idf = idf_of(task)
+    return Bm25fNumbers(
         rows=np.array([f.row for f in task.fields], np.int64),
         weight=np.array([f.weight for f in task.fields], np.float64),
         b=np.array([f.arguments.get("b", f.b if model_b is None else model_b) for f in task.fields], np.float64),
         mean=np.array([f.tokens / f.entities if f.entities else 1.0 for f in task.fields], np.float64),
-        gain=np.array([term.count * idf_of(term.df, task.n_entities) for term in task.terms], np.float64),
+        gain=np.array([term.count * idf(term.df, task.n_entities) for term in task.terms], np.float64),
         k1=task.arguments.get("k1", DEFAULT_K1),
     )
-
-
-def score_numpy(q: Bm25fInput) -> tuple[Ids, Scores]:
-    """The kernel's twin: one term at a time, whole arrays."""
-    n_fields = len(q.rows)
-    parts: list[tuple[Ids, Scores]] = []
-    for term in range(len(q.gain)):
-        occurrences = []
-        for field in range(n_fields):
-            start, end = q.starts[term * n_fields + field : term * n_fields + field + 2]
-            if end > start:
-                ids = q.ids[start:end]
-                length = q.lengths[q.rows[field], ids]
-                relative = (1.0 - q.b[field]) + q.b[field] * length / q.mean[field]
-                occurrences.append((ids, q.weight[field] * q.tf[start:end] / relative))
-        if occurrences:
-            ids, x = _summed(occurrences)
-            parts.append((ids, q.gain[term] * x / (q.k1 + x)))
-    return _summed(parts) if parts else (NONE, np.zeros(0))
-
-
-def _summed(parts: list[tuple[Ids, Scores]]) -> tuple[Ids, Scores]:
-    """The sum per id, added in the order of the parts."""
-    if len(parts) == 1:
-        return parts[0]
-    ids = union([part_ids for part_ids, _ in parts])
-    total = np.zeros(len(ids))
-    for part_ids, values in parts:
-        total[np.searchsorted(ids, part_ids)] += values
-    return ids, total
-
-
-def score_compiled(kernel: Any, q: Bm25fInput) -> tuple[Ids, Scores]:
-    """The same numbers from the kernel, which sees fewer arrays and releases the GIL."""
-    ids = np.empty(len(q.ids), np.uint32)
-    scores = np.empty(len(q.ids), np.float64)
-    n = kernel.score(q.ids, q.tf, q.starts, q.lengths, q.rows, q.weight, q.b, q.mean, q.gain, q.k1, ids, scores)
-    return ids[:n], scores[:n]

@@ -24,9 +24,11 @@ from hybridkg.interfaces.explanation import ENTITY, TERM, FieldShare, TermShare,
 from hybridkg.interfaces.links import LinkedNode
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.text.additive import score
+from hybridkg.text.logarithm import log
 from hybridkg.text.models.fsdm import FSDM, LARGEST_FACTOR
 from hybridkg.text.models.lm import LM
-from hybridkg.text.models.mixture import MixtureModel, Part, explained, log_likelihood
+from hybridkg.text.models.mixture import MixtureModel, Part, explained, form_of
 from hybridkg.text.models.mlm import MLM
 from hybridkg.text.models.prms import PRMS
 from hybridkg.text.models.sdm import SDM
@@ -65,15 +67,16 @@ class ELR:
     def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
         """(ids ascending, scores) of every entity in the terms' postings; links add to scores, and match nothing."""
         base = _base(task)
-        m = base.mixture(task)
-        scores = log_likelihood(m, _parts(task, base.parts(task, m)))
+        m = base.outline(task)
+        lists = [postings for term in (*task.terms, *task.ordered, *task.unordered) for postings in term.postings]
+        ids, scores = score(form_of(task, m, _parts(task, base.parts(task, m))), lists)
         for node, confidence in normalised(task.links):
-            p = np.zeros(len(m.ids))
+            p = np.zeros(len(ids))
             for f, share in zip(node.fields, node.shares, strict=True):
                 p += share * SMOOTHING * f.df / f.entities
-                p[contains(m.ids, f.ids)] += share * (1 - SMOOTHING)
-            scores += task.arguments.get("entities", ENTITIES) * confidence * np.log(p)
-        return m.ids, scores
+                p[contains(ids, f.ids)] += share * (1 - SMOOTHING)
+            scores += task.arguments.get("entities", ENTITIES) * confidence * log(p)
+        return ids, scores
 
     def explain(self, task: ScoringTask) -> list[TermShare]:
         """The parts of the score of the task's only entity: words, pairs, then linked nodes."""

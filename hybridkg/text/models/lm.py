@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from hybridkg.interfaces.explanation import TERM
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
-from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part, by_field_weight, one_text
+from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureFrame, MixtureModel, Part, by_field_weight, frame_of
 
 
 class LM(MixtureModel):
@@ -21,11 +21,11 @@ class LM(MixtureModel):
 
     arguments: ClassVar = ARGUMENTS
     field_arguments: ClassVar[tuple[ModelArgument, ...]] = ()
-    traits: ClassVar = ModelTraits(weights=False)
+    traits: ClassVar = ModelTraits(weights=False, one_text=True)
 
-    def mixture(self, task: ScoringTask) -> Mixture:
-        """All fields as one."""
-        return one_text(task)
+    def frame(self, task: ScoringTask) -> MixtureFrame:
+        """The fields' part of the form."""
+        return frame_of(task, self.outline(task))
 
     def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
         """The terms."""

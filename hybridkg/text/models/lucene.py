@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.explanation import TERM, FieldShare, TermShare, shares
 from hybridkg.interfaces.ranking_model import ModelArgument, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.text.additive import places_in
 from hybridkg.text.sets import NONE, union
 
 Floats = NDArray[np.float32]
@@ -149,7 +150,7 @@ def score_terms(task: ScoringTask, k1: float, view_of: Callable[[ScoredTerm, Ids
     ids = union([postings.ids for term in task.terms for postings in term.postings])
     if not len(ids):
         return NONE, np.zeros(0)
-    place_of = _places(ids, sum(len(postings.ids) for term in task.terms for postings in term.postings))
+    place_of = places_in(ids, sum(len(postings.ids) for term in task.terms for postings in term.postings))
     total = np.zeros(len(ids))
     scratch = np.zeros(len(ids), np.float32)
     for term in task.terms:
@@ -206,14 +207,3 @@ def _frequencies(
     frequency = scratch[places]
     scratch[places] = 0
     return places, frequency
-
-
-def _places(ids: Ids, questions: int) -> Callable[[Ids], NDArray[Any]]:
-    """A function from members of `ids` to their places in it."""
-    low, span = ids[0], int(ids[-1]) - int(ids[0]) + 1
-    if span > 4 * questions + 65_536:
-        return lambda members: np.searchsorted(ids, members)
-    # A table over the range of the ids costs less than a search for each posting.
-    table = np.empty(span, np.uint32)
-    table[ids - low] = np.arange(len(ids), dtype=np.uint32)
-    return lambda members: table[members - low]

@@ -16,14 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.interfaces.explanation import FieldShare, TermShare, shares
-from hybridkg.interfaces.ranking_model import ModelArgument, Postings, ScoredTerm, ScoringTask
-from hybridkg.interfaces.text_index import Ids, Scores
-from hybridkg.text.sets import merged, union
+from hybridkg.interfaces.explanation import ORDERED, TERM, UNORDERED, FieldShare, TermShare, shares
+from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, Postings, ScoredTerm, ScoringTask
+from hybridkg.interfaces.text_index import Ids
+from hybridkg.text.additive import SMALLEST, AdditiveForm, AdditiveModel
+from hybridkg.text.sets import NONE, merged, union
 
 DEFAULT_LAMBDA = 0.1
 
@@ -38,9 +40,6 @@ SMOOTHING = ModelArgument("smoothing", words=("dirichlet", "jm"))
 
 ARGUMENTS = (MU, LAMBDA, SMOOTHING)
 FIELD_ARGUMENTS = (MU, LAMBDA)
-
-LEAST_PROBABILITY = float(np.finfo(np.float64).tiny)
-"""A product of tiny weights and a tiny mu can be too small for a float; its logarithm is finite all the same."""
 
 Floats = NDArray[np.float64]
 
@@ -95,12 +94,11 @@ Weights = Callable[[Sequence[MixedField], ScoredTerm], Sequence[float]]
 """The weight of each field for a term, at least 0; they are made to sum to 1."""
 
 
-def mixture(task: ScoringTask) -> Mixture:
-    """The task as a mixture of its fields.
+def outline(task: ScoringTask) -> Mixture:
+    """The fields and terms of a task, without entities: lengths are float64[fields, 0], postings those of the task.
 
     The default mu of a field is its mean length (ranking.md 6.0: that of whole entities is too much for short fields).
     """
-    ids = union([postings.ids for term in task.terms for postings in term.postings])
     fields = []
     for f in task.fields:
         mean = f.tokens / f.entities if f.entities else 1.0
@@ -116,20 +114,16 @@ def mixture(task: ScoringTask) -> Mixture:
                 unordered=f.arguments.get("unordered", f.weight),
             )
         )
-    lengths = np.stack([task.lengths[f.row, ids].astype(np.float64) for f in task.fields])
-    placed = [tuple(_placed(term, ids) for term in terms) for terms in (task.terms, task.ordered, task.unordered)]
-    return Mixture(ids, tuple(fields), lengths, *placed)
+    return Mixture(NONE, tuple(fields), np.zeros((len(fields), 0)), task.terms, task.ordered, task.unordered)
 
 
-def one_text(task: ScoringTask) -> Mixture:
-    """The task with its fields read as one text: occurrences and lengths are summed; pairs stay inside the fields."""
-    whole = mixture(task)
-    tokens = sum(f.tokens for f in whole.fields)
+def one_text(whole: Mixture, task: ScoringTask) -> Mixture:
+    """A mixture with its fields read as one text: occurrences and lengths are summed; pairs stay inside the fields."""
     field = MixedField(
         name=" ".join(f.name for f in whole.fields),
         weight=1.0,
         entities=task.n_entities,
-        tokens=tokens,
+        tokens=sum(f.tokens for f in whole.fields),
         mu=task.arguments.get("mu", DEFAULT_MU),
         lambda_=_lambda(task, None),
         ordered=1.0,
@@ -137,6 +131,14 @@ def one_text(task: ScoringTask) -> Mixture:
     )
     together = [tuple(_together(term) for term in terms) for terms in (whole.terms, whole.ordered, whole.unordered)]
     return Mixture(whole.ids, (field,), whole.lengths.sum(axis=0, keepdims=True), *together)
+
+
+def narrowed(m: Mixture, task: ScoringTask) -> Mixture:
+    """An outline with the entities of the task's postings."""
+    ids = union([postings.ids for term in task.terms for postings in term.postings])
+    lengths = np.stack([task.lengths[f.row, ids].astype(np.float64) for f in task.fields])
+    placed = [tuple(_placed(term, ids) for term in terms) for terms in (m.terms, m.ordered, m.unordered)]
+    return Mixture(ids, m.fields, lengths, *placed)
 
 
 def by_field_weight(fields: Sequence[MixedField], term: ScoredTerm) -> Sequence[float]:
@@ -174,21 +176,31 @@ class Part:
     factor: float = 1.0
 
 
-class MixtureModel:
+class MixtureModel(AdditiveModel):
     """A model whose score is a sum of logarithms; one of them says of what."""
+
+    traits: ClassVar = ModelTraits()
 
     def mixture(self, task: ScoringTask) -> Mixture:
         """The entities and the fields as the model reads them."""
-        return mixture(task)
+        m = narrowed(outline(task), task)
+        return one_text(m, task) if self.traits.one_text else m
+
+    def outline(self, task: ScoringTask) -> Mixture:
+        """The same without the entities; looks at no postings."""
+        if not self.traits.one_text:
+            return outline(task)
+        bare = [tuple(replace(t, postings=()) for t in terms) for terms in (task.terms, task.ordered, task.unordered)]
+        return one_text(outline(replace(task, terms=bare[0], ordered=bare[1], unordered=bare[2])), task)
 
     def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
         """What its score is the sum of."""
         raise NotImplementedError
 
-    def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
-        """(ids ascending, scores) of every entity in the terms' postings; scores are logarithms, so below 0."""
-        m = self.mixture(task)
-        return m.ids, log_likelihood(m, self.parts(task, m))
+    def form(self, task: ScoringTask) -> AdditiveForm:
+        """Scores are logarithms, so below 0."""
+        m = self.outline(task)
+        return form_of(task, m, self.parts(task, m))
 
     def explain(self, task: ScoringTask) -> list[TermShare]:
         """The parts of the score of the task's only entity."""
@@ -196,16 +208,113 @@ class MixtureModel:
         return explained(m, self.parts(task, m))
 
 
-def log_likelihood(m: Mixture, parts: Sequence[Part]) -> Scores:
-    """float64[m]: the sum of the parts."""
-    total = np.zeros(len(m.ids))
-    inverse = _inverse_lengths(m)
+@dataclass(frozen=True)
+class MixtureFrame:
+    """The form of a task without terms, and what makes a background of occurrences.
+
+    Args:
+        bare: a form without terms.
+        share: float64[fields], weights that sum to 1.
+        lambda_: float64[fields].
+        mu: float64[fields].
+        tokens: float64[fields]; a field without any has 1.
+        together: whether the fields are one text.
+    """
+
+    bare: AdditiveForm
+    share: Floats
+    lambda_: Floats
+    mu: Floats
+    tokens: Floats
+    together: bool
+
+    def form(self, counts: Sequence[float], df: Sequence[int], cf: NDArray[np.int64]) -> AdditiveForm:
+        """The form of some words, as `form_of` makes it."""
+        del df
+        shape = len(counts), len(self.bare.rows)
+        own = cf.sum(axis=1, keepdims=True) if self.together else cf
+        weights = np.where(own > 0, self.share, 0.0)
+        share = weights * own / self.tokens
+        background, constant = np.zeros(shape), np.zeros(shape[0])
+        background[:, : own.shape[1]] = np.where(self.lambda_ > 0, 0.0, self.mu * share)
+        for i in range(own.shape[1]):
+            constant += self.lambda_[i] * share[:, i]
+        return self.bare._replace(
+            coefficient=np.zeros(shape) + weights * (1 - self.lambda_),
+            gain=np.where((weights > 0).any(axis=1), np.asarray(counts, np.float64), 0.0),
+            background=background,
+            constant=constant,
+            words=shape[0],
+        )
+
+
+def frame_of(task: ScoringTask, m: Mixture) -> MixtureFrame:
+    """The frame of a model whose terms are words with the weights of the ON clause.
+
+    Args:
+        task: its terms are not looked at.
+        m: its outline.
+    """
+    bare = replace(m, terms=(), ordered=(), unordered=())
+    whole = sum(f.weight for f in m.fields) or 1.0
+    return MixtureFrame(
+        form_of(task, bare, ()),
+        np.array([f.weight / whole for f in m.fields]),
+        np.array([f.lambda_ for f in m.fields]),
+        np.array([f.mu for f in m.fields]),
+        np.array([float(f.tokens or 1) for f in m.fields]),
+        len(m.fields) < len(task.fields),
+    )
+
+
+def form_of(task: ScoringTask, m: Mixture, parts: Sequence[Part]) -> AdditiveForm:
+    """Some sums in numbers.
+
+    Args:
+        task: the question.
+        m: its outline, of all fields or of one text.
+        parts: sums over the terms of the outline.
+    """
+    n_fields, together = len(task.fields), len(m.fields) < len(task.fields)
+    first = {TERM: 0, ORDERED: len(m.terms), UNORDERED: len(m.terms) + len(m.ordered)}
+    n_terms = first[UNORDERED] + len(m.unordered)
+    coefficient, background = np.zeros((n_terms, n_fields)), np.zeros((n_terms, n_fields))
+    gain, constant = np.zeros(n_terms), np.zeros(n_terms)
     for part in parts:
-        for term in part.terms if part.factor else ():
-            p = probabilities(m, term, part.weights(m.fields, term), inverse)
-            if p is not None:
-                total += (part.factor * term.count) * np.log(p)
-    return total
+        for t, term in enumerate(part.terms, first[part.kind]):
+            weights = part.weights(m.fields, term)
+            whole = sum(weights) or 1.0
+            own = [w / whole if cf else 0.0 for w, cf in zip(weights, term.cf, strict=True)]
+            if not any(own):
+                continue
+            gain[t] = part.factor * term.count
+            for i, (f, w) in enumerate(zip(m.fields, own, strict=True)):
+                share = w * term.cf[i] / f.tokens if w else 0.0
+                coefficient[t, slice(None) if together else i] = w * (1 - f.lambda_)
+                if f.lambda_:
+                    constant[t] += f.lambda_ * share
+                else:
+                    background[t, i] = f.mu * share
+    fields = m.fields * n_fields if together else m.fields
+    if together:
+        whole_lengths = task.text_lengths
+        if whole_lengths is None:
+            whole_lengths = task.lengths[[f.row for f in task.fields]].sum(axis=0, dtype=np.uint32)
+        lengths, rows = whole_lengths[None, :], np.zeros(n_fields, np.int64)
+    else:
+        lengths, rows = task.lengths, np.array([f.row for f in task.fields], np.int64)
+    return AdditiveForm(
+        rows=rows,
+        base=np.array([0.0 if f.lambda_ else f.mu for f in fields]),
+        slope=np.ones(n_fields),
+        coefficient=coefficient,
+        gain=gain,
+        k1=0.0,
+        background=background,
+        constant=constant,
+        words=len(m.terms),
+        lengths=lengths,
+    )
 
 
 def probabilities(m: Mixture, term: ScoredTerm, weights: Sequence[float], inverse: Sequence[Floats]) -> Floats | None:
@@ -222,7 +331,7 @@ def probabilities(m: Mixture, term: ScoredTerm, weights: Sequence[float], invers
         p += w * f.lambda_ * background if f.lambda_ else (w * f.mu * background) * inverse[i]
         places, tf = term.postings[i].ids, term.postings[i].tf
         p[places] += (w * (1 - f.lambda_)) * tf * inverse[i][places]
-    return np.maximum(p, LEAST_PROBABILITY)
+    return np.maximum(p, SMALLEST)
 
 
 def explained(m: Mixture, parts: Sequence[Part]) -> list[TermShare]:

@@ -13,7 +13,16 @@ from typing import ClassVar
 
 from hybridkg.interfaces.explanation import TERM
 from hybridkg.interfaces.ranking_model import ModelTraits, ScoringTask
-from hybridkg.text.models.mixture import ARGUMENTS, FIELD_ARGUMENTS, Mixture, MixtureModel, Part, by_field_weight
+from hybridkg.text.models.mixture import (
+    ARGUMENTS,
+    FIELD_ARGUMENTS,
+    Mixture,
+    MixtureFrame,
+    MixtureModel,
+    Part,
+    by_field_weight,
+    frame_of,
+)
 
 
 class MLM(MixtureModel):
@@ -22,6 +31,10 @@ class MLM(MixtureModel):
     arguments: ClassVar = ARGUMENTS
     field_arguments: ClassVar = FIELD_ARGUMENTS
     traits: ClassVar = ModelTraits()
+
+    def frame(self, task: ScoringTask) -> MixtureFrame:
+        """The fields' part of the form."""
+        return frame_of(task, self.outline(task))
 
     def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
         """The terms."""

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
 from hybridkg.text.models.fsdm import PAIR_ARGUMENTS, dependence
-from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part, one_text
+from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part
 
 
 class SDM(MixtureModel):
@@ -19,11 +19,7 @@ class SDM(MixtureModel):
 
     arguments: ClassVar = (*ARGUMENTS, *PAIR_ARGUMENTS)
     field_arguments: ClassVar[tuple[ModelArgument, ...]] = ()
-    traits: ClassVar = ModelTraits(weights=False, pairs=True)
-
-    def mixture(self, task: ScoringTask) -> Mixture:
-        """All fields as one."""
-        return one_text(task)
+    traits: ClassVar = ModelTraits(weights=False, one_text=True, pairs=True)
 
     def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
         """Words, phrases and windows."""

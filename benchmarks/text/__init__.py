@@ -1,0 +1,1 @@
+"""The embedded text engine at DBpedia's size: `python -m benchmarks.text`."""

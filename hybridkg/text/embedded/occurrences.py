@@ -1,0 +1,189 @@
+"""Where the items of a query occur in a segment: statistics without reading postings, and postings where they are
+needed, packed, whole or of some candidates only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybridkg.interfaces.ranking_model import Postings
+from hybridkg.interfaces.text_index import Ids
+from hybridkg.text.additive import QueryLists
+from hybridkg.text.embedded.languages import Views
+from hybridkg.text.embedded.positional import pattern_postings
+from hybridkg.text.embedded.postings import SegmentPostings, TermDictionary
+from hybridkg.text.embedded.term_sets import TermSets
+from hybridkg.text.items import Item, OnField, Pattern, Patterns, ResolvedQuery
+from hybridkg.text.sets import NO_POSTINGS, merged, restricted, union
+
+MOST_REMEMBERED_COUNTS = 100_000
+"""Document frequencies over several fields that an open index remembers; a prefix is as many as it has patterns."""
+
+MOST_REMEMBERED_POSTINGS = 2_000_000
+"""Postings of phrases and expansions that an open index remembers; 8 bytes each."""
+
+PATTERN_AS_POSTINGS = 60
+"""What a pattern among the keys takes, about 500 bytes: without it, phrases that occur nowhere would weigh nothing."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Of an item: occurrences and entities in each ON field, and entities that have it in any."""
+
+    cf: tuple[int, ...]
+    field_df: tuple[int, ...]
+    df: int
+
+
+class Occurrences:
+    """Of a segment. Safe to use from many threads."""
+
+    def __init__(self, terms: TermDictionary, lists: SegmentPostings, sets: TermSets, views: Views, n_fields: int):
+        self._terms, self._lists, self._sets, self._views, self._n_fields = terms, lists, sets, views, n_fields
+        self._df: dict[object, int] = {}
+        self._df_size = 0
+        self._found: dict[object, Postings] = {}
+        self._found_size = 0
+        self._lock = threading.Lock()
+
+    def counts(self, item: Item, query: ResolvedQuery) -> Counts:
+        """The statistics of an item; of words they are at hand, phrases and expansions are looked up."""
+        cf, field_df = [], []
+        for field, patterns in zip(query.fields, item.places, strict=True):
+            number = self._list(field, patterns)
+            if number is None:
+                postings = self.in_field(field, patterns)
+                cf.append(int(postings.tf.sum(dtype=np.int64)))
+                field_df.append(len(postings.ids))
+            else:
+                cf.append(self._lists.occurrences(number) if number >= 0 else 0)
+                field_df.append(self._lists.size(number) if number >= 0 else 0)
+        return Counts(tuple(cf), tuple(field_df), self._document_frequency(item, query, field_df))
+
+    def postings(self, item: Item, query: ResolvedQuery) -> list[Postings]:
+        """Whole, in each ON field."""
+        return [self.in_field(f, patterns) for f, patterns in zip(query.fields, item.places, strict=True)]
+
+    def candidates(self, item: Item, query: ResolvedQuery, candidates: Ids) -> list[Postings]:
+        """Of the candidates only, in each ON field; of words, only the blocks in which they may be are read."""
+        found = []
+        for field, patterns in zip(query.fields, item.places, strict=True):
+            number = self._list(field, patterns)
+            if number is None:
+                found.append(restricted(self.in_field(field, patterns), candidates))
+            else:
+                found.append(self._lists.restricted(number, candidates) if number >= 0 else NO_POSTINGS)
+        return found
+
+    def entities(self, item: Item, query: ResolvedQuery) -> Ids:
+        """Those that have it in any ON field."""
+        return union([postings.ids for postings in self.postings(item, query)])
+
+    def lists(self, items: Sequence[Item], query: ResolvedQuery) -> QueryLists:
+        """The lists of some items for the kernel: those of words packed as they are."""
+        rows, plain = [], []
+        start = 0
+        for t, item in enumerate(items):
+            for f, (field, patterns) in enumerate(zip(query.fields, item.places, strict=True)):
+                number = self._list(field, patterns)
+                if number is not None:
+                    if number >= 0 and (size := self._lists.size(number)):
+                        rows.append((t, f, self._lists.first_block(number), 0, size))
+                    continue
+                postings = self.in_field(field, patterns)
+                if len(postings.ids):
+                    rows.append((t, f, -1, start, len(postings.ids)))
+                    plain.append(postings)
+                    start += len(postings.ids)
+        columns = np.array(rows, np.int64).reshape(len(rows), 5).T.copy()
+        if not plain:
+            return QueryLists(*columns)
+        ids = np.concatenate([postings.ids for postings in plain])
+        return QueryLists(*columns, ids, np.concatenate([postings.tf for postings in plain], dtype=np.uint32))
+
+    def word(self, item: Item, query: ResolvedQuery) -> tuple[int, int] | None:
+        """(term, fields as bits) of an item that is the same single word in each of its fields, none in a language;
+        the term is -1 where the index lacks it.
+        """
+        mask, word = 0, ""
+        for field, patterns in zip(query.fields, item.places, strict=True):
+            if not patterns:
+                continue
+            if field.language or len(patterns) > 1 or not patterns[0].is_word:
+                return None
+            own = patterns[0].words[0][1]
+            if word and own != word:
+                return None
+            mask |= 1 << field.number
+            word = own
+        return self._terms.number(word) if word else -1, mask
+
+    def in_field(self, field: OnField, patterns: Patterns) -> Postings:
+        """Postings of the alternatives in one field."""
+        if len(patterns) < 2:
+            return self._pattern(field, patterns[0]) if patterns else NO_POSTINGS
+        return self._remembered(field, patterns, lambda: merged([self._pattern(field, one) for one in patterns]))
+
+    def _list(self, field: OnField, patterns: Patterns) -> int | None:
+        """The number of the list of a single word, -1 where nothing can match; None for anything else."""
+        if not patterns:
+            return -1
+        if field.language or len(patterns) > 1 or not patterns[0].is_word:
+            return None
+        term = self._terms.number(patterns[0].words[0][1])
+        return term * self._n_fields + field.number if term >= 0 else -1
+
+    def _pattern(self, field: OnField, pattern: Pattern) -> Postings:
+        """Postings of a word, a phrase or words in a window."""
+        numbers = tuple((offset, self._terms.number(term)) for offset, term in pattern.words)
+        if any(number < 0 for _, number in numbers):
+            return NO_POSTINGS
+        view = self._views.postings(field)
+        if len(numbers) == 1:
+            return view.postings(numbers[0][1])
+        return self._remembered(field, (pattern,), lambda: pattern_postings(view, numbers, pattern.window))
+
+    def _remembered(self, field: OnField, patterns: Patterns, find: Callable[[], Postings]) -> Postings:
+        """Postings that are not at hand and cost time to find."""
+        key = (*_key(field), patterns)
+        postings = self._found.get(key)
+        if postings is None:
+            postings = find()
+            self._remember(key, postings, len(patterns))
+        return postings
+
+    def _remember(self, key: object, postings: Postings, patterns: int) -> None:
+        size = len(postings.ids) + PATTERN_AS_POSTINGS * patterns
+        with self._lock:
+            self._found_size += size
+            if self._found_size > MOST_REMEMBERED_POSTINGS:
+                self._found, self._found_size = {}, size
+            self._found[key] = postings
+
+    def _document_frequency(self, item: Item, query: ResolvedQuery, field_df: Sequence[int]) -> int:
+        """Entities in any of the fields; where the lists must be united, that is remembered."""
+        there = [df for df in field_df if df]
+        if len(there) < 2:
+            return sum(there)
+        word = self.word(item, query)
+        if word is not None:
+            return self._sets.df(*word)
+        key: object = (tuple(map(_key, query.fields)), item)
+        df = self._df.get(key)
+        if df is None:
+            df = len(self.entities(item, query))
+            size = sum(map(len, item.places))
+            with self._lock:
+                self._df_size += size
+                if self._df_size > MOST_REMEMBERED_COUNTS:
+                    self._df, self._df_size = {}, size
+                self._df[key] = df
+        return df
+
+
+def _key(field: OnField) -> tuple[int, str]:
+    return field.number, field.language

@@ -1,0 +1,255 @@
+"""The compiled packing of postings. Import it through `hybridkg.text.kernels` only: importing it compiles it.
+
+`packing.py` says what the bytes mean; its numpy functions are the reference and give the same bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import float64, int64, njit, types, uint8, uint32, uint64, void
+from numba.core.types import Array
+from numba.extending import intrinsic
+
+BLOCK = 128
+
+
+def _input(dtype: Any, dimensions: int = 1) -> Any:
+    return Array(dtype, dimensions, "C", readonly=True)
+
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def _bits(value: Any) -> Any:
+    n = 0
+    while value > 0:
+        value >>= uint64(1)
+        n += 1
+    return n
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def _rows(size: Any, width: Any) -> Any:
+    return ((size + 3) // 4 * width + 31) // 32
+
+
+@njit(int64(_input(int64), _input(uint32), _input(uint32), uint32[::1], uint32[::1], uint8[:, ::1]), **_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def measure(df: Any, ids: Any, tf: Any, first: Any, at: Any, widths: Any) -> Any:
+    """Fills what describes the blocks, and returns the rows of four words that they take."""
+    block = rows = start = 0
+    for i in range(len(df)):
+        end = start + df[i]
+        while start < end:
+            stop = min(start + BLOCK, end)
+            gaps = uint64(0)
+            for j in range(start + 1, stop):
+                gaps |= uint64(ids[j] - ids[j - 1] - 1)
+            occurrences = uint64(0)
+            for j in range(start, stop):
+                occurrences |= uint64(tf[j] - 1)
+            first[block], at[block] = ids[start], rows
+            widths[block, 0], widths[block, 1] = _bits(gaps), _bits(occurrences)
+            rows += _rows(stop - start, int64(widths[block, 0])) + _rows(stop - start, int64(widths[block, 1]))
+            block += 1
+            start = stop
+    return rows
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def _put(words: Any, row: Any, place: Any, width: Any, value: Any) -> None:
+    bit = (place >> 2) * width
+    word = (row + (bit >> 5)) * 4 + (place & 3)
+    shifted = uint64(value) << uint64(bit & 31)
+    words[word] |= uint32(shifted & uint64(0xFFFFFFFF))
+    if shifted >> uint64(32):
+        words[word + 4] |= uint32(shifted >> uint64(32))
+
+
+@njit(void(_input(int64), _input(uint32), _input(uint32), _input(uint32), _input(uint8, 2), uint32[::1]), **_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def pack(df: Any, ids: Any, tf: Any, at: Any, widths: Any, words: Any) -> None:
+    """Fills `words`, which are all 0, as `measure` has laid them out."""
+    block = start = 0
+    for i in range(len(df)):
+        end = start + df[i]
+        while start < end:
+            stop = min(start + BLOCK, end)
+            gap_bits, tf_bits, row = int64(widths[block, 0]), int64(widths[block, 1]), int64(at[block])
+            if gap_bits:
+                for j in range(start + 1, stop):
+                    _put(words, row, j - start, gap_bits, ids[j] - ids[j - 1] - 1)
+            row += _rows(stop - start, gap_bits)
+            if tf_bits:
+                for j in range(start, stop):
+                    _put(words, row, j - start, tf_bits, tf[j] - 1)
+            block += 1
+            start = stop
+
+
+@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+def _unpack_row(typing: Any, words: Any, word: Any, shift: Any, mask: Any, out: Any, place: Any) -> Any:
+    """out[place:place+4] = 1 + the four values of a row, in vector instructions, which LLVM does not find by itself."""
+    del typing, word, shift, mask, place
+    signature = types.void(words, types.uint64, types.uint32, types.uint32, out, types.uint64)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source, word, shift, mask, target, place = arguments
+        source = context.make_array(signature.args[0])(context, builder, source)
+        target = context.make_array(signature.args[4])(context, builder, target)
+        number = ir.IntType(32)
+        vector = ir.VectorType(number, 4)
+
+        def pointer(array: Any, place: Any) -> Any:
+            return builder.bitcast(builder.gep(array.data, [place]), vector.as_pointer())
+
+        def row(place: Any) -> Any:
+            loaded = builder.load(pointer(source, place))
+            loaded.align = 4
+            return loaded
+
+        def four(value: Any) -> Any:
+            undefined = ir.Constant(vector, ir.Undefined)
+            one = builder.insert_element(undefined, value, ir.Constant(number, 0))
+            return builder.shuffle_vector(one, undefined, ir.Constant(vector, [0, 0, 0, 0]))
+
+        ones = ir.Constant(vector, [1, 1, 1, 1])
+        low, high = row(word), row(builder.add(word, ir.Constant(ir.IntType(64), 4)))
+        # Shifted by 31 - shift and once more: a shift by 32 has no defined value.
+        back = four(builder.sub(ir.Constant(number, 31), shift))
+        both = builder.or_(builder.lshr(low, four(shift)), builder.shl(builder.shl(high, back), ones))
+        stored = builder.store(builder.add(builder.and_(both, four(mask)), ones), pointer(target, place))
+        stored.align = 4
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def _unpack_values(words: Any, row: Any, width: Any, size: Any, out: Any, at: Any) -> None:
+    """1 + the values of a block to out[at:], up to 3 more than it has. All numbers are unsigned: others are checked
+    for being negative at every access, which costs a fifth.
+    """
+    if width == uint64(0):
+        for j in range(size):
+            out[at + uint64(j)] = uint32(1)
+        return
+    mask = uint32((uint64(1) << width) - uint64(1))
+    base = row * uint64(4)
+    bit = uint64(0)
+    for r in range((size + uint64(3)) >> uint64(2)):
+        word = base + (bit >> uint64(5)) * uint64(4)
+        _unpack_row(words, word, uint32(bit & uint64(31)), mask, out, at + uint64(r) * uint64(4))
+        bit += width
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def _unsigned_rows(size: Any, width: Any) -> Any:
+    return (((size + uint64(3)) >> uint64(2)) * width + uint64(31)) >> uint64(5)
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def unpack_block(
+    words: Any, first: Any, row: Any, widths: Any, block: Any, size: Any, ids: Any, tf: Any, at: Any
+) -> None:
+    """The ids and occurrences of one block to ids[at:] and tf[at:], which have room for three more than it has."""
+    gap_bits, tf_bits = uint64(widths[block, 0]), uint64(widths[block, 1])
+    _unpack_values(words, row, gap_bits, size, ids, at)
+    last = uint32(first)
+    ids[at] = last
+    for j in range(uint64(1), size):
+        last = uint32(last + ids[at + j])
+        ids[at + j] = last
+    _unpack_values(words, row + _unsigned_rows(size, gap_bits), tf_bits, size, tf, at)
+
+
+@njit(
+    void(_input(uint32), _input(uint32), _input(uint32), _input(uint8, 2), _input(int64), uint32[::1], uint32[::1]),
+    **_OPTIONS,
+)  # type: ignore[untyped-decorator, unused-ignore]
+def unpack(words: Any, first: Any, at: Any, widths: Any, sizes: Any, ids: Any, tf: Any) -> None:
+    """The postings of some blocks, one behind the other; each output has room for three more at its end."""
+    start = uint64(0)
+    for b in range(uint64(len(first))):
+        size = uint64(sizes[b])
+        # A block's last row may spill over into the place of the next block, which is filled after it.
+        unpack_block(words, first[b], uint64(at[b]), widths, b, size, ids, tf, start)
+        start += size
+
+
+@njit(int64(_input(int64), _input(uint32), int64, int64[::1], uint64[::1], int64[::1]), **_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def count_sets(sizes: Any, ids: Any, n_fields: Any, per_term: Any, sets: Any, entities: Any) -> Any:
+    """Counts the entities of each set of fields, as `term_sets.count_numpy`; at most 8 fields. Returns the sets."""
+    counts = np.zeros(1 << n_fields, np.int64)
+    cursor, stop = np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
+    found = start = 0
+    for term in range(len(per_term)):
+        lists = 0
+        for f in range(n_fields):
+            cursor[f] = start
+            start += sizes[term * n_fields + f]
+            stop[f] = start
+            if stop[f] > cursor[f]:
+                lists += 1
+                only = f
+        if lists == 1:  # as most terms
+            sets[found], entities[found], per_term[term] = uint64(1) << uint64(only), stop[only] - cursor[only], 1
+            found += 1
+            continue
+        while True:
+            lowest = int64(1) << 40
+            for f in range(n_fields):
+                if cursor[f] < stop[f] and int64(ids[cursor[f]]) < lowest:
+                    lowest = int64(ids[cursor[f]])
+            if lowest == int64(1) << 40:
+                break
+            members = 0
+            for f in range(n_fields):
+                if cursor[f] < stop[f] and int64(ids[cursor[f]]) == lowest:
+                    members |= 1 << f
+                    cursor[f] += 1
+            counts[members] += 1
+        for members in range(1 << n_fields):
+            if counts[members]:
+                sets[found], entities[found] = members, counts[members]
+                counts[members] = 0
+                per_term[term] += 1
+                found += 1
+    return found
+
+
+@njit(
+    void(
+        _input(int64), _input(uint32), _input(uint32), _input(uint32, 2), _input(float64), _input(float64),
+        _input(float64), float64[::1],
+    ),
+    **_OPTIONS,
+)  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
+def highest(sizes: Any, ids: Any, tf: Any, lengths: Any, coefficient: Any, base: Any, slope: Any, out: Any) -> None:
+    """Fills float64[ranges], 0 before, with the largest x in each range of 8 ids, as `peaks.highest_numpy`."""
+    n_fields, width = len(sizes), 65536
+    x, cursor, stop = np.zeros(width), np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
+    start = 0
+    for f in range(n_fields):
+        cursor[f] = start
+        start += sizes[f]
+        stop[f] = start
+    for low in range(0, len(out) * 8, width):
+        for f in range(n_fields):
+            length = lengths[f if len(lengths) > 1 else 0]
+            i = cursor[f]
+            while i < stop[f] and ids[i] < low + width:
+                entity = ids[i]
+                x[entity - low] += (
+                    coefficient[f] * float64(tf[i]) * (1.0 / (base[f] + slope[f] * float64(length[entity])))
+                )
+                i += 1
+            cursor[f] = i
+        for r in range(low >> 3, min(len(out), (low + width) >> 3)):
+            largest = 0.0
+            for d in range((r << 3) - low, (r << 3) - low + 8):
+                largest = max(largest, x[d])
+                x[d] = 0.0
+            out[r] = largest

@@ -1,0 +1,291 @@
+"""Bounds on scores by ranges of 8 ids, from which top-k passes over most of the postings of common words.
+
+For each common word and each range the index keeps the largest x of an entity there, where
+
+    x(d) = sum_f coefficient[f] * tf_f(d) / (base[f] + slope[f] * length_f(d))
+
+is what additive models sum up (text/additive.py), as one of 16 levels, rounded up. The combination of the fields is in
+it: the sum of the largest values of each field is far above what any one entity reaches. It is kept for a few forms,
+the default weights of BM25F and of the language models. Another form, with weights and b chosen in the query, is at most
+
+    x'(d) <= x(d) * max_f sup_length [coefficient'[f] / (base'[f] + slope'[f] * length)]
+                                   / [coefficient[f]  / (base[f]  + slope[f]  * length)]
+
+and a quotient of two linear functions of the length is largest at one of its ends. So bounds hold for every form;
+they are tight near the defaults. Ranges of ids with one bound each, looked at from the highest bound down, are those of
+Mallia, Suel and Tonellotto, "Faster learned sparse retrieval with block-max pruning" (2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.errors import CorruptError
+from hybridkg.text.additive import AdditiveForm, Floats
+from hybridkg.text.embedded.packing import KERNEL
+from hybridkg.text.embedded.postings import SegmentPostings
+from hybridkg.text.embedded.term_sets import TermSets
+from hybridkg.text.layout import ArrayReader, ArrayWriter
+
+RANGE = 8
+"""For six common words, of ranges of 64 ids 94 % must be looked at, of 16 ids 17 %, and of 8 ids 3 %."""
+
+LEVELS = 16
+"""Half a byte: 0, and 15 values of its own for each word and form. Only ranges that have the word have one."""
+
+COMMON = 64
+"""A word has peaks if at least one in so many entities has it; rarer ones cost little."""
+
+FEWEST_NODES = 20_000
+"""In a smaller index nothing is worth passing over."""
+
+TEXT_MU = 1500.0
+"""The default of the language models of one text."""
+
+
+MOST = 1e100
+"""An x beyond it bounds nothing."""
+
+
+@dataclass(frozen=True)
+class PeakForm:
+    """A form that peaks are kept for.
+
+    Args:
+        coefficient: float64[fields], at least 0.
+        base: float64[fields].
+        slope: float64[fields].
+        together: whether the length is that of all fields together.
+    """
+
+    coefficient: Floats
+    base: Floats
+    slope: Floats
+    together: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """As the header of a segment has it."""
+        numbers = {name: getattr(self, name).tolist() for name in ("coefficient", "base", "slope")}
+        return {**numbers, "together": self.together}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> PeakForm:
+        """What `to_json` made."""
+        return cls(
+            *(np.array(stored[name], np.float64) for name in ("coefficient", "base", "slope")), bool(stored["together"])
+        )
+
+
+def default_forms(fields: Sequence[tuple[float, float]], totals: Sequence[tuple[int, int]]) -> list[PeakForm]:
+    """The forms of the models with default weights.
+
+    Args:
+        fields: (weight, b) of each field.
+        totals: (entities, tokens) of each field.
+    """
+    weight, b = (np.array(column, np.float64) for column in zip(*fields, strict=True))
+    mean = np.array([tokens / entities if entities else 1.0 for entities, tokens in totals])
+    ones = np.ones(len(weight))
+    forms = [
+        PeakForm(weight, 1.0 - b, b / mean, together=False),
+        PeakForm(weight / (weight.sum() or 1.0), mean, ones, together=False),
+    ]
+    return forms if len(weight) == 1 else [*forms, PeakForm(ones, ones * TEXT_MU, ones, together=True)]
+
+
+class Peaks:
+    """The peaks of a segment.
+
+    Args:
+        reader: of the segment.
+        n_nodes: ids are below this.
+    """
+
+    def __init__(self, reader: ArrayReader, n_nodes: int):
+        try:
+            self._forms = [PeakForm.from_json(form) for form in reader.about("peaks")]
+        except (KeyError, TypeError, ValueError) as e:
+            raise CorruptError(f"the header of a segment of the text index is damaged: {e}", hint="index again") from e
+        self.members, self.levels = reader.array("peaks.members"), reader.array("peaks.levels")
+        self._codes, self._starts = reader.array("peaks.codes"), reader.array("peaks.starts")
+        self._largest = np.ascontiguousarray(self._codes[:, -1])
+        self._longest = reader.array("peaks.longest").astype(np.float64)
+        terms = reader.array("peaks.terms")
+        self.ranges = -(-n_nodes // RANGE)
+        rows = len(terms) * len(self._forms)
+        whole = (
+            self.members.shape == (len(terms), -(-self.ranges // 64))
+            and self._codes.shape == (rows, LEVELS)
+            and len(self._starts) == rows + 1
+            and int(self._starts[-1]) == len(self.levels)
+        )
+        if not whole:
+            raise CorruptError("the peaks of the text index have the wrong shape", hint="index again")
+        self._place = {int(term): i for i, term in enumerate(terms.tolist())}
+        self._ratios: dict[object, Floats] = {}
+
+    def of(self, term: int, form: AdditiveForm, row: int, numbers: Sequence[int]) -> tuple[int, int, Floats] | None:
+        """(row of `members`, where its `levels` begin, float64[16] the x of each level) that bound a term in a form.
+
+        Args:
+            term: any; None where it has no peaks, or none that bound this form.
+            form: of the query.
+            row: of the term in the form.
+            numbers: the index's number of each field of the form.
+        """
+        place = self._place.get(term)
+        if place is None:
+            return None
+        first = place * len(self._forms)
+        steps = self._ratios_of(form, row, numbers) * self._largest[first : first + len(self._forms)]
+        best = int(steps.argmin())
+        # Where a weight is huge, what it is multiplied with must stay a number as well.
+        if not steps[best] < MOST:
+            return None
+        # A little more, because what is computed in another order may be rounded otherwise.
+        ratio = float(steps[best] / self._largest[first + best]) * (1 + 1e-9)
+        return place, int(self._starts[first + best]), self._codes[first + best] * ratio
+
+    def _ratios_of(self, form: AdditiveForm, row: int, numbers: Sequence[int]) -> Floats:
+        """float64[forms]: how much larger an x of the query's form can be than one of each kept form."""
+        together = len(form.rows) > 1 and not form.rows.any()
+        coefficient = form.coefficient[row]
+        key = (coefficient.tobytes(), form.base.tobytes(), form.slope.tobytes(), tuple(numbers), together)
+        found = self._ratios.get(key)
+        if found is None:
+            found = np.array([self._ratio(kept, form, coefficient, list(numbers), together) for kept in self._forms])
+            if len(self._ratios) > 1_000:
+                self._ratios.clear()
+            self._ratios[key] = found
+        return found
+
+    def _ratio(
+        self, kept: PeakForm, form: AdditiveForm, coefficient: Floats, numbers: list[int], together: bool
+    ) -> float:
+        if kept.together and not (together and len(numbers) == len(self._longest) - 1):
+            return np.inf
+        used = coefficient > 0
+        own = np.array(numbers)[used]
+        longest = np.full(len(own), self._longest[-1]) if kept.together else self._longest[own]
+        if not (kept.coefficient[own] > 0).all():
+            return np.inf
+        ratios = [
+            coefficient[used]
+            / (form.base[used] + form.slope[used] * length)
+            * (kept.base[own] + kept.slope[own] * length)
+            / kept.coefficient[own]
+            for length in (np.ones(len(own)), np.maximum(longest, 1.0))
+        ]
+        return float(np.max(ratios, initial=0.0))
+
+
+def write_peaks(
+    out: ArrayWriter,
+    reader: ArrayReader,
+    lists: SegmentPostings,
+    lengths: NDArray[np.uint32],
+    fields: Sequence[tuple[float, float]],
+    totals: Sequence[tuple[int, int]],
+) -> list[dict[str, Any]]:
+    """Writes `peaks.*` of the common words, and returns the forms for the header.
+
+    Args:
+        out: of the segment.
+        reader: of the same segment: its lists and term sets are finished.
+        lists: its posting lists.
+        lengths: uint32[fields, nodes].
+        fields: (weight, b) of each.
+        totals: (entities, tokens) of each.
+    """
+    n_fields, n_nodes = lengths.shape
+    forms = default_forms(fields, totals)
+    sets = TermSets(reader)
+    terms = [] if n_nodes < FEWEST_NODES else sets.at_least(n_nodes // COMMON)
+    whole = lengths.sum(axis=0, dtype=np.uint32)
+    ranges = -(-n_nodes // RANGE)
+    members = out.stream("peaks.members", "<u8", -(-ranges // 64))
+    levels = out.stream("peaks.levels", "<u1")
+    codes, starts = [], [0]
+    for term in terms:
+        sizes, ids, tf = lists.lists(term * n_fields, (term + 1) * n_fields)
+        there = np.zeros(-(-ranges // 64) * 64, bool)
+        there[ids // RANGE] = True
+        members.append(np.packbits(there, bitorder="little").view("<u8")[None, :])
+        for form in forms:
+            kernel = KERNEL.for_work(len(ids))
+            own = np.stack([whole]) if form.together else lengths
+            highest = np.zeros(n_nodes if kernel is None else ranges)
+            if kernel is None:
+                highest = highest_numpy(sizes, ids, tf, own, form, highest)
+            else:
+                kernel.highest(sizes, ids, tf, own, form.coefficient, form.base, form.slope, highest)
+            highest = highest[there[:ranges]]
+            code = code_of(highest)
+            level = np.zeros(len(highest) + len(highest) % 2, np.uint8)
+            level[: len(highest)] = np.searchsorted(code, highest)
+            levels.append(level[::2] | level[1::2] << 4)
+            codes.append(code)
+            starts.append(starts[-1] + len(level) // 2)
+    members.close()
+    levels.close()
+    out.write("peaks.starts", np.array(starts, np.uint64))
+    out.write("peaks.terms", np.array(terms, np.uint32))
+    out.write("peaks.codes", np.array(codes, np.float64).reshape(len(codes), LEVELS))
+    longest = [*(int(row.max(initial=0)) for row in lengths), int(whole.max(initial=0))]
+    out.write("peaks.longest", np.array(longest, np.uint32))
+    return [form.to_json() for form in forms]
+
+
+def code_of(highest: Floats) -> Floats:
+    """float64[16], ascending from 0 to the largest: the x of each level.
+
+    They are evenly spaced in x / (x + typical), because a score is less and less moved by a larger x.
+
+    Args:
+        highest: float64[n], at least 0.
+
+    >>> code_of(np.array([0.0, 1.0, 3.0]))[[0, 1, 15]].round(3).tolist()
+    [0.0, 0.083, 3.0]
+    """
+    there = highest[highest > 0]
+    if not len(there):
+        return np.linspace(0.0, 1.0, LEVELS)
+    largest, typical = float(there.max()), float(there.mean())
+    share = np.linspace(0.0, largest / (largest + typical), LEVELS)
+    code = typical * share / (1 - share)
+    code[-1] = largest
+    return np.asarray(np.maximum.accumulate(code))
+
+
+def highest_numpy(
+    sizes: NDArray[np.int64],
+    ids: NDArray[np.uint32],
+    tf: NDArray[np.uint32],
+    lengths: NDArray[np.uint32],
+    form: PeakForm,
+    x: Floats,
+) -> Floats:
+    """The kernel's twin: float64[ranges], the largest x in each range.
+
+    Args:
+        sizes: int64[fields], postings of a term in each field.
+        ids: uint32[sum(sizes)].
+        tf: uint32[sum(sizes)].
+        lengths: uint32[fields, nodes], or [1, nodes] where the fields are taken together.
+        form: of x.
+        x: float64[nodes], zeros.
+    """
+    start = 0
+    for f, size in enumerate(sizes.tolist()):
+        own, occurrences = ids[start : start + size], tf[start : start + size]
+        length = lengths[f if len(lengths) > 1 else 0, own]
+        x[own] += form.coefficient[f] * occurrences * (1.0 / (form.base[f] + form.slope[f] * length))
+        start += size
+    padded = np.zeros(-(-len(x) // RANGE) * RANGE)
+    padded[: len(x)] = x
+    return np.asarray(padded.reshape(-1, RANGE).max(axis=1))

@@ -1,0 +1,180 @@
+"""Queries of plain words, which most are: from text to numbers without looking at each word as an item.
+
+Resolving a query in general costs more than ranking rare words does. Where all ON fields are analysed alike and the
+text has no operators, its words are looked up once and the model's frame (text/additive.py) makes the form. The
+answer has the same bits as the general way; tests/text/test_plain.py holds them together.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.interfaces.ranking_model import ScoringTask
+from hybridkg.interfaces.text_index import TextQuery
+from hybridkg.text.additive import KERNEL, AdditiveForm, AdditiveModel, Frame, QueryLists
+from hybridkg.text.analysis.standard import StandardAnalyzer
+from hybridkg.text.embedded.postings import SegmentPostings, TermDictionary
+from hybridkg.text.embedded.term_sets import TermSets, mask_of
+from hybridkg.text.items import ResolvedQuery
+
+MOST_REMEMBERED_WORDS = 100_000
+"""Words whose terms an open index remembers, of each analyzer and language."""
+
+MOST_REMEMBERED_SHAPES = 64
+
+MOST_WORDS = 256
+"""A longer text goes the general way, which has its own limits."""
+
+
+class PlainQuery(NamedTuple):
+    """A query in numbers.
+
+    Args:
+        form: of its words.
+        lists: their posting lists.
+        words: the number of each word's term; -1 where the index lacks it.
+        fields: the index's number of each field of the form.
+    """
+
+    form: AdditiveForm
+    lists: QueryLists
+    words: list[int]
+    fields: list[int]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """What queries have in common that differ in their texts only."""
+
+    frame: Frame
+    analyzer: StandardAnalyzer
+    stemmer: str
+    fields: list[int]
+    rows: NDArray[np.int64]
+    mask: int
+    terms: dict[str, int]
+    """Word -> number of its term, -1 where the index lacks it, -2 for a stop word."""
+
+
+class PlainQueries:
+    """Reads plain queries of one segment. Safe to use from many threads.
+
+    Args:
+        terms: of the segment.
+        lists: of the segment.
+        sets: of the segment.
+        n_fields: of the index.
+        resolve: resolves a query; may raise.
+        outline: what a model sees of a resolved query.
+    """
+
+    def __init__(
+        self,
+        terms: TermDictionary,
+        lists: SegmentPostings,
+        sets: TermSets,
+        n_fields: int,
+        resolve: Callable[[TextQuery], ResolvedQuery],
+        outline: Callable[[ResolvedQuery], ScoringTask],
+    ):
+        self._terms, self._lists, self._sets, self._n_fields = terms, lists, sets, n_fields
+        self._resolve, self._outline = resolve, outline
+        self._arrays = (*lists.arrays, *sets.arrays)
+        wanted = ("<u4", "<u4", "<u4", "<u4", "|u1", "<u4")
+        self._fits_kernel = tuple(array.dtype.str for array in self._arrays) == wanted
+        self._shapes: dict[object, _Shape | None] = {}
+        self._words: dict[tuple[int, str], dict[str, int]] = {}
+        self._lock = threading.Lock()
+
+    def read(self, query: TextQuery) -> PlainQuery | None:
+        """The query in numbers; None where it is not plain, or its model wants more than words."""
+        text = query.text
+        if query.all_terms or (query.syntax and not text.replace(" ", "").isalnum()):
+            return None
+        key = (query.fields, query.model, query.arguments, query.language)
+        shape = self._shapes.get(key)
+        if shape is None:
+            if key in self._shapes:
+                return None
+            shape = self._shape(query)
+            with self._lock:
+                if len(self._shapes) >= MOST_REMEMBERED_SHAPES:
+                    self._shapes.clear()
+                self._shapes[key] = shape
+            if shape is None:
+                return None
+        counts: dict[int | str, float] = {}
+        words = shape.analyzer.words(text)
+        if len(words) > MOST_WORDS:
+            return None
+        known = shape.terms
+        for word in words:
+            number = known.get(word)
+            if number is None:
+                number = self._number(shape, word)
+            if number >= 0:
+                counts[number] = counts.get(number, 0) + 1
+            elif number == -1:  # words that the index lacks are terms all the same, one by one
+                term = shape.analyzer.term(word, shape.stemmer)
+                counts[term] = counts.get(term, 0) + 1
+        numbers = [number if type(number) is int else -1 for number in counts]
+        return self._query(shape, numbers, list(counts.values()))
+
+    def _query(self, shape: _Shape, numbers: list[int], counts: list[float]) -> PlainQuery:
+        own = np.array(numbers, np.int64)
+        kernel = KERNEL.loaded if self._fits_kernel else None
+        if kernel is None:
+            rows, cf, df = self._look_up(shape, numbers)
+        else:
+            rows = np.empty((5, len(numbers) * len(shape.fields)), np.int64)
+            cf, df = np.empty((len(numbers), len(shape.fields)), np.int64), np.empty(len(numbers), np.int64)
+            n = kernel.look_up(own, shape.rows, self._n_fields, *self._arrays, rows, cf, df)
+            rows = rows[:, :n]
+        lists = QueryLists(*rows)
+        return PlainQuery(shape.frame.form(counts, df.tolist(), cf), lists, numbers, shape.fields)
+
+    def _look_up(
+        self, shape: _Shape, numbers: list[int]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The kernel's twin: (lists int64[5, l], cf int64[t, f], df int64[t])."""
+        lists, rows = self._lists, []
+        cf = np.zeros((len(numbers), len(shape.fields)), np.int64)
+        df = np.zeros(len(numbers), np.int64)
+        for t, number in enumerate(numbers):
+            if number < 0:
+                continue
+            df[t] = self._sets.df(number, shape.mask)
+            for f, field in enumerate(shape.fields):
+                own = number * self._n_fields + field
+                cf[t, f] = lists.occurrences(own)
+                if lists.size(own):
+                    rows.append((t, f, lists.first_block(own), 0, lists.size(own)))
+        return np.ascontiguousarray(np.array(rows, np.int64).reshape(len(rows), 5).T), cf, df
+
+    def _number(self, shape: _Shape, word: str) -> int:
+        term = shape.analyzer.term(word, shape.stemmer)
+        number = self._terms.number(term) if term else -2
+        if len(shape.terms) >= MOST_REMEMBERED_WORDS:
+            shape.terms.clear()
+        shape.terms[word] = number
+        return number
+
+    def _shape(self, query: TextQuery) -> _Shape | None:
+        resolved = self._resolve(replace(query, text="", syntax=False))
+        analyzer = resolved.fields[0].analyzer
+        alike = all(field.analyzer is analyzer and not field.language for field in resolved.fields)
+        if not alike or not isinstance(analyzer, StandardAnalyzer) or not isinstance(resolved.model, AdditiveModel):
+            return None
+        frame = resolved.model.frame(self._outline(resolved))
+        if frame is None:
+            return None
+        stemmer = analyzer.stemmer(query.language)
+        fields = [field.number for field in resolved.fields]
+        terms = self._words.setdefault((id(analyzer), stemmer), {})
+        return _Shape(frame, analyzer, stemmer, fields, np.array(fields, np.int64), mask_of(fields), terms)
