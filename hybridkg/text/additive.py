@@ -229,9 +229,8 @@ class Best:
         """What a score must reach to be among them."""
         return float(self.scores[0]) if self.n == len(self.ids) else -math.inf
 
-    def ordered(self, kernel: Any) -> tuple[Ids, Scores]:
-        """(ids, scores), best first; ends the heap."""
-        kernel.finish(self.ids[: self.n], self.ranks[: self.n], self.scores[: self.n])
+    def found(self) -> tuple[Ids, Scores]:
+        """(ids, scores), best first once the last `rank` has been told so."""
         return self.ids[: self.n], self.scores[: self.n]
 
 
@@ -267,6 +266,7 @@ def rank(
     ranks: NDArray[np.uint32] = _NO_WORDS,
     bounds: Bounds = UNBOUNDED,
     complete: bool = False,
+    last: bool = True,
 ) -> None:
     """Adds the best entities of some lists to those so far.
 
@@ -280,6 +280,7 @@ def rank(
         ranks: uint32[nodes], which decide ties; empty for the ids themselves.
         bounds: ranges that can be passed over.
         complete: whether all entities are wanted, ascending, and not the best.
+        last: whether nothing more will be added, so that the best are put in order.
     """
     n_terms, n_fields = form.coefficient.shape
     width = bounds.width or _window(int(lists.sizes.sum()), form.lengths.shape[1], n_terms)
@@ -291,7 +292,7 @@ def rank(
         form.background, form.constant, form.words,
         _NO_WORDS if allowed is None else allowed, allowed is not None, ranks,
         width, bounds.highest, bounds.order, bounds.low, bounds.below,
-        _scratch.zeros, _scratch.rest, _scratch.marks, best.ids, best.ranks, best.scores, best.n, complete,
+        _scratch.zeros, _scratch.rest, _scratch.marks, best.ids, best.ranks, best.scores, best.n, complete, last and not complete,
     )  # fmt: skip
     best.n, best.scored = n, best.scored + scored
 

@@ -23,8 +23,8 @@ BLOCK = 128
 ROOM = BLOCK + 4
 """Of a block that is being unpacked: it may be filled up to three values beyond its end."""
 
-LEAST = 1e-100
-"""A weight below it may come to nothing when it is multiplied."""
+LEAST, MOST = 1e-30, 1e30
+"""Between these, x and a term's share of a score are above 0 whatever the length of a text."""
 
 NEVER = 1 << 40
 """The next id of a list that has come to its end."""
@@ -166,10 +166,21 @@ def _offer(entity: Any, rank: Any, score: Any, ids: Any, ranks: Any, scores: Any
     return n
 
 
+@njit(**_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def _order(ids: Any, ranks: Any, scores: Any) -> None:
+    """Puts a heap of the best in order, best first."""
+    n = len(ids)
+    for last in range(n - 1, 0, -1):
+        ids[0], ids[last] = ids[last], ids[0]
+        ranks[0], ranks[last] = ranks[last], ranks[0]
+        scores[0], scores[last] = scores[last], scores[0]
+        _sink(ids, ranks, scores, last)
+
+
 @njit(
     Tuple((int64, int64))(
         *SEGMENT, *LISTS, *_FORM, _input(uint32), boolean, _input(uint32), int64, _input(float32), _input(int64), float64, float64,
-        float64[::1], float64[::1], uint64[::1], uint32[::1], uint32[::1], float64[::1], int64, boolean,
+        float64[::1], float64[::1], uint64[::1], uint32[::1], uint32[::1], float64[::1], int64, boolean, boolean,
     ),
     **_OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
@@ -179,9 +190,9 @@ def rank(
     lengths: Any, rows: Any, base: Any, slope: Any, coefficient: Any, gain: Any, k1: Any,
     background: Any, constant: Any, words: Any,
     allowed: Any, only_allowed: Any, rank_of: Any, width: Any, bounds: Any, order: Any, bounds_from: Any, bounds_below: Any,
-    zeros: Any, rest: Any, marks: Any, out_ids: Any, out_ranks: Any, out_scores: Any, n_out: Any, complete: Any,
+    zeros: Any, rest: Any, marks: Any, out_ids: Any, out_ranks: Any, out_scores: Any, n_out: Any, complete: Any, last: Any,
 ) -> Any:  # fmt: skip
-    """Keeps the best entities in a heap, which `finish` puts in order; or writes down all of them, ascending.
+    """Keeps the best entities in a heap, put in order at last; or writes down all of them, ascending.
 
     Args beyond those of the form and the lists:
         allowed: uint32[...], ascending: the only entities that count, where `only_allowed`.
@@ -195,6 +206,7 @@ def rank(
         marks: uint64[2 * width / 64 or more], 0 and will be.
         out_ids, out_ranks, out_scores: the heap, of k, or room for all; n_out of it are filled.
         complete: whether all are wanted.
+        last: whether the heap is to be put in order, best first.
 
     Returns:
         How many are filled, and how many entities were scored.
@@ -204,13 +216,13 @@ def rank(
     ids, tf = np.empty(n_lists * ROOM, np.uint32), np.empty(n_lists * ROOM, np.uint32)
     total, p, product = rest[:width], rest[width : 2 * width], rest[2 * width : 3 * width]
     inverse = rest[3 * width : (3 + n_fields) * width]
-    # zeros: totals first, then x of each term; marks: entities of the window, then those of the term at hand
+    # zeros: totals first, then x of each term (of the one at hand, where it saturates); marks: entities of the window, then those of the term at hand
     matched = width >> 6
     docs, found = np.empty(width + 1, np.uint32), np.empty(width + 1, np.uint32)
     alive, kept = np.ones(width >> 3, np.uint8), np.empty(BLOCK, np.uint64)
     saturates = k1 > 0.0
     # Whether an x or a score that is above 0 tells that an entity has come before.
-    positive = saturates
+    positive = saturates and k1 < MOST
     for i in range(n_lists):
         positive &= coefficient[term[i], field[i]] > LEAST and gain[term[i]] > LEAST
     _open_lists(first, block, start, size, plain, cursor, following)
@@ -218,7 +230,7 @@ def rank(
     while True:
         if len(order):
             if turn == len(order):
-                return n_out, scored
+                break
             low, next_allowed = order[turn], 0
             turn += 1
             for i in range(n_lists):
@@ -231,7 +243,7 @@ def rank(
         else:
             low = max(low, _nearest(following, term, words))
         if low >= NEVER:
-            return n_out, scored
+            break
         high = low + width
         if n_ranges:
             threshold = bounds_from
@@ -245,20 +257,20 @@ def rank(
             if r == until_range:
                 if len(order):
                     continue
-                return n_out, scored
+                break
             low = r << 3
-            last = 0
+            living = 0
             for c in range(min(width >> 3, until_range - r)):
                 alive[c] = threshold <= bounds[r + c] < bounds_below
                 if alive[c]:
-                    last = c
-            high = low + ((last + 1) << 3)
+                    living = c
+            high = low + ((living + 1) << 3)
         if only_allowed:
             next_allowed = _seek_plain(low, allowed, next_allowed, len(allowed))
             if next_allowed == len(allowed):
                 if len(order):
                     continue
-                return n_out, scored
+                break
             if allowed[next_allowed] >= high:
                 low = int64(allowed[next_allowed])
                 continue
@@ -460,10 +472,10 @@ def rank(
                         inverse[f * width + j] = 1.0 / (a + b * float64(lengths[row, low + docs[j]]))
             grouped = 0
             for t in range(n_terms):
-                g, c = gain[t], constant[t]
+                g, c, x = gain[t], constant[t], uint64((1 + t) * width)
                 for j in range(n):
-                    p[j] = zeros[(1 + t) * width + docs[j]]
-                    zeros[(1 + t) * width + docs[j]] = 0.0
+                    p[j] = zeros[x + uint64(docs[j])]
+                    zeros[x + uint64(docs[j])] = 0.0
                 for f in range(n_fields):
                     w0 = background[t, f]
                     if w0 > 0.0:
@@ -492,17 +504,9 @@ def rank(
                     own_rank = rank_of[entity32] if len(rank_of) else entity32
                     n_out = _offer(entity32, own_rank, total[j], out_ids, out_ranks, out_scores, n_out)
         low = high
-
-
-@njit("void(uint32[::1], uint32[::1], float64[::1])", **_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def finish(ids: Any, ranks: Any, scores: Any) -> None:
-    """Puts a heap of the best in order, best first."""
-    n = len(ids)
-    for last in range(n - 1, 0, -1):
-        ids[0], ids[last] = ids[last], ids[0]
-        ranks[0], ranks[last] = ranks[last], ranks[0]
-        scores[0], scores[last] = scores[last], scores[0]
-        _sink(ids, ranks, scores, last)
+    if last:
+        _order(out_ids[:n_out], out_ranks[:n_out], out_scores[:n_out])
+    return n_out, scored
 
 
 @njit(

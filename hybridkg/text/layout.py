@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,9 @@ FORMAT_VERSION = 3
 """2: where the languages of a field's values change. 3: packed postings in segments."""
 
 Array = NDArray[Any]
+
+POPULATE_READ = 22
+"""MADV_POPULATE_READ of Linux 5.14; elsewhere an error, which is passed over."""
 
 _DTYPES = ("<u1", "<u2", "<u4", "<u8")
 
@@ -148,6 +153,7 @@ class ArrayReader:
                 place=str(path),
             )
         self.header: dict[str, Any] = header
+        self._mapped: dict[str, np.memmap[Any, Any]] = {}
 
     def about(self, key: str) -> Any:
         """A value of the header.
@@ -178,8 +184,22 @@ class ArrayReader:
             )
         if wanted == 0:
             return np.zeros(shape, dtype)
+        mapped = np.memmap(path, dtype=dtype, mode="r", shape=shape)
+        self._mapped[name] = mapped
         # A plain array over the map: memmap objects make each slice several times dearer.
-        return np.asarray(np.memmap(path, dtype=dtype, mode="r", shape=shape))
+        return np.asarray(mapped)
+
+    def populate(self, names: Sequence[str]) -> None:
+        """Enters the pages of mapped arrays into the page table at once, where the system can.
+
+        A page that is first touched by a query costs it up to a microsecond, even where the system has it in memory;
+        a rare word touches some thirty. This takes about 0.1 us for each page, and no memory that the process owns.
+        """
+        for name in names:
+            pages = getattr(self._mapped.get(name), "_mmap", None)
+            if pages is not None:
+                with suppress(OSError, ValueError):
+                    pages.madvise(POPULATE_READ)
 
     def has(self, name: str) -> bool:
         """Whether the header describes an array of that name."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from hybridkg.errors import CorruptError
 from hybridkg.text.layout import Array, ArrayReader, ArrayWriter
 
 MOST_FIELDS = 64
@@ -18,7 +19,10 @@ class Presence:
     """The counts of an index."""
 
     def __init__(self, reader: ArrayReader):
-        self._sets = list(zip(*(reader.array(f"sets.{n}").tolist() for n in ("fields", "entities")), strict=True))
+        fields, entities = (reader.array(f"sets.{name}").tolist() for name in ("fields", "entities"))
+        if len(fields) != len(entities):
+            raise CorruptError("the sets of fields of the text index have the wrong size", hint="index again")
+        self._sets = list(zip(fields, entities, strict=True))
 
     def entities(self, fields: Iterable[int]) -> int:
         """Entities that have any of the fields, which are given by their numbers."""

@@ -230,7 +230,8 @@ def test_no_score_is_above_the_bound_of_its_range(made, question, k):
     ids, scores = index.matching(query)
     highest = seen[0].highest
     assert not np.isnan(highest).any()
-    assert (scores <= highest[ids // RANGE]).all()
+    # The kernel asks a little less of a bound than the score that it stands for (additive_kernel.py).
+    assert (scores - 1e-5 * (1 + np.abs(scores)) <= highest[ids // RANGE]).all()
 
 
 @settings(deadline=None, max_examples=100)
@@ -272,7 +273,7 @@ def test_most_entities_are_never_scored(made, ranked, model, text, k):
     index, rank = made("plain" if model == "prms" else "weighted", 20_000)
     query = TextQuery(text, model=model)
     found = index.topk(query, k)
-    assert len(ranked) == 2
+    assert all(turn.highest is not None for turn in ranked)
     matches = len(index.matching(query)[0])
     assert matches > 10_000
     assert ranked[0].best.scored < matches * (0.95 if model == "prms" else 0.5)
@@ -312,6 +313,31 @@ def test_the_limits_change_nothing(made, monkeypatch, limits):
         assert exactly(index.topk(query, 20)) == exactly(exhaustive(index, query, 20, rank))
 
 
+HARD = [
+    TextQuery("aa ab x", model="sdm", arguments=(("terms", 1e6), ("lambda", 1e-6))),
+    TextQuery("aa ab x", model="fsdm", arguments=(("terms", 1e6), ("unordered", 1e6), ("lambda", 1e-6))),
+    TextQuery("aa^1000000 ab x", model="mlm", arguments=(("lambda", 1e-6),)),
+    TextQuery("x aa", model="lm", arguments=(("lambda", 1e-6),)),
+    TextQuery(" ".join(WORDS) + " x " + " ".join(f"{word}^{n}" for word in WORDS for n in range(2, 9)), model="lm"),
+    TextQuery("aa x", model="lm", arguments=(("mu", 1e9),)),
+    TextQuery("aa ab ba", arguments=(("k1", 1e300),)),
+    TextQuery("aa ab ba", arguments=(("k1", 1e-300),)),
+    TextQuery("aa ab ba", fields=(FieldChoice("title", 1e-90), FieldChoice("body", 1e-99)), arguments=(("k1", 1e300),)),
+    TextQuery("aa ab ba", fields=(FieldChoice("title", 1e-320), FieldChoice("body", 1e-99))),
+    TextQuery("aa ab ba", fields=(FieldChoice("title", 1e-200), FieldChoice("body", 1.0))),
+    TextQuery("aa ab", fields=(FieldChoice("title", 1e300), FieldChoice("body", 0.0))),
+    TextQuery("aa ab", fields=(FieldChoice("title", 1e39), FieldChoice("body", 1e-39)), model="mlm"),
+    TextQuery("aa^0.000001 ab^1000000"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(HARD)))
+def test_numbers_at_the_ends_of_what_may_be_asked(made, number):
+    for k in (1, 10, 500):
+        index, rank = made("weighted", 2500)
+        assert exactly(index.topk(HARD[number], k)) == exactly(exhaustive(index, HARD[number], k, rank))
+
+
 def test_terms_of_negative_weight_are_never_pruned(made, ranked):
     index, rank = made("one", 2500)
     query = TextQuery("aa x ab", arguments=(("form", "galago"),))
@@ -328,7 +354,7 @@ def test_equal_scores_at_the_last_place_are_settled_by_rank(build, low_limits, r
     order = exhaustive(index, TextQuery("red"), n, lambda ids: ranks[ids])[0].tolist()
     for k in (1, 2, 1023, 1024, 1025, 2047, 2048, 2049, 3071, 3072, 3073):
         assert index.topk(TextQuery("red"), k)[0].tolist() == order[:k]
-    assert ranked[0].best.scored == 1024  # all equal to the best, and no other
+    assert ranked[0].best.scored < n
 
 
 @pytest.mark.parametrize("k", [0, -1])
@@ -371,13 +397,6 @@ def test_a_weight_for_a_field_that_has_none_in_the_profile(made):
         assert exactly(index.topk(query, 10)) == exactly(exhaustive(index, query, 10, rank))
 
 
-def test_the_largest_weights_and_occurrences(made):
-    index, rank = made("weighted", 2500)
-    for weight in (1e300, 1e-300, 5e-324):
-        query = TextQuery("aa ab", fields=(FieldChoice("title", weight), FieldChoice("body", 0.0)))
-        assert exactly(index.topk(query, 10)) == exactly(exhaustive(index, query, 10, rank))
-
-
 def test_fields_in_a_language_are_not_taken_for_all_fields(build, low_limits):
     rng = np.random.default_rng(3)
     texts = {
@@ -403,3 +422,16 @@ def test_many_threads_get_the_same_best(made):
     want = [exactly(exhaustive(index, query, 10, rank)) for query in asked]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda query: exactly(index.topk(query, 10)), asked * 8)) == want * 8
+
+
+@pytest.mark.parametrize("others", [100, 300, 700, 1500])
+def test_bounds_are_not_below_scores_that_are_small_differences_of_large_numbers(build, low_limits, others):
+    rng = np.random.default_rng(others)
+    ranks = rng.permutation(2500).astype(np.uint32)
+    texts = {e: {"body": "x " * 7 if e < others else "aa " * (1 + e % 3) + "x" * (e % 5 == 0)} for e in range(2500)}
+    index = build(texts, rank=lambda ids: ranks[ids])
+    for text in ("aa^1000000", "aa^1000000 x^100000", "aa^999999 absent^1000000"):
+        for model in ("lm", "mlm"):
+            query = TextQuery(text, model=model, arguments=(("lambda", 1e-6),))
+            want = exhaustive(index, query, 10, lambda ids: ranks[ids])
+            assert exactly(index.topk(query, 10)) == exactly(want)

@@ -44,6 +44,13 @@ from hybridkg.text.stored import FieldsOfIndex, best, named_analyzer, stored_ana
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms, stored_synonyms
 from hybridkg.text.vocabulary import ArrayVocabulary
 
+OFTEN_READ = (
+    "lengths", "packed", "blocks.first", "blocks.at", "blocks.widths", "lists.postings", "lists.tokens", "lists.blocks",
+    "terms.prefixes", "terms.offsets", "terms.text", "terms.sets.offsets", "terms.sets.fields", "terms.sets.entities",
+    "peaks.members", "peaks.levels",
+)  # fmt: skip
+"""Arrays that most queries read; positions are left out, which few need and which are the largest."""
+
 MOST_REMEMBERED_QUERIES = 32
 """Analysed queries that an open index remembers."""
 
@@ -72,15 +79,16 @@ class EmbeddedTextIndex(FieldsOfIndex):
         self._analyzers, self._rank = analyzers, rank
         self.counts: Mapping[str, int] = dict(index.about("counts"))
         lengths = segment.array("lengths")
-        if lengths.ndim != 2 or len(lengths) != len(fields):
+        if lengths.shape != (len(fields), int(index.about("n_nodes"))):
             raise CorruptError("the field lengths of the text index have the wrong shape", hint="index again")
         terms = TermDictionary(segment)
-        self._peaks = Peaks(segment, lengths.shape[1])
+        self._segment, self._populated = segment, False
+        self._peaks = Peaks(segment, len(fields), lengths.shape[1])
         self._rank_of_all: Ids | None = None
         self._lists = SegmentPostings(segment, len(terms) * len(fields))
         postings = [FieldPostings(self._lists, i, len(fields)) for i in range(len(fields))]
         self._views = Views(segment, self._fields, postings, lengths, self._totals, Presence(segment))
-        sets = TermSets(segment)
+        sets = TermSets(segment, len(terms))
         self._occurrences = Occurrences(terms, self._lists, sets, self._views, len(fields))
         self._plain = PlainQueries(terms, self._lists, sets, len(fields), self._resolve, self._outline)
         self._vocabulary = ArrayVocabulary(terms, lambda terms, field: postings[field].frequencies(terms))
@@ -167,6 +175,10 @@ class EmbeddedTextIndex(FieldsOfIndex):
         return best(*self._scored(resolved, among), k, self._rank)
 
     def _best(self, kernel: Any, query: PlainQuery, k: int, among: Ids | None) -> tuple[Ids, Scores]:
+        if not self._populated:
+            # Like the kernel itself, this is for a process that keeps asking.
+            self._populated = True
+            self._segment.populate(OFTEN_READ)
         return best_of(kernel, query, k, self._lists.packed, self._peaks, self._ranks(), among)
 
     def _ranks(self) -> Ids:

@@ -16,6 +16,7 @@ change both together.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +100,7 @@ def pack_numpy(df: I64, ids: U32, tf: U32) -> Packed:
     streams = gaps, tf.astype(np.uint64) - np.uint64(1)
     # The exponent of a whole number as a float is its number of bits; exact below 2**53.
     bits = [np.frexp(np.maximum.reduceat(values, starts).astype(np.float64))[1].astype(np.int64) for values in streams]
-    rows = [_rows(sizes, width) for width in bits]
+    rows = [rows_of(sizes, width) for width in bits]
     whole = rows[0] + rows[1]
     at = np.cumsum(whole) - whole
     words = np.zeros(int(whole.sum()) * LANES + PADDING)
@@ -137,7 +138,7 @@ def unpack_numpy(words: Array, first: Array, at: Array, widths: Array, sizes: I6
     gaps[starts] = 0
     ids = np.cumsum(gaps)
     ids += np.repeat(first.astype(np.int64) - ids[starts], sizes)
-    tf = _values(words, place, bits[:, 1], row + _rows(sizes, bits[:, 0]), sizes) + 1
+    tf = _values(words, place, bits[:, 1], row + rows_of(sizes, bits[:, 0]), sizes) + 1
     return ids.astype(np.uint32), tf.astype(np.uint32)
 
 
@@ -157,8 +158,12 @@ def _addresses(place: I64, width: I64, row: I64) -> tuple[I64, NDArray[np.uint64
     return (row + (bit >> 5)) * LANES + (place & 3), (bit & 31).astype(np.uint64)
 
 
-def _rows(sizes: I64, width: I64) -> I64:
-    """Rows of four words that values of this width take."""
+def rows_of(sizes: Any, width: Any) -> Any:
+    """Rows of four words that so many values of this width take.
+
+    >>> rows_of(128, 5), rows_of(3, 1)
+    (5, 1)
+    """
     return ((sizes + (LANES - 1)) // LANES * width + 31) // 32
 
 

@@ -38,6 +38,9 @@ RANGE = 8
 LEVELS = 16
 """Half a byte: 0, and 15 values of its own for each word and form. Only ranges that have the word have one."""
 
+TOP = (0.99, 0.999, 0.9999)
+"""Quantiles that have a level of their own."""
+
 COMMON = 64
 """A word has peaks if at least one in so many entities has it; rarer ones cost little."""
 
@@ -103,10 +106,11 @@ class Peaks:
 
     Args:
         reader: of the segment.
+        n_fields: of the index.
         n_nodes: ids are below this.
     """
 
-    def __init__(self, reader: ArrayReader, n_nodes: int):
+    def __init__(self, reader: ArrayReader, n_fields: int, n_nodes: int):
         try:
             self._forms = [PeakForm.from_json(form) for form in reader.about("peaks")]
         except (KeyError, TypeError, ValueError) as e:
@@ -123,6 +127,12 @@ class Peaks:
             and self._codes.shape == (rows, LEVELS)
             and len(self._starts) == rows + 1
             and int(self._starts[-1]) == len(self.levels)
+            and len(self._longest) == n_fields + 1
+            and all(
+                len(numbers) == n_fields
+                for form in self._forms
+                for numbers in (form.coefficient, form.base, form.slope)
+            )
         )
         if not whole:
             raise CorruptError("the peaks of the text index have the wrong shape", hint="index again")
@@ -204,7 +214,7 @@ def write_peaks(
     """
     n_fields, n_nodes = lengths.shape
     forms = default_forms(fields, totals)
-    sets = TermSets(reader)
+    sets = TermSets(reader, (len(lists.ends) - 1) // n_fields)
     terms = [] if n_nodes < FEWEST_NODES else sets.at_least(n_nodes // COMMON)
     whole = lengths.sum(axis=0, dtype=np.uint32)
     ranges = -(-n_nodes // RANGE)
@@ -244,22 +254,23 @@ def write_peaks(
 def code_of(highest: Floats) -> Floats:
     """float64[16], ascending from 0 to the largest: the x of each level.
 
-    They are evenly spaced in x / (x + typical), because a score is less and less moved by a larger x.
+    Twelve are evenly spaced in x / (x + mean), because a score is less and less moved by a larger x; three more tell
+    the highest hundredth, thousandth and ten thousandth of the ranges apart, which are all that one word alone needs.
 
     Args:
-        highest: float64[n], at least 0.
+        highest: float64[n], above 0.
 
-    >>> code_of(np.array([0.0, 1.0, 3.0]))[[0, 1, 15]].round(3).tolist()
-    [0.0, 0.083, 3.0]
+    >>> code_of(np.array([1.0, 3.0, 5.0]))[[0, 1, 15]].round(3).tolist()
+    [0.0, 0.165, 5.0]
     """
-    there = highest[highest > 0]
-    if not len(there):
+    if not len(highest):
         return np.linspace(0.0, 1.0, LEVELS)
-    largest, typical = float(there.max()), float(there.mean())
-    share = np.linspace(0.0, largest / (largest + typical), LEVELS)
-    code = typical * share / (1 - share)
+    largest, mean = float(highest.max()), float(highest.mean())
+    share = np.linspace(0.0, largest / (largest + mean), LEVELS - len(TOP))
+    code = np.concatenate((mean * share / (1 - share), np.quantile(highest, TOP, method="higher")))
+    code.sort()
     code[-1] = largest
-    return np.asarray(np.maximum.accumulate(code))
+    return np.asarray(np.minimum(code, largest))
 
 
 def highest_numpy(

@@ -11,7 +11,7 @@ from hybridkg.errors import CorruptError
 from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.additive import PackedPostings
-from hybridkg.text.embedded.packing import BLOCK, KERNEL, PADDING, unpack_numpy
+from hybridkg.text.embedded.packing import BLOCK, KERNEL, LANES, PADDING, rows_of, unpack_numpy
 from hybridkg.text.layout import Array, ArrayReader
 from hybridkg.text.sets import NO_POSTINGS, NONE, restricted
 from hybridkg.text.vocabulary import SortedTerms
@@ -77,12 +77,22 @@ class SegmentPostings:
         packed = self.packed
         whole = (
             len(self.ends) == len(self._tokens) == len(self._blocks) == n_lists + 1
-            and int(self._blocks[-1]) == len(packed.first) == len(packed.at) == len(packed.widths)
+            and int(self._blocks[-1]) == len(packed.first) == len(packed.at)
+            and packed.widths.shape == (len(packed.first), 2)
             and int(self._tokens[-1]) == len(self._positions)
-            and len(packed.words) >= PADDING
+            and len(packed.words) == self._words()
         )
         if not whole:
             raise CorruptError("the postings of the text index and their offsets differ in size", hint="index again")
+
+    def _words(self) -> int:
+        """How many words the packed postings take, by what is known of the last block."""
+        at, widths = self.packed.at, self.packed.widths
+        if not len(at):
+            return PADDING
+        last = int(np.searchsorted(self.ends, self.ends[-1]))
+        size = (self.size(last - 1) - 1) % BLOCK + 1
+        return (int(at[-1]) + sum(rows_of(size, int(width)) for width in widths[-1])) * LANES + PADDING
 
     @property
     def arrays(self) -> tuple[Array, Array, Array]:

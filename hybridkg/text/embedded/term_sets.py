@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.errors import CorruptError
 from hybridkg.text.embedded.packing import KERNEL
 from hybridkg.text.embedded.postings import SegmentPostings
 from hybridkg.text.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
@@ -23,12 +24,15 @@ _POSTINGS_AT_ONCE = 4_000_000
 
 
 class TermSets:
-    """The counts of a segment."""
+    """The counts of a segment with so many terms."""
 
-    def __init__(self, reader: ArrayReader):
+    def __init__(self, reader: ArrayReader, n_terms: int):
         self._offsets, self._fields, self._entities = (
             reader.array(f"terms.sets.{name}") for name in ("offsets", "fields", "entities")
         )
+        whole = len(self._offsets) == n_terms + 1 and int(self._offsets[-1]) == len(self._fields) == len(self._entities)
+        if not whole:
+            raise CorruptError("the sets of fields of the text index have the wrong size", hint="index again")
 
     @property
     def arrays(self) -> tuple[Array, Array, Array]:

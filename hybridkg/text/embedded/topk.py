@@ -66,7 +66,7 @@ def best_of(
     common = {t: place for t, place in found.items() if place is not None}
     if not common:
         rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks)
-        return best.ordered(kernel)
+        return best.found()
     highest = np.empty(peaks.ranges, np.float32)
     if len(words) == 1:
         first = bounds_of(form, lists, packed, peaks, common, FIRST_RANGES + len(best.ids), highest)
@@ -74,9 +74,10 @@ def best_of(
     else:
         bounds_of(form, lists, packed, peaks, common, 0, highest)
         turns = [Bounds(highest, by_highest(highest, WINDOW), WINDOW)]
-    for bounds in turns:
-        rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks, bounds=bounds)
-    return best.ordered(kernel)
+    for turn, bounds in enumerate(turns, 1):
+        last = turn == len(turns)
+        rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks, bounds=bounds, last=last)
+    return best.found()
 
 
 def by_highest(highest: NDArray[np.float32], width: int) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -231,21 +232,32 @@ class MixtureFrame:
     def form(self, counts: Sequence[float], df: Sequence[int], cf: NDArray[np.int64]) -> AdditiveForm:
         """The form of some words, as `form_of` makes it."""
         del df
-        shape = len(counts), len(self.bare.rows)
+        bare, n = self.bare, len(counts)
         own = cf.sum(axis=1, keepdims=True) if self.together else cf
-        weights = np.where(own > 0, self.share, 0.0)
+        weights = self.share * (own > 0)
         share = weights * own / self.tokens
-        background, constant = np.zeros(shape), np.zeros(shape[0])
-        background[:, : own.shape[1]] = np.where(self.lambda_ > 0, 0.0, self.mu * share)
-        for i in range(own.shape[1]):
-            constant += self.lambda_[i] * share[:, i]
-        return self.bare._replace(
-            coefficient=np.zeros(shape) + weights * (1 - self.lambda_),
-            gain=np.where((weights > 0).any(axis=1), np.asarray(counts, np.float64), 0.0),
-            background=background,
-            constant=constant,
-            words=shape[0],
+        if self.smooth:
+            constant = np.zeros(n)
+            for i in range(own.shape[1]):
+                constant += self.lambda_[i] * share[:, i]
+            background = np.where(self.lambda_ > 0, 0.0, self.mu * share)
+            coefficient = weights * (1 - self.lambda_)
+        else:
+            constant, background, coefficient = np.zeros(n), self.mu * share, weights
+        if self.together:
+            wide = np.zeros((n, len(bare.rows)))
+            coefficient = wide + coefficient
+            background, narrow = wide, background
+            background[:, :1] = narrow
+        gain = np.array(counts, np.float64) * weights.any(axis=1)
+        return AdditiveForm(
+            bare.rows, bare.base, bare.slope, coefficient, gain, 0.0, background, constant, n, bare.lengths
         )
+
+    @cached_property
+    def smooth(self) -> bool:
+        """Whether any field has Jelinek-Mercer smoothing."""
+        return bool(self.lambda_.any())
 
 
 def frame_of(task: ScoringTask, m: Mixture) -> MixtureFrame:

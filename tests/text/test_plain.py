@@ -1,0 +1,127 @@
+"""Queries of plain words go a shorter way through an index: the answers are those of the long one, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybridkg.errors import TextQueryError, UnknownNameError
+from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
+from hybridkg.text.embedded.plain import MOST_WORDS, PlainQueries
+from hybridkg.text.stored import best
+
+WORDS = [
+    "red",
+    "Reds",
+    "RED",
+    "réd",
+    "the",
+    "of",
+    "fishing",
+    "fish",
+    "Straße",
+    "strasse",
+    "3",
+    "1,000",
+    "naïve",
+    "中文",
+]
+OTHERS = ["absent", "missing", "absents", "don't", "v2.0", "", "ﬁsh", "²", "٣"]
+INDEXES = {"alike": ("standard", "standard"), "stopped": ("stopped", "stopped"), "mixed": ("standard", "unstemmed")}
+MODELS = ("bm25f", "mlm", "lm", "prms", "sdm", "fsdm", "bm25", "combined_fields")
+
+
+@pytest.fixture(scope="module")
+def indexes(build, kernel):
+    rng = np.random.default_rng(4)
+    texts = {e: {f: " ".join(rng.choice(WORDS, rng.integers(0, 7))) for f in ("title", "body")} for e in range(300)}
+    return {
+        name: build(texts, [IndexedField(f, 1.0, 0.5, a) for f, a in zip(("title", "body"), analyzers, strict=True)])
+        for name, analyzers in INDEXES.items()
+    }
+
+
+def exactly(found):
+    return found[0].tolist(), found[1].tobytes()
+
+
+texts = st.lists(st.sampled_from([*WORDS, *WORDS, *OTHERS]), max_size=6).map(" ".join)
+fields = st.sampled_from(
+    [(), (FieldChoice("body"),), (FieldChoice("body"), FieldChoice("title")), (FieldChoice("title", language="en"),)]
+)
+languages = st.sampled_from(["", "en", "de", "fr-CH", "zz"])
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sampled_from(list(INDEXES)), texts, fields, languages, st.booleans(), st.booleans(), st.sampled_from(MODELS))
+def test_the_short_way_gives_the_answers_of_the_long_one(indexes, name, text, on, language, syntax, every, model):
+    index = indexes[name]
+    if any(field.language for field in on):
+        on = ()
+    if model == "combined_fields" and name == "mixed":
+        model = "bm25f"
+    query = TextQuery(text, language=language, syntax=syntax, fields=on, all_terms=every, model=model)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PlainQueries, "read", lambda self, query: None)
+        want = exactly(index.topk(query, 7))
+        assert want == exactly(best(*index.matching(query), 7, None))
+    assert exactly(index.topk(query, 7)) == want
+    assert exactly(index.topk(query, 7)) == want  # from what it remembers
+
+
+@settings(deadline=None, max_examples=60)
+@given(texts, languages, st.sampled_from(["bm25f", "mlm", "lm"]))
+def test_words_are_looked_up_alike_by_numpy_and_by_the_kernel(indexes, text, language, model):
+    plain = indexes["alike"]._plain
+    query = TextQuery(text, language=language, syntax=False, model=model)
+    compiled = plain.read(query)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plain, "_fits_kernel", False)
+        looked_up = plain.read(query)
+    for one, other in ((compiled.form, looked_up.form), (compiled.lists, looked_up.lists)):
+        for part, same in zip(one, other, strict=True):
+            np.testing.assert_array_equal(part, same)
+    assert (compiled.words, compiled.fields) == (looked_up.words, looked_up.fields)
+
+
+def test_plain_queries_are_those_of_words_in_fields_that_are_analysed_alike(indexes):
+    def plain(text="red fish", name="alike", **parts):
+        return indexes[name]._plain.read(TextQuery(text, **parts)) is not None
+
+    assert all(plain(model=model) for model in ("bm25f", "mlm", "lm"))
+    assert plain("don't +red", syntax=False)
+    assert not plain("don't +red")
+    assert not plain("red*")
+    assert not plain(all_terms=True)
+    assert not plain(name="mixed")
+    assert plain(name="mixed", fields=(FieldChoice("title"),))
+    assert not plain(model="fsdm")
+    assert not plain(model="bm25")
+    assert plain(" ".join(f"w{i}" for i in range(MOST_WORDS)))
+    assert not plain(" ".join(f"w{i}" for i in range(MOST_WORDS + 1)))
+
+
+@pytest.mark.parametrize(
+    ("parts", "error"),
+    [
+        ({"fields": (FieldChoice("titel"),)}, UnknownNameError),
+        ({"model": "bm26f"}, UnknownNameError),
+        ({"arguments": (("k1", 0.0),)}, TextQueryError),
+        ({"arguments": (("form", "other"),)}, UnknownNameError),
+        ({"fields": (FieldChoice("title", float("nan")),)}, TextQueryError),
+        ({"language": "no language"}, None),
+    ],
+)
+def test_errors_are_those_of_the_long_way(indexes, parts, error):
+    query = TextQuery("red", **parts)
+    for _ in range(2):
+        if error is None:
+            indexes["alike"].topk(query, 3)
+            continue
+        with pytest.raises(error) as short:
+            indexes["alike"].topk(query, 3)
+        with pytest.raises(error) as long:
+            indexes["alike"].check(query)
+        assert str(short.value) == str(long.value)
