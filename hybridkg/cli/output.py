@@ -194,6 +194,10 @@ class TerminalProgress:
         self.done(0)
         if not console.is_terminal:
             return
+        context = click.get_current_context(silent=True)
+        if context is not None:
+            # Also after Ctrl-C, before the message: a bar that still runs is drawn below it, and hides the cursor.
+            context.call_on_close(lambda: self.done(0))
         self._bar = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),

@@ -186,8 +186,10 @@ class TextIndex(Protocol):
     def matching(self, query: TextQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
 
-    def topk(self, query: TextQuery, k: int) -> tuple[Ids, Scores]:
-        """Best k: (ids uint32[m], scores float64[m]), m <= k, by score descending, then the node's rank."""
+    def topk(self, query: TextQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
+        """Best k: (ids uint32[m], scores float64[m]), m <= k, by score descending, then the node's rank; of `among`
+        (uint32, ascending, distinct) where they are given. What is not among them is left out, never scored 0.
+        """
 
     def score(self, query: TextQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity does not match; ids in any order, repeats allowed."""

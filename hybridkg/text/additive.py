@@ -68,17 +68,23 @@ class AdditiveForm(NamedTuple):  # a dataclass takes three times as long to make
     words: int
     lengths: NDArray[np.uint32]
 
+    @property
+    def together(self) -> bool:
+        """Whether several fields are read as one text, whose length all of them are divided by; then this is done
+        once, so that equal sums of occurrences are equal scores."""
+        return not self.k1 and len(self.rows) > 1 and not (self.rows != self.rows[0]).any()
+
 
 class Frame(Protocol):
     """What of a form does not depend on the words of the query."""
 
     def form(self, counts: Sequence[float], df: Sequence[int], cf: NDArray[np.int64]) -> AdditiveForm:
-        """The form of words that may occur in every field.
+        """The form of words that may occur in every field, and of pairs of them.
 
         Args:
-            counts: how often the query has each of them.
-            df: entities that have it in any field.
-            cf: int64[words, fields], its occurrences.
+            counts: how often the query has each word, then each pair.
+            df: entities that have each word in any field.
+            cf: int64[words + 2 * pairs, fields], occurrences of each word, of each pair as a phrase, and in a window.
         """
 
 
@@ -128,10 +134,13 @@ def score_numpy(form: AdditiveForm, lists: Sequence[Postings]) -> tuple[Ids, Sco
             postings = lists[t * len(fields) + f]
             if len(postings.ids):
                 where = place_of(postings.ids)
-                x[where] += form.coefficient[t, f] * postings.tf * inverse[f][where]
+                own = form.coefficient[t, f] * postings.tf
+                x[where] += own if form.together else own * inverse[f][where]
         if form.k1:
             total += gain * x / (form.k1 + x)
             continue
+        if form.together:
+            x *= inverse[0]
         for f in fields:
             if form.background[t, f]:
                 x += form.background[t, f] * inverse[f]
@@ -292,7 +301,8 @@ def rank(
         form.background, form.constant, form.words,
         _NO_WORDS if allowed is None else allowed, allowed is not None, ranks,
         width, bounds.highest, bounds.order, bounds.low, bounds.below,
-        _scratch.zeros, _scratch.rest, _scratch.marks, best.ids, best.ranks, best.scores, best.n, complete, last and not complete,
+        _scratch.zeros, _scratch.rest, _scratch.marks, best.ids, best.ranks, best.scores, best.n,
+        complete, last and not complete,
     )  # fmt: skip
     best.n, best.scored = n, best.scored + scored
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import boolean, float32, float64, int64, njit, uint8, uint32, uint64
-from numba.core.types import Array, Tuple
+from numba.core import types
+from numba.core.types import Array
 from numba.extending import intrinsic
 
 from hybridkg.text.additive import GROUP, SMALLEST
@@ -37,6 +38,8 @@ def _input(dtype: Any, dimensions: int = 1) -> Any:
     return Array(dtype, dimensions, "C", readonly=True)
 
 
+_TWO: Any = types.Tuple((int64, int64))  # type: ignore[no-untyped-call, unused-ignore]
+
 SEGMENT = (_input(uint32), _input(uint32), _input(uint32), _input(uint8, 2))
 """packed, blocks.first, blocks.at, blocks.widths"""
 
@@ -50,9 +53,7 @@ _FORM = (
 """lengths, rows, base, slope, coefficient, gain, k1, background, constant, words"""
 
 
-@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
-def lowest_bit(typing: Any, bits: Any) -> Any:
-    """The place of the lowest bit of a uint64 that is not 0."""
+def _lowest_bit(typing: Any, bits: Any) -> Any:
     del typing, bits
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -60,6 +61,10 @@ def lowest_bit(typing: Any, bits: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return uint64(uint64), generate
+
+
+lowest_bit: Any = intrinsic(_lowest_bit)
+"""The place of the lowest bit of a uint64 that is not 0."""
 
 
 _INLINE: dict[str, Any] = {"inline": "always"}
@@ -178,8 +183,9 @@ def _order(ids: Any, ranks: Any, scores: Any) -> None:
 
 
 @njit(
-    Tuple((int64, int64))(
-        *SEGMENT, *LISTS, *_FORM, _input(uint32), boolean, _input(uint32), int64, _input(float32), _input(int64), float64, float64,
+    _TWO(
+        *SEGMENT, *LISTS, *_FORM, _input(uint32), boolean, _input(uint32), int64, _input(float32), _input(int64),
+        float64, float64,
         float64[::1], float64[::1], uint64[::1], uint32[::1], uint32[::1], float64[::1], int64, boolean, boolean,
     ),
     **_OPTIONS,
@@ -189,8 +195,9 @@ def rank(
     term: Any, field: Any, block: Any, start: Any, size: Any, plain: Any, plain_tf: Any,
     lengths: Any, rows: Any, base: Any, slope: Any, coefficient: Any, gain: Any, k1: Any,
     background: Any, constant: Any, words: Any,
-    allowed: Any, only_allowed: Any, rank_of: Any, width: Any, bounds: Any, order: Any, bounds_from: Any, bounds_below: Any,
-    zeros: Any, rest: Any, marks: Any, out_ids: Any, out_ranks: Any, out_scores: Any, n_out: Any, complete: Any, last: Any,
+    allowed: Any, only_allowed: Any, rank_of: Any, width: Any, bounds: Any, order: Any, bounds_from: Any,
+    bounds_below: Any, zeros: Any, rest: Any, marks: Any, out_ids: Any, out_ranks: Any, out_scores: Any, n_out: Any,
+    complete: Any, last: Any,
 ) -> Any:  # fmt: skip
     """Keeps the best entities in a heap, put in order at last; or writes down all of them, ascending.
 
@@ -216,13 +223,18 @@ def rank(
     ids, tf = np.empty(n_lists * ROOM, np.uint32), np.empty(n_lists * ROOM, np.uint32)
     total, p, product = rest[:width], rest[width : 2 * width], rest[2 * width : 3 * width]
     inverse = rest[3 * width : (3 + n_fields) * width]
-    # zeros: totals first, then x of each term (of the one at hand, where it saturates); marks: entities of the window, then those of the term at hand
+    # zeros: totals, then x of each term (only of the one at hand, where it saturates).
+    # marks: entities of the window, then those of the term at hand.
     matched = width >> 6
     docs, found = np.empty(width + 1, np.uint32), np.empty(width + 1, np.uint32)
     alive, kept = np.ones(width >> 3, np.uint8), np.empty(BLOCK, np.uint64)
     saturates = k1 > 0.0
     # Whether an x or a score that is above 0 tells that an entity has come before.
     positive = saturates and k1 < MOST
+    # Fields that are read as one text are divided by its length once, so that equal sums are equal scores.
+    together = n_fields > 1 and not saturates
+    for f in range(n_fields):
+        together &= rows[f] == rows[0]
     for i in range(n_lists):
         positive &= coefficient[term[i], field[i]] > LEAST and gain[term[i]] > LEAST
     _open_lists(first, block, start, size, plain, cursor, following)
@@ -280,7 +292,8 @@ def rank(
         n_term, n_found = uint64(0), uint64(0)
         for i in range(n_lists):
             t, f = term[i], field[i]
-            c, a, b, row = coefficient[t, f], base[f], slope[f], rows[f]
+            c, row = coefficient[t, f], rows[f]
+            a, b = (1.0, 0.0) if together else (base[f], slope[f])
             x = uint64(width if saturates else (1 + t) * width)
             bits = uint64(matched if saturates or t >= words else 0)
             if following[i] < low:
@@ -463,7 +476,7 @@ def rank(
             for j in range(n):
                 total[j] = 0.0
             for f in range(n_fields):
-                used = False
+                used = together and f == 0
                 for t in range(n_terms):
                     used |= background[t, f] > 0.0
                 if used:
@@ -476,6 +489,9 @@ def rank(
                 for j in range(n):
                     p[j] = zeros[x + uint64(docs[j])]
                     zeros[x + uint64(docs[j])] = 0.0
+                if together:
+                    for j in range(n):
+                        p[j] *= inverse[j]
                 for f in range(n_fields):
                     w0 = background[t, f]
                     if w0 > 0.0:
@@ -522,7 +538,7 @@ def look_up(
 ) -> Any:  # fmt: skip
     """What an index knows of some words.
 
-    Args:
+    What it takes:
         words: int64[t], numbers of terms; -1 for one that the index lacks.
         fields: int64[f], numbers of fields.
         n_fields: of the index, at most 8.

@@ -1,12 +1,12 @@
 """Decides when a compiled kernel is worth loading, and loads it.
 
-Importing numba and a cached kernel costs about 0.4 s, compiling one about a
-second, and numpy answers a single query in far less. So the first queries of
-a process run on numpy; once they have together read PATIENCE postings, the
-process is one that keeps asking, and the kernel is loaded. Both give the same
-bits, so nobody can tell from a score which one ran. A loaded kernel is quicker
-at every size (31 against 53 us for 100 postings, 0.45 against 1.24 ms for
-30,000; benchmarks/text_index.py), so it is then used for everything.
+Importing numba and a cached kernel costs about 0.4 s, compiling the largest of
+them about ten seconds, once for each installation; numpy answers a single
+query in far less. So the first queries of a process run on numpy; once they
+have together read PATIENCE postings, the process is one that keeps asking, and
+the kernel is loaded. Both give the same bits, so nobody can tell from a score
+which one ran. A loaded kernel is quicker at every size, so it is then used for
+everything.
 """
 
 from __future__ import annotations

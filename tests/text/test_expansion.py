@@ -219,14 +219,16 @@ def test_a_fuzzy_word_tells_how_many_terms_are_near(many):
 
 @pytest.mark.parametrize("text", ['"red{} no"', "red{}*", '"no red{}"~3'])
 def test_what_an_index_remembers_of_expansions_and_phrases_is_bounded_by_their_patterns(build, monkeypatch, text):
-    monkeypatch.setattr("hybridkg.text.embedded.occurrences.MOST_REMEMBERED_POSTINGS", 3_000)
+    monkeypatch.setattr("hybridkg.text.embedded.pairs.MOST_REMEMBERED_POSTINGS", 3_000)
     monkeypatch.setattr("hybridkg.text.embedded.occurrences.MOST_REMEMBERED_COUNTS", 100)
     words = " ".join(f"red{i:03}" for i in range(200))
     index = build({0: {"title": words, "body": words}, 1: {"body": "no"}})
     for i in range(200):
         index.matching(TextQuery(text.format(f"{i:03}"[:2] if "*" in text else f"{i:03}")))
-        kept = [patterns for _, _, patterns in index._occurrences._found]
-        assert sum(map(len, kept)) <= 50
+        kept = [
+            1 if isinstance(key[2], int) else len(key[2]) for key in index._occurrences._found.found
+        ]  # a pair of words is one
+        assert sum(kept) <= 50
         assert sum(sum(map(len, item.places)) for _, item in index._occurrences._df) <= 100
 
 

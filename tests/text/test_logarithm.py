@@ -18,14 +18,8 @@ positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    from numba.core import config
-
-    before, config.CACHE_DIR = config.CACHE_DIR, config.CACHE_DIR or str(tmp_path_factory.mktemp("numba"))
-    try:
-        module = LazyKernel("hybridkg.text.logarithm_kernel").load()
-    finally:
-        config.CACHE_DIR = before
+def compiled(kernel_cache):
+    module = LazyKernel("hybridkg.text.logarithm_kernel").load()
     assert module is not None
     return module
 

@@ -90,14 +90,15 @@ def test_plain_queries_are_those_of_words_in_fields_that_are_analysed_alike(inde
     def plain(text="red fish", name="alike", **parts):
         return indexes[name]._plain.read(TextQuery(text, **parts)) is not None
 
-    assert all(plain(model=model) for model in ("bm25f", "mlm", "lm"))
+    assert all(plain(model=model) for model in ("bm25f", "mlm", "lm", "sdm"))
     assert plain("don't +red", syntax=False)
     assert not plain("don't +red")
     assert not plain("red*")
     assert not plain(all_terms=True)
     assert not plain(name="mixed")
     assert plain(name="mixed", fields=(FieldChoice("title"),))
-    assert not plain(model="fsdm")
+    assert plain(model="fsdm")
+    assert not plain(model="prms")
     assert not plain(model="bm25")
     assert plain(" ".join(f"w{i}" for i in range(MOST_WORDS)))
     assert not plain(" ".join(f"w{i}" for i in range(MOST_WORDS + 1)))

@@ -60,16 +60,9 @@ def as_lists(postings):
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    from numba.core import config
-
-    before, config.CACHE_DIR = config.CACHE_DIR, config.CACHE_DIR or str(tmp_path_factory.mktemp("numba"))
+def compiled(kernel_cache):
     kernel = LazyKernel("hybridkg.text.embedded.positional_kernel")
-    try:
-        module = kernel.load()
-    finally:
-        config.CACHE_DIR = before
-    assert module is not None
+    assert kernel.load() is not None
     return kernel
 
 

@@ -43,7 +43,7 @@ def stored(folder, lists, n_fields):
     postings = SegmentPostings(ArrayReader(folder, "1"), len(lists))
     write_term_sets(out, postings, len(lists) // n_fields, n_fields)
     out.finish({})
-    return postings, TermSets(ArrayReader(folder, "1"))
+    return postings, TermSets(ArrayReader(folder, "1"), len(lists) // n_fields)
 
 
 def masks_of(rng, n_fields):

@@ -435,3 +435,12 @@ def test_bounds_are_not_below_scores_that_are_small_differences_of_large_numbers
             query = TextQuery(text, model=model, arguments=(("lambda", 1e-6),))
             want = exhaustive(index, query, 10, lambda ids: ranks[ids])
             assert exactly(index.topk(query, 10)) == exactly(want)
+
+
+def test_a_common_word_may_stand_only_in_fields_without_weight(build, low_limits):
+    fields = [IndexedField("title", 1.0, 0.5, "unstemmed"), IndexedField("notes", 0.0, 0.5, "unstemmed")]
+    index = build({e: {"title": "x", "notes": "aa " * (1 + e % 3)} for e in range(500)}, fields)
+    for on in ((), (FieldChoice("notes", 2.0), FieldChoice("title"))):
+        for model in MODELS:
+            query = TextQuery("aa x", fields=() if model in ("lm", "prms", "sdm") else on, model=model)
+            assert exactly(index.topk(query, 10)) == exactly(exhaustive(index, query, 10, None))

@@ -54,10 +54,10 @@ def scorer(model: RankingModel, topics: Sequence[JudgedTopic], order: Callable[[
     )  # fmt: skip
     kernels = KERNELS.load() if postings <= MOST_KEPT else None
     # A subclass may score otherwise.
-    score: Any = type(model).score
-    if kernels is not None and score is BM25F.score:
+    form: Any = getattr(type(model), "form", None)
+    if kernels is not None and form is BM25F.form:
         return FastBm25f(kernels, topics, order, cap)
-    if kernels is not None and isinstance(model, MixtureModel) and score is MixtureModel.score:
+    if kernels is not None and isinstance(model, MixtureModel) and form is MixtureModel.form:
         return FastMixture(kernels, model, topics, order, cap)
     return AnyModel(model, topics, order, cap)
 

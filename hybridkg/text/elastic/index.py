@@ -160,8 +160,12 @@ class ElasticTextIndex(FieldsOfIndex):
         """The complete relation, paged from the server."""
         return self._run(self._matching(query))
 
-    def topk(self, query: TextQuery, k: int) -> tuple[Ids, Scores]:
-        """Best k, by score descending, then the node's rank; exact."""
+    def topk(self, query: TextQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
+        """Best k, by score descending, then the node's rank; exact. Of `among`, all are scored."""
+        if among is not None:
+            scores = self.score(query, among)
+            matching = ~np.isnan(scores)
+            return best(among[matching], scores[matching], k, self._rank)
         return self._run(self._topk(query, k))
 
     def score(self, query: TextQuery, ids: Ids) -> Scores:

@@ -29,7 +29,8 @@ def _share(x: Any, gain: Any, k1: Any, background: Any) -> Any:
 
 @njit(
     float64(
-        _input(uint64, 2), _input(uint8), _input(int64, 2), _input(float64, 2), _input(int64), _input(float64), float64, _input(float64),
+        _input(uint64, 2), _input(uint8), _input(int64, 2), _input(float64, 2), _input(int64), _input(float64),
+        float64, _input(float64),
         *SEGMENT, *LISTS, _input(uint32, 2), _input(int64), _input(float64), _input(float64), _input(float64, 2),
         int64, float32[::1],
     ),
@@ -43,7 +44,7 @@ def ranges(
 ) -> Any:  # fmt: skip
     """Fills `out` with a bound for each range.
 
-    Args:
+    What it takes:
         members: uint64[terms with peaks, ranges / 64], which ranges have one.
         levels: uint8[...], of the peaks, two in a byte.
         where: int64[c, 2], of each common term its row of `members`, and where its levels begin.

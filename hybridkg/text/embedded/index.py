@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,9 @@ class EmbeddedTextIndex(FieldsOfIndex):
         self._views = Views(segment, self._fields, postings, lengths, self._totals, Presence(segment))
         sets = TermSets(segment, len(terms))
         self._occurrences = Occurrences(terms, self._lists, sets, self._views, len(fields))
-        self._plain = PlainQueries(terms, self._lists, sets, len(fields), self._resolve, self._outline)
+        self._plain = PlainQueries(
+            terms, self._lists, sets, len(fields), self._resolve, self._outline, self._occurrences.pairs
+        )
         self._vocabulary = ArrayVocabulary(terms, lambda terms, field: postings[field].frequencies(terms))
         self._resolved: OrderedDict[TextQuery, ResolvedQuery] = OrderedDict()
         self._lock = threading.Lock()
@@ -205,8 +208,20 @@ class EmbeddedTextIndex(FieldsOfIndex):
         return self._task(self._resolve(query), ids)
 
     def answers(self, questions: Sequence[TextQuestion]) -> list[tuple[Ids, Scores]]:
-        """One after the other."""
-        return [self.matching(q.query) if q.k is None else self.topk(q.query, q.k) for q in questions]
+        """Side by side on all cores once the kernel is loaded, which releases the interpreter's lock."""
+
+        def answer(question: TextQuestion) -> tuple[Ids, Scores]:
+            if question.k is None:
+                return self.matching(question.query)
+            return self.topk(question.query, question.k)
+
+        if len(questions) < 2 or KERNEL.loaded is None:
+            return list(map(answer, questions))
+        from hybridkg.text.embedded.worker_pool import cores
+
+        threads = min(len(questions), cores())
+        with ThreadPoolExecutor(threads, "hybridkg-query") as pool:
+            return list(pool.map(answer, questions))
 
     def terms(self, query: TextQuery) -> list[TermStatistics]:
         """The analysed terms and phrases with their df, for EXPLAIN."""

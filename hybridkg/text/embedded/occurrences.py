@@ -14,6 +14,7 @@ from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.additive import QueryLists
 from hybridkg.text.embedded.languages import Views
+from hybridkg.text.embedded.pairs import Found, Pairs, Remembered, pair_key
 from hybridkg.text.embedded.positional import pattern_postings
 from hybridkg.text.embedded.postings import SegmentPostings, TermDictionary
 from hybridkg.text.embedded.term_sets import TermSets
@@ -22,12 +23,6 @@ from hybridkg.text.sets import NO_POSTINGS, merged, restricted, union
 
 MOST_REMEMBERED_COUNTS = 100_000
 """Document frequencies over several fields that an open index remembers; a prefix is as many as it has patterns."""
-
-MOST_REMEMBERED_POSTINGS = 2_000_000
-"""Postings of phrases and expansions that an open index remembers; 8 bytes each."""
-
-PATTERN_AS_POSTINGS = 60
-"""What a pattern among the keys takes, about 500 bytes: without it, phrases that occur nowhere would weigh nothing."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +41,9 @@ class Occurrences:
         self._terms, self._lists, self._sets, self._views, self._n_fields = terms, lists, sets, views, n_fields
         self._df: dict[object, int] = {}
         self._df_size = 0
-        self._found: dict[object, Postings] = {}
-        self._found_size = 0
+        self._found = Remembered()
+        self.pairs = Pairs(lists, n_fields, self._found)
+        """They are remembered with everything else."""
         self._lock = threading.Lock()
 
     def counts(self, item: Item, query: ResolvedQuery) -> Counts:
@@ -102,8 +98,10 @@ class Occurrences:
         columns = np.array(rows, np.int64).reshape(len(rows), 5).T.copy()
         if not plain:
             return QueryLists(*columns)
-        ids = np.concatenate([postings.ids for postings in plain])
-        return QueryLists(*columns, ids, np.concatenate([postings.tf for postings in plain], dtype=np.uint32))
+        return QueryLists(*columns)._replace(
+            ids=np.concatenate([postings.ids for postings in plain]),
+            tf=np.concatenate([postings.tf for postings in plain], dtype=np.uint32),
+        )
 
     def word(self, item: Item, query: ResolvedQuery) -> tuple[int, int] | None:
         """(term, fields as bits) of an item that is the same single word in each of its fields, none in a language;
@@ -126,7 +124,8 @@ class Occurrences:
         """Postings of the alternatives in one field."""
         if len(patterns) < 2:
             return self._pattern(field, patterns[0]) if patterns else NO_POSTINGS
-        return self._remembered(field, patterns, lambda: merged([self._pattern(field, one) for one in patterns]))
+        key = (*_key(field), patterns)
+        return self._remembered(key, len(patterns), lambda: merged([self._pattern(field, one) for one in patterns]))
 
     def _list(self, field: OnField, patterns: Patterns) -> int | None:
         """The number of the list of a single word, -1 where nothing can match; None for anything else."""
@@ -145,24 +144,20 @@ class Occurrences:
         view = self._views.postings(field)
         if len(numbers) == 1:
             return view.postings(numbers[0][1])
-        return self._remembered(field, (pattern,), lambda: pattern_postings(view, numbers, pattern.window))
+        key: object = (*_key(field), (pattern,))
+        if len(numbers) == 2 and not field.language:
+            (place, first), (following, second) = numbers
+            key = pair_key((first, second, following - place), pattern.window, field.number)
+        return self._remembered(key, 1, lambda: pattern_postings(view, numbers, pattern.window))
 
-    def _remembered(self, field: OnField, patterns: Patterns, find: Callable[[], Postings]) -> Postings:
+    def _remembered(self, key: object, patterns: int, find: Callable[[], Postings]) -> Postings:
         """Postings that are not at hand and cost time to find."""
-        key = (*_key(field), patterns)
-        postings = self._found.get(key)
-        if postings is None:
+        found = self._found.found.get(key)
+        if found is None:
             postings = find()
-            self._remember(key, postings, len(patterns))
-        return postings
-
-    def _remember(self, key: object, postings: Postings, patterns: int) -> None:
-        size = len(postings.ids) + PATTERN_AS_POSTINGS * patterns
-        with self._lock:
-            self._found_size += size
-            if self._found_size > MOST_REMEMBERED_POSTINGS:
-                self._found, self._found_size = {}, size
-            self._found[key] = postings
+            found = Found(postings, int(postings.tf.sum(dtype=np.int64)))
+            self._found.keep(key, found, patterns)
+        return found.postings
 
     def _document_frequency(self, item: Item, query: ResolvedQuery, field_df: Sequence[int]) -> int:
         """Entities in any of the fields; where the lists must be united, that is remembered."""

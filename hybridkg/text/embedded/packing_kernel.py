@@ -89,9 +89,7 @@ def pack(df: Any, ids: Any, tf: Any, at: Any, widths: Any, words: Any) -> None:
             start = stop
 
 
-@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
 def _unpack_row(typing: Any, words: Any, word: Any, shift: Any, mask: Any, out: Any, place: Any) -> Any:
-    """out[place:place+4] = 1 + the four values of a row, in vector instructions, which LLVM does not find by itself."""
     del typing, word, shift, mask, place
     signature = types.void(words, types.uint64, types.uint32, types.uint32, out, types.uint64)
 
@@ -127,6 +125,10 @@ def _unpack_row(typing: Any, words: Any, word: Any, shift: Any, mask: Any, out: 
     return signature, generate
 
 
+unpack_row: Any = intrinsic(_unpack_row)
+"""out[place:place+4] = 1 + the four values of a row, in vector instructions, which LLVM does not find by itself."""
+
+
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
 def _unpack_values(words: Any, row: Any, width: Any, size: Any, out: Any, at: Any) -> None:
     """1 + the values of a block to out[at:], up to 3 more than it has. All numbers are unsigned: others are checked
@@ -141,7 +143,7 @@ def _unpack_values(words: Any, row: Any, width: Any, size: Any, out: Any, at: An
     bit = uint64(0)
     for r in range((size + uint64(3)) >> uint64(2)):
         word = base + (bit >> uint64(5)) * uint64(4)
-        _unpack_row(words, word, uint32(bit & uint64(31)), mask, out, at + uint64(r) * uint64(4))
+        unpack_row(words, word, uint32(bit & uint64(31)), mask, out, at + uint64(r) * uint64(4))
         bit += width
 
 
@@ -163,6 +165,13 @@ def unpack_block(
         last = uint32(last + ids[at + j])
         ids[at + j] = last
     _unpack_values(words, row + _unsigned_rows(size, gap_bits), tf_bits, size, tf, at)
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def unpack_occurrences(words: Any, row: Any, widths: Any, block: Any, size: Any, tf: Any, at: Any) -> None:
+    """The occurrences of one block to tf[at:], which has room for three more than it has."""
+    skipped = _unsigned_rows(size, uint64(widths[block, 0]))
+    _unpack_values(words, row + skipped, uint64(widths[block, 1]), size, tf, at)
 
 
 @njit(

@@ -6,7 +6,7 @@ For each common word and each range the index keeps the largest x of an entity t
 
 is what additive models sum up (text/additive.py), as one of 16 levels, rounded up. The combination of the fields is in
 it: the sum of the largest values of each field is far above what any one entity reaches. It is kept for a few forms,
-the default weights of BM25F and of the language models. Another form, with weights and b chosen in the query, is at most
+the default weights of BM25F and of the language models. Another form, with other weights and b in the query, is at most
 
     x'(d) <= x(d) * max_f sup_length [coefficient'[f] / (base'[f] + slope'[f] * length)]
                                    / [coefficient[f]  / (base[f]  + slope[f]  * length)]
@@ -79,9 +79,8 @@ class PeakForm:
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> PeakForm:
         """What `to_json` made."""
-        return cls(
-            *(np.array(stored[name], np.float64) for name in ("coefficient", "base", "slope")), bool(stored["together"])
-        )
+        numbers = (np.array(stored[name], np.float64) for name in ("coefficient", "base", "slope"))
+        return cls(next(numbers), next(numbers), next(numbers), bool(stored["together"]))
 
 
 def default_forms(fields: Sequence[tuple[float, float]], totals: Sequence[tuple[int, int]]) -> list[PeakForm]:
@@ -258,12 +257,12 @@ def code_of(highest: Floats) -> Floats:
     the highest hundredth, thousandth and ten thousandth of the ranges apart, which are all that one word alone needs.
 
     Args:
-        highest: float64[n], above 0.
+        highest: float64[n], at least 0.
 
     >>> code_of(np.array([1.0, 3.0, 5.0]))[[0, 1, 15]].round(3).tolist()
     [0.0, 0.165, 5.0]
     """
-    if not len(highest):
+    if not highest.any():
         return np.linspace(0.0, 1.0, LEVELS)
     largest, mean = float(highest.max()), float(highest.mean())
     share = np.linspace(0.0, largest / (largest + mean), LEVELS - len(TOP))

@@ -8,8 +8,9 @@ answer has the same bits as the general way; tests/text/test_plain.py holds them
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,9 +20,11 @@ from hybridkg.interfaces.ranking_model import ScoringTask
 from hybridkg.interfaces.text_index import TextQuery
 from hybridkg.text.additive import KERNEL, AdditiveForm, AdditiveModel, Frame, QueryLists
 from hybridkg.text.analysis.standard import StandardAnalyzer
+from hybridkg.text.embedded.pairs import Pairs
 from hybridkg.text.embedded.postings import SegmentPostings, TermDictionary
 from hybridkg.text.embedded.term_sets import TermSets, mask_of
 from hybridkg.text.items import ResolvedQuery
+from hybridkg.text.resolve import UNORDERED_WINDOW
 
 MOST_REMEMBERED_WORDS = 100_000
 """Words whose terms an open index remembers, of each analyzer and language."""
@@ -31,14 +34,20 @@ MOST_REMEMBERED_SHAPES = 64
 MOST_WORDS = 256
 """A longer text goes the general way, which has its own limits."""
 
+LACKING = -1
+"""Number of a term that the index lacks."""
+
+STOPPED = -2
+"""Number of a stop word."""
+
 
 class PlainQuery(NamedTuple):
     """A query in numbers.
 
     Args:
-        form: of its words.
+        form: of its words and pairs.
         lists: their posting lists.
-        words: the number of each word's term; -1 where the index lacks it.
+        words: the number of each word's term; -1 where the index lacks it, and for each pair.
         fields: the index's number of each field of the form.
     """
 
@@ -58,8 +67,10 @@ class _Shape:
     fields: list[int]
     rows: NDArray[np.int64]
     mask: int
+    window: int
+    """Places of the window in which neighbouring words must stand; 0 for a model that does not look at pairs."""
     terms: dict[str, int]
-    """Word -> number of its term, -1 where the index lacks it, -2 for a stop word."""
+    """Word -> number of its term, LACKING or STOPPED."""
 
 
 class PlainQueries:
@@ -72,6 +83,7 @@ class PlainQueries:
         n_fields: of the index.
         resolve: resolves a query; may raise.
         outline: what a model sees of a resolved query.
+        pairs: of the segment.
     """
 
     def __init__(
@@ -82,7 +94,9 @@ class PlainQueries:
         n_fields: int,
         resolve: Callable[[TextQuery], ResolvedQuery],
         outline: Callable[[ResolvedQuery], ScoringTask],
+        pairs: Pairs,
     ):
+        self._pairs = pairs
         self._terms, self._lists, self._sets, self._n_fields = terms, lists, sets, n_fields
         self._resolve, self._outline = resolve, outline
         self._arrays = (*lists.arrays, *sets.arrays)
@@ -93,7 +107,7 @@ class PlainQueries:
         self._lock = threading.Lock()
 
     def read(self, query: TextQuery) -> PlainQuery | None:
-        """The query in numbers; None where it is not plain, or its model wants more than words."""
+        """The query in numbers; None where it is not plain, or its model has no frame."""
         text = query.text
         if query.all_terms or (query.syntax and not text.replace(" ", "").isalnum()):
             return None
@@ -109,24 +123,46 @@ class PlainQueries:
                 self._shapes[key] = shape
             if shape is None:
                 return None
-        counts: dict[int | str, float] = {}
         words = shape.analyzer.words(text)
         if len(words) > MOST_WORDS:
             return None
+        terms = self._terms_of(shape, words)
+        counts: dict[int | str, float] = {}
+        for term in terms:
+            if term != STOPPED:
+                counts[term] = counts.get(term, 0) + 1
+        pairs = _pairs(terms, self._places(shape, query)) if shape.window else {}
+        return self._query(shape, counts, pairs)
+
+    def _terms_of(self, shape: _Shape, words: list[str]) -> list[int | str]:
+        """The number of each word's term; where the index lacks it, the term, and STOPPED for a stop word."""
         known = shape.terms
+        terms: list[int | str] = []
         for word in words:
             number = known.get(word)
             if number is None:
                 number = self._number(shape, word)
-            if number >= 0:
-                counts[number] = counts.get(number, 0) + 1
-            elif number == -1:  # words that the index lacks are terms all the same, one by one
-                term = shape.analyzer.term(word, shape.stemmer)
-                counts[term] = counts.get(term, 0) + 1
-        numbers = [number if type(number) is int else -1 for number in counts]
-        return self._query(shape, numbers, list(counts.values()))
+            terms.append(shape.analyzer.term(word, shape.stemmer) if number == LACKING else number)
+        return terms
 
-    def _query(self, shape: _Shape, numbers: list[int], counts: list[float]) -> PlainQuery:
+    def _places(self, shape: _Shape, query: TextQuery) -> Sequence[int]:
+        """The place of each word, as text/matching.py counts them: each clause begins behind the last word of the one
+        before that is not a stop word.
+        """
+        if not query.syntax or query.text.isascii():
+            return range(MOST_WORDS)
+        places: list[int] = []
+        begin = 0
+        for clause in query.text.split():
+            own = self._terms_of(shape, shape.analyzer.words(clause))
+            places += range(begin, begin + len(own))
+            begin += max((i for i, term in enumerate(own) if term != STOPPED), default=0) + 1
+        return places
+
+    def _query(
+        self, shape: _Shape, counts: dict[int | str, float], pairs: dict[tuple[int | str, int | str, int], float]
+    ) -> PlainQuery:
+        numbers = [number if type(number) is int else LACKING for number in counts]
         own = np.array(numbers, np.int64)
         kernel = KERNEL.loaded if self._fits_kernel else None
         if kernel is None:
@@ -136,8 +172,14 @@ class PlainQueries:
             cf, df = np.empty((len(numbers), len(shape.fields)), np.int64), np.empty(len(numbers), np.int64)
             n = kernel.look_up(own, shape.rows, self._n_fields, *self._arrays, rows, cf, df)
             rows = rows[:, :n]
-        lists = QueryLists(*rows)
-        return PlainQuery(shape.frame.form(counts, df.tolist(), cf), lists, numbers, shape.fields)
+        often = list(counts.values())
+        if not pairs:
+            return PlainQuery(shape.frame.form(often, df.tolist(), cf), QueryLists(*rows), numbers, shape.fields)
+        found = self._pairs.lists([(_number(a), _number(b), far) for a, b, far in pairs], shape.fields, shape.window)
+        found.rows[0] += len(numbers)
+        lists = QueryLists(*np.concatenate((rows, found.rows), axis=1))._replace(ids=found.ids, tf=found.tf)
+        form = shape.frame.form([*often, *pairs.values()], df.tolist(), np.concatenate((cf, found.cf)))
+        return PlainQuery(form, lists, numbers + [LACKING] * (2 * len(pairs)), shape.fields)
 
     def _look_up(
         self, shape: _Shape, numbers: list[int]
@@ -159,7 +201,7 @@ class PlainQueries:
 
     def _number(self, shape: _Shape, word: str) -> int:
         term = shape.analyzer.term(word, shape.stemmer)
-        number = self._terms.number(term) if term else -2
+        number = self._terms.number(term) if term else STOPPED
         if len(shape.terms) >= MOST_REMEMBERED_WORDS:
             shape.terms.clear()
         shape.terms[word] = number
@@ -176,5 +218,21 @@ class PlainQueries:
             return None
         stemmer = analyzer.stemmer(query.language)
         fields = [field.number for field in resolved.fields]
+        pairs = resolved.model.traits.pairs
+        window = int(resolved.arguments.get("window", UNORDERED_WINDOW)) if pairs else 0
         terms = self._words.setdefault((id(analyzer), stemmer), {})
-        return _Shape(frame, analyzer, stemmer, fields, np.array(fields, np.int64), mask_of(fields), terms)
+        return _Shape(frame, analyzer, stemmer, fields, np.array(fields, np.int64), mask_of(fields), window, terms)
+
+
+def _pairs(terms: Sequence[int | str], places: Sequence[int]) -> dict[tuple[int | str, int | str, int], float]:
+    """Neighbouring words and how far the second is behind the first -> how often."""
+    kept = [(place, term) for place, term in zip(places, terms, strict=False) if term != STOPPED]
+    pairs: dict[tuple[int | str, int | str, int], float] = {}
+    for (place, first), (following, second) in pairwise(kept):
+        pair = first, second, following - place
+        pairs[pair] = pairs.get(pair, 0) + 1
+    return pairs
+
+
+def _number(term: int | str) -> int:
+    return term if isinstance(term, int) else LACKING

@@ -92,12 +92,18 @@ class SegmentPostings:
             return PADDING
         last = int(np.searchsorted(self.ends, self.ends[-1]))
         size = (self.size(last - 1) - 1) % BLOCK + 1
-        return (int(at[-1]) + sum(rows_of(size, int(width)) for width in widths[-1])) * LANES + PADDING
+        rows = int(at[-1]) + sum(int(rows_of(size, int(width))) for width in widths[-1])
+        return rows * LANES + PADDING
 
     @property
     def arrays(self) -> tuple[Array, Array, Array]:
         """`lists.postings`, `lists.tokens` and `lists.blocks`."""
         return self.ends, self._tokens, self._blocks
+
+    @property
+    def all_positions(self) -> Array:
+        """`positions`: of all lists."""
+        return self._positions
 
     def size(self, number: int) -> int:
         """How many postings a list has."""
@@ -143,7 +149,8 @@ class SegmentPostings:
 
     def lists(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
         """Consecutive lists, unpacked: (postings of each int64[end - begin], ids, tf), one behind the other."""
-        sizes = np.diff(self.ends[begin : end + 1].astype(np.int64))
+        ends_of = self.ends[begin : end + 1].astype(np.int64)
+        sizes: NDArray[np.int64] = ends_of[1:] - ends_of[:-1]
         first, last = int(self._blocks[begin]), int(self._blocks[end])
         blocks = np.full(last - first, BLOCK, np.int64)
         ends = self._blocks[begin + 1 : end + 1].astype(np.int64) - first

@@ -114,7 +114,8 @@ def bounds_of(
         rest = NO_LISTS
     else:
         other = ~np.isin(lists.terms, list(common))
-        rest = QueryLists(*(column[other] for column in lists[:5]), lists.ids, lists.tf)
+        terms, fields, blocks, starts, sizes, ids, tf = lists
+        rest = QueryLists(terms[other], fields[other], blocks[other], starts[other], sizes[other], ids, tf)
     background = form.constant
     if not form.k1:
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -21,11 +21,13 @@ from hybridkg.text.models.mixture import (
     ARGUMENTS,
     FIELD_ARGUMENTS,
     Mixture,
+    MixtureFrame,
     MixtureModel,
     Part,
     by_field_weight,
     by_ordered_weight,
     by_unordered_weight,
+    frame_of,
 )
 
 FACTORS = {"terms": 0.8, "ordered": 0.1, "unordered": 0.1}
@@ -48,6 +50,10 @@ class FSDM(MixtureModel):
     field_arguments: ClassVar = (*FIELD_ARGUMENTS, ModelArgument("ordered", 0), ModelArgument("unordered", 0))
     traits: ClassVar = ModelTraits(pairs=True)
 
+    def frame(self, task: ScoringTask) -> MixtureFrame:
+        """The fields' part of the form."""
+        return frame_of(task, self.outline(task), factors_of(task))
+
     def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
         """Words, phrases and windows."""
         return dependence(task, m)
@@ -55,11 +61,16 @@ class FSDM(MixtureModel):
 
 def dependence(task: ScoringTask, m: Mixture) -> Sequence[Part]:
     """The three sums of a sequential dependence model."""
-    factor = {name: task.arguments.get(name, default) for name, default in FACTORS.items()}
     if not m.ordered:
         return [Part(TERM, m.terms, by_field_weight)]
+    terms, ordered, unordered = factors_of(task)
     return [
-        Part(TERM, m.terms, by_field_weight, factor["terms"]),
-        Part(ORDERED, m.ordered, by_ordered_weight, factor["ordered"]),
-        Part(UNORDERED, m.unordered, by_unordered_weight, factor["unordered"]),
+        Part(TERM, m.terms, by_field_weight, terms),
+        Part(ORDERED, m.ordered, by_ordered_weight, ordered),
+        Part(UNORDERED, m.unordered, by_unordered_weight, unordered),
     ]
+
+
+def factors_of(task: ScoringTask) -> list[float]:
+    """Of words, phrases and windows."""
+    return [task.arguments.get(name, default) for name, default in FACTORS.items()]

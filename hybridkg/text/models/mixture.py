@@ -215,7 +215,9 @@ class MixtureFrame:
 
     Args:
         bare: a form without terms.
-        share: float64[fields], weights that sum to 1.
+        share: float64[kinds, fields], weights that sum to 1: of words; then, for a model that looks at pairs, of
+            phrases and of windows.
+        factors: float64[kinds], of a query that has pairs; words of one without count as they are.
         lambda_: float64[fields].
         mu: float64[fields].
         tokens: float64[fields]; a field without any has 1.
@@ -224,17 +226,23 @@ class MixtureFrame:
 
     bare: AdditiveForm
     share: Floats
+    factors: Floats
     lambda_: Floats
     mu: Floats
     tokens: Floats
     together: bool
 
     def form(self, counts: Sequence[float], df: Sequence[int], cf: NDArray[np.int64]) -> AdditiveForm:
-        """The form of some words, as `form_of` makes it."""
-        del df
-        bare, n = self.bare, len(counts)
+        """The form of some words, then pairs, as `form_of` makes it; additive.py tells of the arguments."""
+        bare, n, words = self.bare, len(cf), len(df)
+        often, own_share = np.array(counts, np.float64), self.share[:1]
+        if n > words:
+            pairs = len(counts) - words
+            kinds = np.repeat(np.arange(3), (words, pairs, pairs))
+            own_share = self.share[kinds]
+            often = self.factors[kinds] * np.concatenate((often, often[words:]))
         own = cf.sum(axis=1, keepdims=True) if self.together else cf
-        weights = self.share * (own > 0)
+        weights = own_share * (own > 0)
         share = weights * own / self.tokens
         if self.smooth:
             constant = np.zeros(n)
@@ -249,9 +257,9 @@ class MixtureFrame:
             coefficient = wide + coefficient
             background, narrow = wide, background
             background[:, :1] = narrow
-        gain = np.array(counts, np.float64) * weights.any(axis=1)
+        gain = often * weights.any(axis=1)
         return AdditiveForm(
-            bare.rows, bare.base, bare.slope, coefficient, gain, 0.0, background, constant, n, bare.lengths
+            bare.rows, bare.base, bare.slope, coefficient, gain, 0.0, background, constant, words, bare.lengths
         )
 
     @cached_property
@@ -260,18 +268,21 @@ class MixtureFrame:
         return bool(self.lambda_.any())
 
 
-def frame_of(task: ScoringTask, m: Mixture) -> MixtureFrame:
-    """The frame of a model whose terms are words with the weights of the ON clause.
+def frame_of(task: ScoringTask, m: Mixture, factors: Sequence[float] = (1.0,)) -> MixtureFrame:
+    """The frame of a model whose terms are words with the weights of the ON clause, and pairs with those for pairs.
 
     Args:
         task: its terms are not looked at.
         m: its outline.
+        factors: of words, phrases and windows; of words alone for a model that does not look at pairs.
     """
     bare = replace(m, terms=(), ordered=(), unordered=())
-    whole = sum(f.weight for f in m.fields) or 1.0
+    weights = [[f.weight, f.ordered, f.unordered][: len(factors)] for f in m.fields]
+    whole = [sum(kind) or 1.0 for kind in zip(*weights, strict=True)]
     return MixtureFrame(
         form_of(task, bare, ()),
-        np.array([f.weight / whole for f in m.fields]),
+        np.array([[w / all_ for w, all_ in zip(own, whole, strict=True)] for own in weights]).T.copy(),
+        np.array(factors, np.float64),
         np.array([f.lambda_ for f in m.fields]),
         np.array([f.mu for f in m.fields]),
         np.array([float(f.tokens or 1) for f in m.fields]),

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
-from hybridkg.text.models.fsdm import PAIR_ARGUMENTS, dependence
-from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part
+from hybridkg.text.models.fsdm import PAIR_ARGUMENTS, dependence, factors_of
+from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureFrame, MixtureModel, Part, frame_of
 
 
 class SDM(MixtureModel):
@@ -20,6 +20,10 @@ class SDM(MixtureModel):
     arguments: ClassVar = (*ARGUMENTS, *PAIR_ARGUMENTS)
     field_arguments: ClassVar[tuple[ModelArgument, ...]] = ()
     traits: ClassVar = ModelTraits(weights=False, one_text=True, pairs=True)
+
+    def frame(self, task: ScoringTask) -> MixtureFrame:
+        """The fields' part of the form."""
+        return frame_of(task, self.outline(task), factors_of(task))
 
     def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
         """Words, phrases and windows."""
