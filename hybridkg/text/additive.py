@@ -71,7 +71,8 @@ class AdditiveForm(NamedTuple):  # a dataclass takes three times as long to make
     @property
     def together(self) -> bool:
         """Whether several fields are read as one text, whose length all of them are divided by; then this is done
-        once, so that equal sums of occurrences are equal scores."""
+        once, so that equal sums of occurrences are equal scores.
+        """
         return not self.k1 and len(self.rows) > 1 and not (self.rows != self.rows[0]).any()
 
 

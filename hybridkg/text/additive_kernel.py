@@ -427,11 +427,11 @@ def rank(
         if positive and not (complete or only_allowed):
             scored += int64(n_found)
             for j in range(n_found):
-                d = uint64(found[j])
-                score = zeros[d]
-                zeros[d] = 0.0
+                member = uint64(found[j])
+                score = zeros[member]
+                zeros[member] = 0.0
                 if n_out < len(out_ids) or score >= out_scores[0]:
-                    entity32 = uint32(uint64(low) + d)
+                    entity32 = uint32(uint64(low) + member)
                     own_rank = rank_of[entity32] if len(rank_of) else entity32
                     n_out = _offer(entity32, own_rank, score, out_ids, out_ranks, out_scores, n_out)
             low = high

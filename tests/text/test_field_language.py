@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery, speaks
-from hybridkg.text.embedded.builder import Sizes
 from hybridkg.kb import KnowledgeBase
+from hybridkg.text.embedded.builder import Sizes
 from hybridkg.text.languages import check_language
 
 words = st.sampled_from(["red", "fish", "models", "modelle", "häuser", "haus", "die", "of"])

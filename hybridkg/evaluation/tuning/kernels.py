@@ -1,22 +1,21 @@
 """The compiled kernels of tuning. Import them through `LazyKernel` only: importing compiles them.
 
 Each scores the entities of some topics and tells at which rank the judged ones stand. `cached.py` explains the
-arrays. BM25F adds in the order of bm25f.py and gives its bits; a mixture takes the logarithm of a product where
-mixture.py adds logarithms, which differs in the last digits.
+arrays. Both compute as text/additive.py does, so that what is equal there is equal here; a mixture adds the background
+first, which may differ in the last digits.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numba import boolean, float64, int32, int64, njit, uint16, uint32, void
 
-_OPTIONS: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
+from hybridkg.text.additive import GROUP, SMALLEST
+from hybridkg.text.logarithm_kernel import log
 
-MOST_HELD = 12
-"""Probabilities that are multiplied before the logarithm is taken: 12 of 1e-25 are still a double."""
+_OPTIONS: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 BLOCK = 512
 """Rows that a mixture scores together."""
@@ -82,10 +81,10 @@ def bm25f_ranks(
 ) -> Any:  # fmt: skip
     """Ranks of the judged entities of some topics by BM25F, in `out`."""
     n_entities, n_fields = lengths.shape
-    relative = np.empty((n_entities, n_fields), np.float64)
+    inverse = np.empty((n_entities, n_fields), np.float64)
     for e in range(n_entities):
         for f in range(n_fields):
-            relative[e, f] = (1.0 - b[f]) + b[f] * lengths[e, f] / mean[f]
+            inverse[e, f] = 1.0 / ((1.0 - b[f]) + (b[f] / mean[f]) * lengths[e, f])
     largest = 0
     for topic in topics:
         largest = max(largest, rows[topic + 1] - rows[topic])
@@ -105,7 +104,7 @@ def bm25f_ranks(
                     x = 0.0
                     last = term[p]
                 f = field[p]
-                x += weight[f] * float64(tf[p]) / relative[e, f]
+                x += weight[f] * float64(tf[p]) * inverse[e, f]
                 p += 1
             scores[row - first] = total + gain[gains + last] * x / (k1 + x)
         low, high = first_judged[topic], first_judged[topic + 1]
@@ -173,19 +172,20 @@ def mixture_ranks(
                     p[i] += foreground[t, field[c]] * float64(tf[c]) * inside[field[c], i]
                     c += 1
                 cursor[t - low] = c
-                if held == MOST_HELD or (held and factor[t] != last):
+                if held == GROUP or (held and factor[t] != last):
                     for i in range(m):
-                        scores[start + i] += last * math.log(product[i])
+                        scores[start + i] += last * log(product[i])
                     held = 0
                 if held:
                     for i in range(m):
-                        product[i] *= p[i]
+                        product[i] *= max(p[i], SMALLEST)
                 else:
-                    product[:m] = p[:m]
+                    for i in range(m):
+                        product[i] = max(p[i], SMALLEST)
                 held += 1
                 last = factor[t]
             if held:
                 for i in range(m):
-                    scores[start + i] += last * math.log(product[i])
+                    scores[start + i] += last * log(product[i])
         begin, end = first_judged[topic], first_judged[topic + 1]
         place_judged(scores, n, judged[begin:end], order[first : first + n], cap, out[begin:end])

@@ -72,15 +72,15 @@ def ranges(
         absent = _share(0.0, gain[t], k1, background[t])
         for level in range(16):
             table[level] = _share(codes[c, level], gain[t], k1, background[t]) - absent
-        row, begin = where[c, 0], uint64(where[c, 1])
-        i = uint64(0)
+        row, begin, nth = where[c, 0], uint64(where[c, 1]), uint64(0)
         for w in range(uint64(members.shape[1])):
             bits = members[row, w]
             while bits:
-                two = uint64(levels[begin + (i >> uint64(1))])
-                out[(w << uint64(6)) + lowest_bit(bits)] += table[(two >> ((i & uint64(1)) << uint64(2))) & uint64(15)]
+                two = uint64(levels[begin + (nth >> uint64(1))])
+                half = (nth & uint64(1)) << uint64(2)
+                out[(w << uint64(6)) + lowest_bit(bits)] += table[(two >> half) & uint64(15)]
                 bits &= bits - uint64(1)
-                i += uint64(1)
+                nth += uint64(1)
     if len(term):
         n_terms = len(gain)
         having, largest = np.zeros(n, np.uint64), np.zeros(n_terms)
