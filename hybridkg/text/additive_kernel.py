@@ -238,7 +238,7 @@ def rank(
     for i in range(n_lists):
         positive &= coefficient[term[i], field[i]] > LEAST and gain[term[i]] > LEAST
     _open_lists(first, block, start, size, plain, cursor, following)
-    low, scored, next_allowed, until, turn = int64(0), 0, 0, 0, 0
+    low, scored, next_allowed, until, turn = int64(0), int64(0), 0, 0, 0
     while True:
         if len(order):
             if turn == len(order):
