@@ -264,19 +264,27 @@ def rank(
                 threshold = max(threshold, out_scores[0] - 1e-5 * (1.0 + abs(out_scores[0])))
             r = low >> 3
             until_range = min(n_ranges, r + (width >> 3)) if len(order) else n_ranges
-            while r < until_range and not (threshold <= bounds[r] < bounds_below):
+            least, most = float32(threshold), float32(bounds_below)
+            while r + 64 <= until_range:  # LLVM compares several at once
+                some = False
+                for c in range(64):
+                    some |= (bounds[r + c] >= least) & (bounds[r + c] < most)
+                if some:
+                    break
+                r += 64
+            while r < until_range and not least <= bounds[r] < most:
                 r += 1
             if r == until_range:
                 if len(order):
                     continue
                 break
             low = r << 3
-            living = 0
-            for c in range(min(width >> 3, until_range - r)):
-                alive[c] = threshold <= bounds[r + c] < bounds_below
-                if alive[c]:
-                    living = c
-            high = low + ((living + 1) << 3)
+            living = min(width >> 3, until_range - r)
+            for c in range(living):
+                alive[c] = (bounds[r + c] >= least) & (bounds[r + c] < most)
+            while not alive[living - 1]:
+                living -= 1
+            high = low + (living << 3)
         if only_allowed:
             next_allowed = _seek_plain(low, allowed, next_allowed, len(allowed))
             if next_allowed == len(allowed):

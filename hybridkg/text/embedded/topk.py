@@ -8,6 +8,7 @@ rounding, and a range whose bound equals the threshold is looked at, because tie
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,6 +33,9 @@ FIRST_RANGES = 32
 """Ranges scored before there is a threshold, and one more for each entity wanted."""
 
 NO_LISTS = QueryLists.plain([], 1)
+
+NARROW = 1_024
+"""Entities that one word is scored for at once: few ranges are left, far from each other."""
 
 WINDOW = 32_768
 """Entities that several words are scored for at once: the threshold of the first windows, which are those with the
@@ -67,10 +71,10 @@ def best_of(
     if not common:
         rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks)
         return best.found()
-    highest = np.empty(peaks.ranges, np.float32)
+    highest = _scratch.bounds(peaks.ranges)
     if len(words) == 1:
         first = bounds_of(form, lists, packed, peaks, common, FIRST_RANGES + len(best.ids), highest)
-        turns = [Bounds(highest, ASCENDING, low=first), Bounds(highest, ASCENDING, below=first)]
+        turns = [Bounds(highest, ASCENDING, NARROW, low=first), Bounds(highest, ASCENDING, NARROW, below=first)]
     else:
         bounds_of(form, lists, packed, peaks, common, 0, highest)
         turns = [Bounds(highest, by_highest(highest, WINDOW), WINDOW)]
@@ -78,6 +82,21 @@ def best_of(
         last = turn == len(turns)
         rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks, bounds=bounds, last=last)
     return best.found()
+
+
+class _Scratch(threading.local):
+    """Memory of a thread: new pages for the bounds of every query cost as much as the bounds."""
+
+    def __init__(self) -> None:
+        self._bounds = np.zeros(0, np.float32)
+
+    def bounds(self, ranges: int) -> NDArray[np.float32]:
+        if len(self._bounds) < ranges:
+            self._bounds = np.empty(ranges, np.float32)
+        return self._bounds[:ranges]
+
+
+_scratch = _Scratch()
 
 
 def by_highest(highest: NDArray[np.float32], width: int) -> NDArray[np.int64]:
