@@ -10,41 +10,35 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import boolean, float32, float64, int64, njit, uint8, uint32, uint64
+from numba import boolean, float32, float64, int64, njit, uint32, uint64
 from numba.core import types
-from numba.core.types import Array
-from numba.extending import intrinsic
 
 from hybridkg.text.additive import GROUP, SMALLEST
-from hybridkg.text.embedded.packing_kernel import unpack_block
+from hybridkg.text.heap_kernel import offer, order_best
+from hybridkg.text.lists_kernel import (
+    BLOCK,
+    LISTS,
+    NEVER,
+    OPTIONS,
+    ROOM,
+    SEGMENT,
+    lowest_bit,
+    nearest,
+    open_lists,
+    seek_block,
+    seek_plain,
+    unpack,
+)
+from hybridkg.text.lists_kernel import readonly as _input
 from hybridkg.text.logarithm_kernel import log
+from hybridkg.text.look_up_kernel import look_up
 
-BLOCK = 128
-ROOM = BLOCK + 4
-"""Of a block that is being unpacked: it may be filled up to three values beyond its end."""
+__all__ = ["look_up", "rank"]
 
 LEAST, MOST = 1e-30, 1e30
 """Between these, x and a term's share of a score are above 0 whatever the length of a text."""
 
-NEVER = 1 << 40
-"""The next id of a list that has come to its end."""
-
-
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
-
-
-def _input(dtype: Any, dimensions: int = 1) -> Any:
-    return Array(dtype, dimensions, "C", readonly=True)
-
-
 _TWO: Any = types.Tuple((int64, int64))  # type: ignore[no-untyped-call, unused-ignore]
-
-SEGMENT = (_input(uint32), _input(uint32), _input(uint32), _input(uint8, 2))
-"""packed, blocks.first, blocks.at, blocks.widths"""
-
-LISTS = (_input(int64), _input(int64), _input(int64), _input(int64), _input(int64), _input(uint32), _input(uint32))
-"""term, field, first block or -1, first plain posting, postings; plain ids and tf"""
 
 _FORM = (
     _input(uint32, 2), _input(int64), _input(float64), _input(float64),
@@ -53,142 +47,13 @@ _FORM = (
 """lengths, rows, base, slope, coefficient, gain, k1, background, constant, words"""
 
 
-def _lowest_bit(typing: Any, bits: Any) -> Any:
-    del typing, bits
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        del context, signature
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return uint64(uint64), generate
-
-
-lowest_bit: Any = intrinsic(_lowest_bit)
-"""The place of the lowest bit of a uint64 that is not 0."""
-
-
-_INLINE: dict[str, Any] = {"inline": "always"}
-"""For what is called for each list and window: a call hands over each array as seven numbers and counts references."""
-
-
-@njit(**_INLINE)  # type: ignore[untyped-decorator, unused-ignore]
-def _open_lists(first: Any, block: Any, start: Any, size: Any, plain: Any, cursor: Any, following: Any) -> None:
-    """Puts every cursor on its first posting; cursor columns: block, place, postings unpacked (-1: not yet)."""
-    for i in range(len(block)):
-        if block[i] < 0:
-            cursor[i, 0], cursor[i, 1], cursor[i, 2] = 0, start[i], start[i] + size[i]
-            following[i] = plain[start[i]] if size[i] else NEVER
-        else:
-            cursor[i, 0], cursor[i, 1], cursor[i, 2] = block[i], 0, -1
-            following[i] = first[block[i]] if size[i] else NEVER
-
-
-@njit(**_INLINE)  # type: ignore[untyped-decorator, unused-ignore]
-def _unpack(
-    i: Any, packed: Any, first: Any, at: Any, widths: Any, block: Any, size: Any, cursor: Any, ids: Any, tf: Any
-) -> None:
-    """Unpacks the block at the cursor of list i to its room in `ids` and `tf`."""
-    own = cursor[i, 0]
-    n = min(BLOCK, size[i] - (own - block[i]) * BLOCK)
-    unpack_block(packed, first[own], uint64(at[own]), widths, own, uint64(n), ids, tf, uint64(i * ROOM))
-    cursor[i, 1], cursor[i, 2] = 0, n
-
-
-@njit(**_INLINE)  # type: ignore[untyped-decorator, unused-ignore]
-def _nearest(following: Any, term: Any, words: Any) -> Any:
-    low = int64(NEVER)
-    for i in range(len(following)):
-        if term[i] < words and following[i] < low:
-            low = following[i]
-    return low
-
-
-@njit(**_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def _seek_plain(low: Any, plain: Any, a: Any, b: Any) -> Any:
-    """The first place of a..b whose id is not below `low`."""
-    while a < b:
-        middle = (a + b) >> 1
-        if plain[middle] < low:
-            a = middle + 1
-        else:
-            b = middle
-    return a
-
-
-@njit(**_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def _seek_block(low: Any, first: Any, a: Any, end: Any) -> Any:
-    """The last block of a..end-1 that begins at or below `low`, or a."""
-    step = 1
-    while a + step < end and first[a + step] <= low:
-        a += step
-        step *= 2
-    b = min(end, a + step)
-    while b - a > 1:
-        middle = (a + b) >> 1
-        if first[middle] <= low:
-            a = middle
-        else:
-            b = middle
-    return a
-
-
-@njit(**_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def _worse(score: Any, rank: Any, other: Any, other_rank: Any) -> Any:
-    return score < other or (score == other and rank > other_rank)
-
-
-@njit(**_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def _sink(ids: Any, ranks: Any, scores: Any, n: Any) -> None:
-    """Moves the root of a heap of n, the worst of all, to its place."""
-    i = 0
-    while True:
-        worst = i
-        for child in (2 * i + 1, 2 * i + 2):
-            if child < n and _worse(scores[child], ranks[child], scores[worst], ranks[worst]):
-                worst = child
-        if worst == i:
-            return
-        ids[i], ids[worst] = ids[worst], ids[i]
-        ranks[i], ranks[worst] = ranks[worst], ranks[i]
-        scores[i], scores[worst] = scores[worst], scores[i]
-        i = worst
-
-
-@njit(**_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def _offer(entity: Any, rank: Any, score: Any, ids: Any, ranks: Any, scores: Any, n: Any) -> Any:
-    """Puts an entity into the heap of the best, if it is one of them; returns the heap's size."""
-    if n < len(ids):
-        i = n
-        while i > 0 and _worse(score, rank, scores[(i - 1) >> 1], ranks[(i - 1) >> 1]):
-            parent = (i - 1) >> 1
-            ids[i], ranks[i], scores[i] = ids[parent], ranks[parent], scores[parent]
-            i = parent
-        ids[i], ranks[i], scores[i] = entity, rank, score
-        return n + 1
-    if _worse(scores[0], ranks[0], score, rank):
-        ids[0], ranks[0], scores[0] = entity, rank, score
-        _sink(ids, ranks, scores, n)
-    return n
-
-
-@njit(**_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def _order(ids: Any, ranks: Any, scores: Any) -> None:
-    """Puts a heap of the best in order, best first."""
-    n = len(ids)
-    for last in range(n - 1, 0, -1):
-        ids[0], ids[last] = ids[last], ids[0]
-        ranks[0], ranks[last] = ranks[last], ranks[0]
-        scores[0], scores[last] = scores[last], scores[0]
-        _sink(ids, ranks, scores, last)
-
-
 @njit(
     _TWO(
         *SEGMENT, *LISTS, *_FORM, _input(uint32), boolean, _input(uint32), int64, _input(float32), _input(int64),
         float64, float64,
         float64[::1], float64[::1], uint64[::1], uint32[::1], uint32[::1], float64[::1], int64, boolean, boolean,
     ),
-    **_OPTIONS,
+    **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def rank(
     packed: Any, first: Any, at: Any, widths: Any,
@@ -237,7 +102,7 @@ def rank(
         together &= rows[f] == rows[0]
     for i in range(n_lists):
         positive &= coefficient[term[i], field[i]] > LEAST and gain[term[i]] > LEAST
-    _open_lists(first, block, start, size, plain, cursor, following)
+    open_lists(first, block, start, size, plain, cursor, following)
     low, scored, next_allowed, until, turn = int64(0), int64(0), 0, 0, 0
     while True:
         if len(order):
@@ -253,7 +118,7 @@ def rank(
                 cursor[i, 1] = start[i] if block[i] < 0 else 0
                 following[i] = -1
         else:
-            low = max(low, _nearest(following, term, words))
+            low = max(low, nearest(following, term, words))
         if low >= NEVER:
             break
         high = low + width
@@ -286,7 +151,7 @@ def rank(
                 living -= 1
             high = low + (living << 3)
         if only_allowed:
-            next_allowed = _seek_plain(low, allowed, next_allowed, len(allowed))
+            next_allowed = seek_plain(low, allowed, next_allowed, len(allowed))
             if next_allowed == len(allowed):
                 if len(order):
                     continue
@@ -294,7 +159,7 @@ def rank(
             if allowed[next_allowed] >= high:
                 low = int64(allowed[next_allowed])
                 continue
-            until = _seek_plain(high, allowed, next_allowed, len(allowed))
+            until = seek_plain(high, allowed, next_allowed, len(allowed))
         # Words of bits that may be set, of the term at hand and of all.
         term_from, term_to, span_from, span_to = width, -1, width, -1
         n_term, n_found = uint64(0), uint64(0)
@@ -306,16 +171,16 @@ def rank(
             bits = uint64(matched if saturates or t >= words else 0)
             if following[i] < low:
                 if block[i] < 0:
-                    cursor[i, 1] = _seek_plain(low, plain, cursor[i, 1], cursor[i, 2])
+                    cursor[i, 1] = seek_plain(low, plain, cursor[i, 1], cursor[i, 2])
                     following[i] = plain[cursor[i, 1]] if cursor[i, 1] < cursor[i, 2] else NEVER
                 else:
-                    own = _seek_block(low, first, cursor[i, 0], block[i] + (size[i] + BLOCK - 1) // BLOCK)
+                    own = seek_block(low, first, cursor[i, 0], block[i] + (size[i] + BLOCK - 1) // BLOCK)
                     if own != cursor[i, 0]:
                         cursor[i, 0], cursor[i, 1], cursor[i, 2] = own, 0, -1
                     following[i] = low  # or above: what is below is passed over
             while following[i] < high:
                 if block[i] >= 0 and cursor[i, 2] < 0:
-                    _unpack(i, packed, first, at, widths, block, size, cursor, ids, tf)
+                    unpack(i, packed, first, at, widths, block, size, cursor, ids, tf)
                 begin, stop = uint64(cursor[i, 1]), uint64(cursor[i, 2])
                 if block[i] < 0:
                     if stop - begin > uint64(BLOCK):
@@ -326,7 +191,7 @@ def rank(
                     last_id = int64(ids[stop - uint64(1)])
                 if block[i] < 0:
                     if last_id >= high:
-                        stop = uint64(_seek_plain(high, plain, int64(begin), int64(stop)))
+                        stop = uint64(seek_plain(high, plain, int64(begin), int64(stop)))
                     n_kept = uint64(0)
                     for j in range(begin, stop):
                         kept[n_kept] = j
@@ -441,7 +306,7 @@ def rank(
                 if n_out < len(out_ids) or score >= out_scores[0]:
                     entity32 = uint32(uint64(low) + member)
                     own_rank = rank_of[entity32] if len(rank_of) else entity32
-                    n_out = _offer(entity32, own_rank, score, out_ids, out_ranks, out_scores, n_out)
+                    n_out = offer(entity32, own_rank, score, out_ids, out_ranks, out_scores, n_out)
             low = high
             continue
         for j in range(n_found):
@@ -526,56 +391,8 @@ def rank(
                 if n_out < len(out_ids) or total[j] >= out_scores[0]:
                     entity32 = uint32(low + docs[j])
                     own_rank = rank_of[entity32] if len(rank_of) else entity32
-                    n_out = _offer(entity32, own_rank, total[j], out_ids, out_ranks, out_scores, n_out)
+                    n_out = offer(entity32, own_rank, total[j], out_ids, out_ranks, out_scores, n_out)
         low = high
     if last:
-        _order(out_ids[:n_out], out_ranks[:n_out], out_scores[:n_out])
+        order_best(out_ids[:n_out], out_ranks[:n_out], out_scores[:n_out])
     return n_out, scored
-
-
-@njit(
-    int64(
-        _input(int64), _input(int64), int64, _input(uint32), _input(uint32), _input(uint32), _input(uint32),
-        _input(uint8), _input(uint32), int64[:, ::1], int64[:, ::1], int64[::1],
-    ),
-    **_OPTIONS,
-)  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
-def look_up(
-    words: Any, fields: Any, n_fields: Any, postings: Any, tokens: Any, blocks: Any, set_offsets: Any,
-    set_fields: Any, set_entities: Any, lists: Any, cf: Any, df: Any,
-) -> Any:  # fmt: skip
-    """What an index knows of some words.
-
-    What it takes:
-        words: int64[t], numbers of terms; -1 for one that the index lacks.
-        fields: int64[f], numbers of fields.
-        n_fields: of the index, at most 8.
-        postings, tokens, blocks: `lists.*` of the segment.
-        set_offsets, set_fields, set_entities: `terms.sets.*` of the segment.
-        lists: int64[5, t * f], gets term, field, first block, 0 and postings of each list that is not empty.
-        cf: int64[t, f], gets the occurrences.
-        df: int64[t], gets the entities that have the word in any of the fields.
-
-    Returns:
-        How many lists there are.
-    """
-    mask, n = 0, 0
-    for f in range(len(fields)):
-        mask |= 1 << fields[f]
-    for t in range(len(words)):
-        df[t] = 0
-        for f in range(len(fields)):
-            cf[t, f] = 0
-        if words[t] < 0:
-            continue
-        for f in range(len(fields)):
-            own = words[t] * n_fields + fields[f]
-            size = int64(postings[own + 1]) - int64(postings[own])
-            cf[t, f] = int64(tokens[own + 1]) - int64(tokens[own])
-            if size:
-                lists[0, n], lists[1, n], lists[2, n], lists[3, n], lists[4, n] = t, f, blocks[own], 0, size
-                n += 1
-        for i in range(int64(set_offsets[words[t]]), int64(set_offsets[words[t] + 1])):
-            if int64(set_fields[i]) & mask:
-                df[t] += set_entities[i]
-    return n

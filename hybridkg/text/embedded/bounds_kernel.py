@@ -9,8 +9,8 @@ from numba import float32, float64, int64, njit, uint8, uint32, uint64
 from numba.core.types import Array
 
 from hybridkg.text.additive import SMALLEST
-from hybridkg.text.additive_kernel import BLOCK, LISTS, ROOM, SEGMENT, lowest_bit
 from hybridkg.text.embedded.packing_kernel import unpack_block
+from hybridkg.text.lists_kernel import BLOCK, LISTS, ROOM, SEGMENT, lowest_bit
 from hybridkg.text.logarithm_kernel import log
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}

@@ -1,0 +1,120 @@
+"""Compiled cursors over packed and plain posting lists. Import it from kernel modules only: it imports numba."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import int64, njit, uint8, uint32, uint64
+from numba.core.types import Array
+from numba.extending import intrinsic
+
+from hybridkg.text.embedded.packing_kernel import unpack_block
+
+BLOCK = 128
+ROOM = BLOCK + 4
+"""Of a block that is being unpacked: it may be filled up to three values beyond its end."""
+
+NEVER = 1 << 40
+"""The next id of a list that has come to its end."""
+
+
+OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+
+
+def readonly(dtype: Any, dimensions: int = 1) -> Any:
+    return Array(dtype, dimensions, "C", readonly=True)
+
+
+SEGMENT = (readonly(uint32), readonly(uint32), readonly(uint32), readonly(uint8, 2))
+"""packed, blocks.first, blocks.at, blocks.widths"""
+
+LISTS = (
+    readonly(int64),
+    readonly(int64),
+    readonly(int64),
+    readonly(int64),
+    readonly(int64),
+    readonly(uint32),
+    readonly(uint32),
+)
+"""term, field, first block or -1, first plain posting, postings; plain ids and tf"""
+
+
+def _lowest_bit(typing: Any, bits: Any) -> Any:
+    del typing, bits
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        del context, signature
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return uint64(uint64), generate
+
+
+lowest_bit: Any = intrinsic(_lowest_bit)
+"""The place of the lowest bit of a uint64 that is not 0."""
+
+
+INLINE: dict[str, Any] = {"inline": "always"}
+"""For what is called for each list and window: a call hands over each array as seven numbers and counts references."""
+
+
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
+def open_lists(first: Any, block: Any, start: Any, size: Any, plain: Any, cursor: Any, following: Any) -> None:
+    """Puts every cursor on its first posting; cursor columns: block, place, postings unpacked (-1: not yet)."""
+    for i in range(len(block)):
+        if block[i] < 0:
+            cursor[i, 0], cursor[i, 1], cursor[i, 2] = 0, start[i], start[i] + size[i]
+            following[i] = plain[start[i]] if size[i] else NEVER
+        else:
+            cursor[i, 0], cursor[i, 1], cursor[i, 2] = block[i], 0, -1
+            following[i] = first[block[i]] if size[i] else NEVER
+
+
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
+def unpack(
+    i: Any, packed: Any, first: Any, at: Any, widths: Any, block: Any, size: Any, cursor: Any, ids: Any, tf: Any
+) -> None:
+    """Unpacks the block at the cursor of list i to its room in `ids` and `tf`."""
+    own = cursor[i, 0]
+    n = min(BLOCK, size[i] - (own - block[i]) * BLOCK)
+    unpack_block(packed, first[own], uint64(at[own]), widths, own, uint64(n), ids, tf, uint64(i * ROOM))
+    cursor[i, 1], cursor[i, 2] = 0, n
+
+
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
+def nearest(following: Any, term: Any, words: Any) -> Any:
+    low = int64(NEVER)
+    for i in range(len(following)):
+        if term[i] < words and following[i] < low:
+            low = following[i]
+    return low
+
+
+@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def seek_plain(low: Any, plain: Any, a: Any, b: Any) -> Any:
+    """The first place of a..b whose id is not below `low`."""
+    while a < b:
+        middle = (a + b) >> 1
+        if plain[middle] < low:
+            a = middle + 1
+        else:
+            b = middle
+    return a
+
+
+@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def seek_block(low: Any, first: Any, a: Any, end: Any) -> Any:
+    """The last block of a..end-1 that begins at or below `low`, or a."""
+    step = 1
+    while a + step < end and first[a + step] <= low:
+        a += step
+        step *= 2
+    b = min(end, a + step)
+    while b - a > 1:
+        middle = (a + b) >> 1
+        if first[middle] <= low:
+            a = middle
+        else:
+            b = middle
+    return a
