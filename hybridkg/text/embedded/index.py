@@ -25,7 +25,7 @@ from hybridkg.interfaces.text_index import (
     TextQuery,
     TextQuestion,
 )
-from hybridkg.text.additive import KERNEL, AdditiveModel
+from hybridkg.text.additive import KERNEL, AdditiveModel, score_numpy
 from hybridkg.text.embedded.languages import Views
 from hybridkg.text.embedded.occurrences import Occurrences
 from hybridkg.text.embedded.peaks import Peaks
@@ -39,7 +39,7 @@ from hybridkg.text.models.bm25f import idf
 from hybridkg.text.presence import Presence
 from hybridkg.text.query_string import NOT
 from hybridkg.text.resolve import links_of, resolve, roles_of
-from hybridkg.text.sets import NONE, contains, intersection, union
+from hybridkg.text.sets import NO_POSTINGS, NONE, contains, intersection, union
 from hybridkg.text.snippet import best_passage, field_passages
 from hybridkg.text.stored import FieldsOfIndex, best, named_analyzer, stored_analyzers, stored_fields
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms, stored_synonyms
@@ -162,6 +162,10 @@ class EmbeddedTextIndex(FieldsOfIndex):
             kernel = KERNEL.for_work(int(plain.lists.sizes.sum()))
             if kernel is not None:
                 return self._best(kernel, plain, k, among)
+            if not (plain.lists.blocks < 0).any():
+                ids, scores = self._score_plain(plain)
+                kept = slice(None) if among is None else contains(ids, among)
+                return best(ids[kept], scores[kept], k, self._rank)
         resolved = self._resolve(query)
         if isinstance(resolved.model, AdditiveModel) and plain is None:
             # The rows of the form: an item may be a word or phrase of the query and a pair as well.
@@ -176,6 +180,16 @@ class EmbeddedTextIndex(FieldsOfIndex):
                 form, numbers = resolved.model.form(self._outline(resolved)), [f.number for f in resolved.fields]
                 return self._best(kernel, PlainQuery(form, lists, words, numbers), k, among)
         return best(*self._scored(resolved, among), k, self._rank)
+
+    def _score_plain(self, query: PlainQuery) -> tuple[Ids, Scores]:
+        """Every match of a plain query, without a kernel."""
+        n_fields = len(query.fields)
+        lists = [NO_POSTINGS] * (len(query.form.gain) * n_fields)
+        places = (query.lists.terms * n_fields + query.lists.fields).tolist()
+        unpacked = self._lists.several(query.lists.blocks, query.lists.sizes)
+        for place, postings in zip(places, unpacked, strict=True):
+            lists[place] = postings
+        return score_numpy(query.form, lists)
 
     def _best(self, kernel: Any, query: PlainQuery, k: int, among: Ids | None) -> tuple[Ids, Scores]:
         if not self._populated:
