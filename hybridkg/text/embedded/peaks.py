@@ -122,7 +122,7 @@ class Peaks:
         self.ranges = -(-n_nodes // RANGE)
         rows = len(terms) * len(self._forms)
         whole = (
-            self.members.shape == (len(terms), -(-self.ranges // 64))
+            self.members.shape == (len(terms), words_of(self.ranges))
             and self._codes.shape == (rows, LEVELS)
             and len(self._starts) == rows + 1
             and int(self._starts[-1]) == len(self.levels)
@@ -193,6 +193,15 @@ class Peaks:
         return float(np.max(ratios, initial=0.0))
 
 
+def words_of(ranges: int) -> int:
+    """How many numbers of 64 bits have a bit for each range; at least one, so that an array of none has columns.
+
+    >>> words_of(0), words_of(64), words_of(65)
+    (1, 1, 2)
+    """
+    return max(1, -(-ranges // 64))
+
+
 def write_peaks(
     out: ArrayWriter,
     reader: ArrayReader,
@@ -217,12 +226,12 @@ def write_peaks(
     terms = [] if n_nodes < FEWEST_NODES else sets.at_least(n_nodes // COMMON)
     whole = lengths.sum(axis=0, dtype=np.uint32)
     ranges = -(-n_nodes // RANGE)
-    members = out.stream("peaks.members", "<u8", -(-ranges // 64))
+    members = out.stream("peaks.members", "<u8", words_of(ranges))
     levels = out.stream("peaks.levels", "<u1")
     codes, starts = [], [0]
     for term in terms:
         sizes, ids, tf = lists.lists(term * n_fields, (term + 1) * n_fields)
-        there = np.zeros(-(-ranges // 64) * 64, bool)
+        there = np.zeros(words_of(ranges) * 64, bool)
         there[ids // RANGE] = True
         members.append(np.packbits(there, bitorder="little").view("<u8")[None, :])
         for form in forms:
