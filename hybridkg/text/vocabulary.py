@@ -112,7 +112,10 @@ class SortedTerms:
 
     def _first(self, wanted: bytes) -> int:
         """The number of the first term that is not before the wanted bytes."""
-        low, high = 0, len(self)
+        return self._first_of(wanted, 0, len(self))
+
+    def _first_of(self, wanted: bytes, low: int, high: int) -> int:
+        """The same among the terms low..high-1; `high` where all of them are before."""
         while low < high:
             middle = (low + high) // 2
             if self._bytes(middle) < wanted:

@@ -36,18 +36,7 @@ class TermDictionary(SortedTerms):
         if len(wanted) < 8:
             # Of terms with the same eight bytes, zeros behind a shorter one included, the shortest comes first.
             return low
-        high = low
-        step = 1
-        while high < len(self) and self._prefixes[high] == prefix:
-            high = min(len(self), high + step)
-            step *= 2
-        while low < high:
-            middle = (low + high) // 2
-            if self._bytes(middle) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        return self._first_of(wanted, low, int(np.searchsorted(self._prefixes, prefix, side="right")))
 
 
 def prefixes_of(terms: list[bytes]) -> NDArray[np.uint64]:
@@ -214,14 +203,6 @@ class FieldPostings:
     def postings(self, term: int) -> Postings:
         """Entities and occurrences of a term."""
         return self._lists.postings(self._number(term)) if term >= 0 else NO_POSTINGS
-
-    def restricted(self, term: int, candidates: Ids) -> Postings:
-        """Entities and occurrences of a term, of the candidates only."""
-        return self._lists.restricted(self._number(term), candidates) if term >= 0 else NO_POSTINGS
-
-    def size(self, term: int) -> int:
-        """How many entities have a term."""
-        return self._lists.size(self._number(term)) if term >= 0 else 0
 
     def frequencies(self, terms: Array) -> Array:
         """How many entities have each of the terms, which are all of the index."""
