@@ -1,0 +1,83 @@
+"""The order of literals in the projection: by segment, and by value within it.
+
+A segment holds what SPARQL compares with each other without an error, so that FILTER over a range of values is a
+range of ids. What has no value here (unknown datatypes, NaN, durations, dates out of range, ill-typed literals) is in
+the last segment, and is compared by asking Oxigraph.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from re import compile as regex
+
+from hybridkg.rdf.terms import XSD, Literal
+
+SEGMENTS = ("string", "language", "number", "boolean", "datetime zoned", "datetime", "date zoned", "date", "other")
+"""In the order of their ids. "datetime" and "date" are those without a time zone."""
+
+NUMBERS = frozenset(XSD + name for name in ("integer", "decimal", "double", "float"))
+"""Datatypes of numbers in the form in which Oxigraph stores them: those derived from xsd:integer have become it."""
+
+_DATE_TIME = regex(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?")
+_DATE = regex(r"(\d{4})-(\d\d)-(\d\d)(Z|[+-]\d\d:\d\d)?")
+_NUMBER = regex(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?INF")
+
+LiteralKey = tuple[int, float, bytes]
+
+
+def literal_key(literal: Literal) -> LiteralKey:
+    """(segment, value, bytes): the place of a literal in the order. Distinct for distinct literals.
+
+    Args:
+        literal: in the form in which the store has it.
+
+    >>> from hybridkg.rdf.terms import NamedNode
+    >>> integer = literal_key(Literal("7", datatype=NamedNode(XSD + "integer")))
+    >>> integer[:2]
+    (2, 7.0)
+    >>> literal_key(Literal("x", language="en"))
+    (1, 0.0, b'en\\x00x')
+    """
+    datatype, text = literal.datatype.value, literal.value
+    if literal.language is not None:
+        if getattr(literal, "direction", None) is not None:
+            return _other(literal)
+        return (1, 0.0, literal.language.encode() + b"\0" + text.encode())
+    if datatype == XSD + "string":
+        return (0, 0.0, text.encode())
+    rest = datatype.encode() + b"\0" + text.encode()
+    if datatype in NUMBERS and _NUMBER.fullmatch(text):
+        return (2, _float(text), rest)
+    if datatype == XSD + "boolean" and text in ("true", "false", "1", "0"):
+        return (3, 1.0 if text in ("true", "1") else 0.0, rest)
+    if datatype == XSD + "dateTime" and (found := _DATE_TIME.fullmatch(text)):
+        seconds = _seconds(text, found[8])
+        return _other(literal) if seconds is None else (4 if found[8] else 5, seconds, rest)
+    if datatype == XSD + "date" and (found := _DATE.fullmatch(text)):
+        day, zone = text[:10], found[4]
+        seconds = _seconds(day + "T00:00:00" + (zone or ""), zone)
+        return _other(literal) if seconds is None else (6 if zone else 7, seconds, rest)
+    return _other(literal)
+
+
+def _float(text: str) -> float:
+    value = float(text.replace("INF", "inf"))
+    return value + 0.0  # -0.0 equals 0.0 in SPARQL
+
+
+def _seconds(text: str, zone: str | None) -> float | None:
+    """Seconds since 1970 of an ISO text, in its zone or in none; None for one that the calendar does not have."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if zone is None:
+        moment = moment.replace(tzinfo=UTC)
+    try:
+        return (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
+    except OverflowError:
+        return None
+
+
+def _other(literal: Literal) -> LiteralKey:
+    return (len(SEGMENTS) - 1, 0.0, str(literal).encode())

@@ -1,0 +1,71 @@
+"""What one run has done so far, in units that no machine and no neighbour disturbs, and the limits that it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+
+from hybridkg.errors import QueryLimitError
+
+ADJACENCY = "adjacency"
+"""Entries of the projection that were read: sources, targets, values."""
+
+POSTINGS = "postings"
+"""Postings that were scored or skipped over one by one."""
+
+PROBES = "probes"
+"""Entities whose text was scored one by one."""
+
+STORE_ROWS = "store rows"
+"""Rows that the graph store gave."""
+
+STORE_QUESTIONS = "store questions"
+"""Queries that were sent to the graph store."""
+
+ROWS = "rows"
+"""Rows that operators made of terms."""
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass
+class Meter:
+    """Counts work by kind, and stops a run that is over its time or has been cancelled.
+
+    Args:
+        deadline: a time of `time.monotonic` after which `check` raises; None for none.
+        timeout: seconds that the deadline stands for, for the message.
+        cancelled: asked at every check.
+
+    >>> meter = Meter()
+    >>> meter.add(POSTINGS, 128)
+    >>> meter.add(POSTINGS, 2)
+    >>> meter.counts
+    {'postings': 130}
+    """
+
+    deadline: float | None = None
+    timeout: float | None = None
+    cancelled: Callable[[], bool] = _never
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, kind: str, n: int) -> None:
+        """Counts `n` units of work."""
+        self.counts[kind] = self.counts.get(kind, 0) + n
+
+    def check(self) -> None:
+        """To be called about every millisecond of work.
+
+        Raises:
+            QueryLimitError: the time is over, or somebody has cancelled the run.
+        """
+        if self.deadline is not None and monotonic() > self.deadline:
+            raise QueryLimitError(
+                f"the query has taken longer than {self.timeout:g} s",
+                hint="give it more time, or ask for less: a limit, another condition",
+            )
+        if self.cancelled():
+            raise QueryLimitError("the query was cancelled")
