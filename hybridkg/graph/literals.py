@@ -29,7 +29,7 @@ def literal_key(literal: Literal) -> LiteralKey:
     """(segment, value, bytes): the place of a literal in the order. Distinct for distinct literals.
 
     Args:
-        literal: in the form in which the store has it.
+        literal: in the form in which the store has it, without a base direction (the projection leaves those out).
 
     >>> from hybridkg.rdf.terms import NamedNode
     >>> integer = literal_key(Literal("7", datatype=NamedNode(XSD + "integer")))
@@ -40,8 +40,6 @@ def literal_key(literal: Literal) -> LiteralKey:
     """
     datatype, text = literal.datatype.value, literal.value
     if literal.language is not None:
-        if getattr(literal, "direction", None) is not None:
-            return _other(literal)
         return (1, 0.0, literal.language.encode() + b"\0" + text.encode())
     if datatype == XSD + "string":
         return (0, 0.0, text.encode())
@@ -52,12 +50,12 @@ def literal_key(literal: Literal) -> LiteralKey:
         return (3, 1.0 if text in ("true", "1") else 0.0, rest)
     if datatype == XSD + "dateTime" and (found := _DATE_TIME.fullmatch(text)):
         seconds = _seconds(text, found[8])
-        return _other(literal) if seconds is None else (4 if found[8] else 5, seconds, rest)
+        return _other(rest) if seconds is None else (4 if found[8] else 5, seconds, rest)
     if datatype == XSD + "date" and (found := _DATE.fullmatch(text)):
         day, zone = text[:10], found[4]
         seconds = _seconds(day + "T00:00:00" + (zone or ""), zone)
-        return _other(literal) if seconds is None else (6 if zone else 7, seconds, rest)
-    return _other(literal)
+        return _other(rest) if seconds is None else (6 if zone else 7, seconds, rest)
+    return _other(rest)
 
 
 def _float(text: str) -> float:
@@ -79,5 +77,5 @@ def _seconds(text: str, zone: str | None) -> float | None:
         return None
 
 
-def _other(literal: Literal) -> LiteralKey:
-    return (len(SEGMENTS) - 1, 0.0, str(literal).encode())
+def _other(rest: bytes) -> LiteralKey:
+    return (len(SEGMENTS) - 1, 0.0, rest)

@@ -65,8 +65,8 @@ def columns_of(triples: Iterable[Triple], entities: Sequence[Node] = ()) -> Colu
     [1, 2]
     """
     triples = list(triples)
-    held = sorted({t for t in triples if not isinstance(t.object, Triple)}, key=str)
-    omitted = frozenset(t.predicate.value for t in triples if isinstance(t.object, Triple))
+    held = sorted({t for t in triples if _is_held(t.object)}, key=str)
+    omitted = frozenset(t.predicate.value for t in triples if not _is_held(t.object))
     nodes = [term for t in held for term in (t.subject, t.object) if isinstance(term, NamedNode | BlankNode)]
     table = ListedTerms(entities, nodes, (t.object for t in held if isinstance(t.object, Literal)))
     predicates = {}
@@ -88,6 +88,11 @@ def adjacency(sources: NDArray[np.int64], targets: NDArray[np.int64]) -> Adjacen
     keys, counts = np.unique(sources, return_counts=True)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
     return Adjacency(keys.astype(np.uint32), offsets, targets[order].astype(np.uint32))
+
+
+def _is_held(term: Term) -> bool:
+    """Whether the projection has such an object: no triple term, no literal with a base direction (RDF 1.2)."""
+    return not isinstance(term, Triple) and getattr(term, "direction", None) is None
 
 
 def _node_key(node: Node) -> tuple[bool, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hybridkg.interfaces.text_index import TextIndex, TextQuery, TextQuestion
@@ -17,6 +18,14 @@ class PhysicalOperator(ABC):
     def children(self) -> tuple[PhysicalOperator, ...]:
         """The operators whose rows it reads."""
         return ()
+
+    def walk(self) -> Iterator[PhysicalOperator]:
+        """This operator and all below it, in the order of EXPLAIN."""
+        waiting: list[PhysicalOperator] = [self]
+        while waiting:
+            operator = waiting.pop()
+            yield operator
+            waiting += reversed(operator.children)
 
     def estimate(self, text: TextIndex | None) -> float | None:
         """Rows it expects to give; None where nothing is known: statistics of the graph do not exist yet."""

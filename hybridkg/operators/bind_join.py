@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.fragment import SparqlFragment
+from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.probing import rows_meeting
-from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Term
 
 
 @dataclass(frozen=True)
 class BindJoin(OneChild):
-    """The rows of HashJoin(fragment, child), the fragment read or probed as operators.probing decides.
+    """The rows of HashJoin(fragment, child), the fragment asked only about what the child has.
 
     `variable` is bound in every row of both sides.
     """
 
-    fragment: SparqlFragment
+    fragment: GraphFragment
     variable: str
 
     def estimate(self, text: TextIndex | None) -> float | None:
@@ -33,7 +33,7 @@ class BindJoin(OneChild):
         right = context.run(self.child)
         at = right.variables.index(self.variable)
         values: list[Term | None] = list(dict.fromkeys(row[at] for row in right.rows))
-        rows = rows_meeting(self.fragment, self.variable, len(values), lambda: values, context)
+        rows = met(self.fragment, self.variable, values, context)
         left = Solutions(self.fragment.columns, rows)
         pairs = Compatible(left, right)
         merged = (pairs.merged(row, other) for row in left.rows for other in pairs.rows_for(row))
@@ -47,3 +47,21 @@ class BindJoin(OneChild):
     def describe(self) -> str:
         """The probed variable."""
         return f"BindJoin on ?{self.variable}"
+
+    def details(self, text: TextIndex | None) -> str:
+        """What is probed."""
+        return self.fragment.details(text)
+
+
+def met(fragment: GraphFragment, variable: str, values: list[Term | None], context: ExecutionContext) -> list[Row]:
+    """Rows of a fragment: at least those whose `variable` has one of some distinct values.
+
+    From the projection, or read or probed in the store as operators.probing decides.
+    """
+    if fragment.prepared(context) is None:
+        return rows_meeting(fragment.in_store, variable, len(values), lambda: values, context)
+    import numpy as np
+
+    assert context.graph is not None
+    ids = context.graph.find([value for value in values if value is not None])
+    return fragment.rows_for(context, variable, np.unique(ids[ids >= 0]).astype(np.uint32)).rows

@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, repeat
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from hybridkg.errors import QueryLimitError, Span
+from hybridkg.errors import QueryLimitError, QueryStoppedError, Span
+from hybridkg.interfaces.graph_index import GraphIndex, IdTable, Pattern, PreparedPattern
 from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.interfaces.meter import Meter, priced
 from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuery, TextQuestion
 from hybridkg.rdf.batch import Solutions
-from hybridkg.rdf.terms import Node, Triple
+from hybridkg.rdf.terms import Node, Term, Triple
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from hybridkg.operators.base import PhysicalOperator
+    from hybridkg.operators.slices import Slice
+    from hybridkg.query import ast
 
 T = TypeVar("T")
 
 MAX_ROWS = 10_000_000
 """Rows that one operator may hold; about 2 GB of tuples. A product of two large relations ends here, not in swap."""
 
+MAX_BYTES = 4_000_000_000
+"""Memory that the rows of one operator may take, as `row_bytes` estimates it."""
+
+CELL_BYTES = 130
+"""Of one term in a row: measured with IRIs of 30 characters and texts of 25."""
+
+ROW_BYTES = 64
+"""Of the tuple of a row, and of its place in the list."""
+
+ROWS_AT_ONCE = 2048
+"""Rows that are collected between two looks at the time: about a millisecond."""
+
+JOINED = "joined"
+"""Note: entities that satisfy the pattern and match the text."""
+
+CANDIDATES = "candidates"
+"""Note of a pattern: entities that satisfy it, whatever their text."""
+
+TOTAL = "total"
+"""Note of the outermost OFFSET and LIMIT: rows that were there to choose from."""
 
 MOST_QUESTIONS = 64
 """Questions that a text index is asked together."""
@@ -42,6 +66,9 @@ class Nodes(Protocol):
     def find_many(self, nodes: Sequence[Node]) -> NDArray[np.int64]:
         """int64[len(nodes)]: the id of each node, -1 for one that has none."""
 
+    def rank(self, ids: Ids) -> Ids:
+        """uint32[len(ids)]: the place of each node in SPARQL order."""
+
 
 @dataclass
 class Actual:
@@ -49,6 +76,14 @@ class Actual:
 
     rows: int
     own_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How many entities match a text: `n`, or at least so many where they have not all been looked at."""
+
+    n: int
+    is_all: bool
 
 
 @dataclass
@@ -62,6 +97,10 @@ class ExecutionContext:
         texts: (field, text, language) of one entity, for passages; fields () means all.
         scratch: a store in memory with the given triples, to evaluate expressions in.
         max_rows: the most rows an operator may hold.
+        meter: counts work, and stops a run that is over its time.
+        price: microseconds of counted work, by the cost model.
+        max_bytes: about the most memory that the rows of an operator may take.
+        graph: the projection, None where there is none or it is behind the graph.
     """
 
     store: GraphStore
@@ -70,9 +109,22 @@ class ExecutionContext:
     texts: Callable[[Node, Sequence[str]], list[tuple[str, str, str]]]
     scratch: Callable[[Iterable[Triple]], GraphStore]
     max_rows: int = MAX_ROWS
+    meter: Meter = field(default_factory=Meter)
+    max_bytes: int = MAX_BYTES
+    price: Callable[[Mapping[str, int]], float] = priced
+    graph: GraphIndex | None = None
+    notes: dict[tuple[str, int], int] = field(default_factory=dict)
+    """What operators found out on their way (`note`)."""
+    found: dict[TextQuery, Found] = field(default_factory=dict)
+    """How many entities each text was seen to match."""
     actuals: dict[int, Actual] = field(default_factory=dict)
     query_strings: dict[TextQuery, Span] = field(default_factory=dict)
     """Texts of rows that were read as query strings (MATCH QUERY ?text), and the place of their variable."""
+    running: list[PhysicalOperator] = field(default_factory=list)
+    """The operators that are at work, the innermost last."""
+    slice: Slice | None = None
+    """The part of the ranked relations that the plan below a BestRows runs over."""
+    _prepared: dict[int, PreparedPattern | None] = field(default_factory=dict)
     _answers: dict[TextQuestion, tuple[Ids, Scores]] = field(default_factory=dict)
     _below_ns: list[int] = field(default_factory=lambda: [0])
 
@@ -82,7 +134,7 @@ class ExecutionContext:
         What an operator asks that does not run after all is asked for nothing.
         """
         if self.text is not None and self.text.scan_limit is not None:
-            operators = list(_operators(root))
+            operators = list(root.walk())
             self.text.prepare([query for operator in operators for query in operator.sized(self.text)])
             asked = dict.fromkeys(question for operator in operators for question in operator.questions(self.text))
             questions = list(islice(asked, together(self.text)))
@@ -90,18 +142,34 @@ class ExecutionContext:
                 self._answers = dict(zip(questions, self.text.answers(questions), strict=True))
         return self.run(root)
 
+    def spent(self) -> float:
+        """Microseconds of the work counted so far, by the cost model: the same in every run."""
+        return self.price(self.meter.counts)
+
     def answer(self, index: TextIndex, question: TextQuestion) -> tuple[Ids, Scores]:
         """The relation that a question asks for, from the index unless the plan has asked for it already."""
-        known = self._answers.get(question)
-        if known is not None:
-            return known
-        return index.matching(question.query) if question.k is None else index.topk(question.query, question.k)
+        answer = self._answers.get(question)
+        if answer is None:
+            query, k = question.query, question.k
+            answer = index.matching(query) if k is None else index.topk(query, k)
+        found = Found(len(answer[0]), question.k is None or len(answer[0]) < question.k)
+        before = self.found.get(question.query)
+        if before is None or found.n > before.n or found.is_all:
+            self.found[question.query] = found
+        return answer
 
     def run(self, operator: PhysicalOperator) -> Solutions:
         """Runs an operator and counts its rows and its own time."""
         self._below_ns.append(0)
+        self.running.append(operator)
         started = perf_counter_ns()
-        solutions = operator.run(self)
+        try:
+            solutions = operator.run(self)
+            self.meter.check()
+        except QueryStoppedError as e:
+            e.doing = e.doing or operator.describe()
+            raise
+        self.running.pop()
         spent = perf_counter_ns() - started
         below = self._below_ns.pop()
         self._below_ns[-1] += spent
@@ -109,19 +177,103 @@ class ExecutionContext:
         self.actuals[id(operator)] = Actual(before.rows + len(solutions.rows), before.own_ns + spent - below)
         return solutions
 
+    def doing(self) -> str:
+        """What the run is at: the innermost operator; empty before the first one."""
+        running = self.running[-1:]  # another thread may ask
+        return running[0].describe() if running else ""
+
+    def note(self, kind: str, n: int, match: ast.Match | None = None) -> None:
+        """Remembers a number that says why there are no more rows (CANDIDATES, JOINED, TOTAL).
+
+        Args:
+            kind: what is counted.
+            n: how many; of several counts of the same thing the greatest is kept.
+            match: what it is about; None where the query has nothing else that it could be about.
+        """
+        key = kind, -1 if match is None else match.span.start
+        self.notes[key] = max(n, self.notes.get(key, 0))
+
+    def noted(self, kind: str, match: ast.Match | None = None) -> int | None:
+        """What has been noted; None where nothing has."""
+        return self.notes.get((kind, -1 if match is None else match.span.start))
+
+    def prepare(self, pattern: Pattern) -> PreparedPattern | None:
+        """A pattern of the plan, ready to be asked; None where there is no projection or it does not hold the pattern.
+
+        Prepared once in a run.
+        """
+        if self.graph is None:
+            return None
+        if id(pattern) not in self._prepared:
+            self._prepared[id(pattern)] = self.graph.prepare(pattern)
+        return self._prepared[id(pattern)]
+
+    def solutions_of(self, table: IdTable, columns: Sequence[str] | None = None) -> Solutions:
+        """A table of the projection in terms; each distinct id is looked up once.
+
+        Args:
+            table: solutions in ids.
+            columns: the columns wanted, in this order; one that the table lacks is unbound. None for the table's own.
+
+        Raises:
+            QueryLimitError: there are more rows than `max_rows`, or they take more memory than `max_bytes`.
+        """
+        names = table.variables if columns is None else tuple(columns)
+        if not table.size or not names:
+            return Solutions(names, self.collect(repeat((), table.size)))
+        import numpy as np
+
+        if table.size > self.max_rows:
+            raise _too_many_rows(self.max_rows)
+        assert self.graph is not None
+        held = [name for name in names if name in table.variables]
+        distinct, places = np.unique(np.array([table.column(name) for name in held]), return_inverse=True)
+        terms = np.empty(len(distinct), object)
+        terms[:] = self.graph.terms(distinct)
+        cells: dict[str, Iterable[Term | None]] = dict.fromkeys(names, repeat(None, table.size))
+        cells |= dict(zip(held, terms[places.reshape(len(held), table.size)].tolist(), strict=True))
+        return Solutions(names, self.collect(zip(*(cells[name] for name in names), strict=True)))
+
     def collect(self, rows: Iterable[T]) -> list[T]:
         """The rows as a list.
 
         Raises:
-            QueryLimitError: there are more than `max_rows`.
+            QueryLimitError: there are more than `max_rows`, or they take more memory than `max_bytes`.
+            QueryStoppedError: the time is over, or somebody has cancelled the run.
         """
-        collected = list(islice(rows, self.max_rows + 1))
-        if len(collected) > self.max_rows:
-            raise QueryLimitError(
-                f"an intermediate result has more than {self.max_rows:,} rows",
-                hint="join the parts of the pattern by a common variable, or add a condition",
-            )
-        return collected
+        collected: list[T] = []
+        source, most = iter(rows), self.max_bytes // ROW_BYTES
+        while True:
+            before = len(collected)
+            collected += islice(source, ROWS_AT_ONCE)
+            if len(collected) > self.max_rows:
+                raise _too_many_rows(self.max_rows)
+            if len(collected) - before < ROWS_AT_ONCE:
+                return collected
+            self.meter.check()
+            if before == 0:
+                most = self.max_bytes // row_bytes(collected[0])
+            if len(collected) > most:
+                raise QueryLimitError(
+                    f"an intermediate result takes more than {self.max_bytes / 1e6:,g} MB: {len(collected):,} rows",
+                    hint="ask for fewer columns, add a condition, or raise the limit on memory",
+                )
+
+
+def _too_many_rows(most: int) -> QueryLimitError:
+    return QueryLimitError(
+        f"an intermediate result has more than {most:,} rows",
+        hint="join the parts of the pattern by a common variable, add a condition, or raise max_rows",
+    )
+
+
+def row_bytes(row: object) -> int:
+    """About how much memory a row takes; rows that are no tuples count as one cell.
+
+    >>> row_bytes((None, None))
+    324
+    """
+    return ROW_BYTES + CELL_BYTES * (len(row) if isinstance(row, tuple) else 1)
 
 
 def together(text: TextIndex) -> int:
@@ -129,12 +281,3 @@ def together(text: TextIndex) -> int:
     if text.scan_limit is None:
         return 1
     return max(1, min(MOST_QUESTIONS, MOST_ANSWERED // max(1, text.counts.get("entities", 1))))
-
-
-def _operators(root: PhysicalOperator) -> Iterator[PhysicalOperator]:
-    """An operator and all below it, in the order of EXPLAIN."""
-    waiting = [root]
-    while waiting:
-        operator = waiting.pop()
-        yield operator
-        waiting += reversed(operator.children)

@@ -27,6 +27,7 @@ class Describe(OneChild):
         text = self.sparql
         made: dict[Row, None] = {}
         for node in dict.fromkeys(self._nodes(solutions)):
+            context.meter.check()
             for triple in context.store.triples(text, {"node": node}):
                 made[triple.subject, triple.predicate, triple.object] = None
         return Solutions(GRAPH_COLUMNS, context.collect(made))

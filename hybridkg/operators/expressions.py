@@ -8,10 +8,11 @@ nodes, which cannot stand in VALUES and are reached through their row instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.join import Compatible
@@ -32,17 +33,39 @@ FALSE = Literal("false", datatype=XSD_BOOLEAN)
 
 @dataclass(frozen=True)
 class ExistsTest:
-    """An EXISTS taken out of an expression: `variable` stands for its truth."""
+    """An EXISTS taken out of an expression: `variable` stands for its truth.
+
+    Args:
+        variable: a fresh name.
+        pattern: its pattern, evaluated by itself.
+        negated: NOT EXISTS.
+        among: MATCHes of the pattern, with their score variables, whose entities every row binds: only the rows'
+            own entities are asked about, and the pattern reads what matches of them (operators/slices.py).
+    """
 
     variable: str
     pattern: PhysicalOperator
     negated: bool
+    among: tuple[tuple[ast.Match, str], ...] = ()
 
     def column(self, solutions: Solutions, context: ExecutionContext) -> list[Term | None]:
         """For each row, whether a compatible solution of the pattern exists."""
-        pairs = Compatible(solutions, context.run(self.pattern))
+        pairs = Compatible(solutions, self._solutions(solutions, context))
         found = (next(pairs.rows_for(row), None) is not None for row in solutions.rows)
         return [TRUE if there != self.negated else FALSE for there in found]
+
+    def _solutions(self, rows: Solutions, context: ExecutionContext) -> Solutions:
+        from hybridkg.operators.slices import Slice, relation_among
+
+        outer, relations = context.slice, {}
+        for match, score in self.among:
+            at = rows.variables.index(match.entity.name)
+            relations[score] = relation_among(match, (row[at] for row in rows.rows), context)
+        try:
+            context.slice = Slice(relations)
+            return context.run(self.pattern)
+        finally:
+            context.slice = outer
 
 
 def with_tests(solutions: Solutions, tests: Sequence[ExistsTest], context: ExecutionContext) -> Solutions:
@@ -119,6 +142,25 @@ def inline(names: tuple[str, ...], rows: Sequence[Row], row_name: str) -> tuple[
     blank = sorted({int(triple.predicate.value[len(CELL_IRI) :]) for triple in triples})
     parts += [f"OPTIONAL {{ ?{row_name} <{CELL_IRI}{i}> ?{names[i]} }}" for i in blank]
     return "\n".join(parts), triples
+
+
+def holds(expression: str, values: Sequence[Term], scratch: Callable[[Iterable[Triple]], GraphStore]) -> list[bool]:
+    """For each value, whether an expression over `?x` is true of it; an error is not true.
+
+    Args:
+        expression: SPARQL.
+        values: terms.
+        scratch: a store in memory with the given triples.
+    """
+    found = [False] * len(values)
+    for start in range(0, len(values), ROWS_PER_QUESTION):
+        batch = values[start : start + ROWS_PER_QUESTION]
+        pattern, triples = inline(("x",), [(value,) for value in batch], "row")
+        sparql = f"SELECT ?row WHERE {{\n{{\n{pattern}\n}}\nFILTER({expression})\n}}"
+        for (row,) in scratch(triples).select(sparql).rows:
+            assert isinstance(row, NamedNode)
+            found[start + int(row.value[len(ROW_IRI) :])] = True
+    return found
 
 
 def _cell(cell: Term | None) -> str:

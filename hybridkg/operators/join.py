@@ -146,7 +146,7 @@ class Minus(PhysicalOperator):
                 any(row[i] is not None and other[j] is not None for i, j in shared) for other in pairs.rows_for(row)
             )
 
-        return Solutions(left.variables, [row for row in left.rows if not shared or not removed(row)])
+        return Solutions(left.variables, context.collect(row for row in left.rows if not shared or not removed(row)))
 
     def describe(self) -> str:
         """The name."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import OneChild, PhysicalOperator
+from hybridkg.operators.bind_join import met
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import ExistsTest, evaluate, true_rows, with_tests
-from hybridkg.operators.fragment import SparqlFragment
+from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible
-from hybridkg.operators.probing import rows_meeting
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
@@ -43,12 +43,12 @@ class LeftJoin(PhysicalOperator):
 
 @dataclass(frozen=True)
 class BindLeftJoin(OneChild):
-    """The rows of LeftJoin(child, fragment), the fragment read or probed as operators.probing decides.
+    """The rows of LeftJoin(child, fragment), the fragment asked only about what the child has.
 
     `variable` is bound in every row of both sides.
     """
 
-    fragment: SparqlFragment
+    fragment: GraphFragment
     variable: str
     condition: ast.Expression | None = None
     tests: tuple[ExistsTest, ...] = ()
@@ -67,7 +67,7 @@ class BindLeftJoin(OneChild):
         left = context.run(self.child)
         at = left.variables.index(self.variable)
         values: list[Term | None] = list(dict.fromkeys(row[at] for row in left.rows))
-        rows = rows_meeting(self.fragment, self.variable, len(values), lambda: values, context)
+        rows = met(self.fragment, self.variable, values, context)
         return left_joined(left, Solutions(self.fragment.columns, rows), self.condition, self.tests, context)
 
     @property

@@ -35,7 +35,9 @@ class RankRows(OneChild):
         """Computes the expression over floored scores, then sorts."""
         solutions = context.run(self.child)
         floored = self._floored(solutions)
-        expression, floored = with_rank_functions(self.expression, solutions, floored, dict(self.subjects))
+        expression, floored = with_rank_functions(
+            self.expression, solutions, floored, dict(self.subjects), context.slice.lists if context.slice else {}
+        )
         values = evaluate(expression, floored, context)
         if self.scores:
             at = [solutions.variables.index(name) for name in self.scores]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import OneChild
-from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.context import TOTAL, ExecutionContext
 from hybridkg.rdf.batch import Row, Solutions
 
 
@@ -54,6 +54,8 @@ class Slice(OneChild):
     def run(self, context: ExecutionContext) -> Solutions:
         """Drops `offset` rows and keeps `limit`."""
         solutions = context.run(self.child)
+        if not any(isinstance(above, Slice | Project) for above in context.running[:-1]):  # no sub-select's
+            context.note(TOTAL, len(solutions.rows))
         end = None if self.limit is None else self.offset + self.limit
         return Solutions(solutions.variables, solutions.rows[self.offset : end])
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.meter import POSTINGS, PROBES
 from hybridkg.interfaces.text_index import Condition, Ids, Scores, TextIndex, TextQuery, TextQuestion
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.candidates import Candidates
 from hybridkg.operators.conditions import conditions
-from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.fragment import SparqlFragment
+from hybridkg.operators.context import JOINED, ExecutionContext
+from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.operators.text_query import checked_index, describe, text_query
 from hybridkg.query import ast
@@ -36,7 +38,7 @@ class TextJoin(PhysicalOperator):
 
     match: ast.Match
     score: str
-    fragment: SparqlFragment
+    fragment: GraphFragment
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Scores all matches as arrays, reads the fragment as operators.probing decides, and looks scores up.
@@ -49,18 +51,40 @@ class TextJoin(PhysicalOperator):
         assert nodes is not None
         query = self._query(index)
         variable = self.match.entity.name
+        if self.fragment.prepared(context) is not None:
+            return self._in_columns(index, context)
         at = self.fragment.columns.index(variable)
         begun: tuple[list[Row], Iterator[Row]] | None = None
         if index.scan_limit is not None and (most := index.most(query)) > index.scan_limit:
-            stream = context.store.select(self.fragment.sparql).rows
+            stream = context.store.select(self.fragment.in_store.sparql).rows
             most = min(most, context.max_rows)
             rows = list(islice(stream, most + 1))
             if len(rows) <= most:
-                return self._joined(rows, _asked_for(_distinct(rows, at), text_query(self.match), index, nodes))
+                return self._joined(
+                    rows, _asked_for(_distinct(rows, at), text_query(self.match), index, nodes), context
+                )
             begun = rows, stream
         ids, scores = context.answer(index, TextQuestion(query))
-        rows = rows_meeting(self.fragment, variable, len(ids), lambda: nodes.nodes(ids), context, begun)
-        return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, nodes))
+        rows = rows_meeting(self.fragment.in_store, variable, len(ids), lambda: nodes.nodes(ids), context, begun)
+        return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, nodes), context)
+
+    def _in_columns(self, index: TextIndex, context: ExecutionContext) -> Solutions:
+        """The same, where the projection holds the fragment: the candidate set costs little, whatever its size."""
+        import numpy as np
+
+        assert context.nodes is not None
+        variable, query = self.match.entity.name, text_query(self.match)
+        if index.scan_limit is not None and index.most(query) > index.scan_limit:
+            found = Candidates(variable, (self.fragment,)).find(context)
+            assert found is not None
+            scores = index.score(query, found)
+            ids, scores = found[~np.isnan(scores)], scores[~np.isnan(scores)]
+        else:
+            ids, scores = context.answer(index, TextQuestion(self._query(index)))
+            context.meter.add(POSTINGS, len(ids))
+        rows = self.fragment.rows_for(context, variable, ids).rows
+        at = self.fragment.columns.index(variable)
+        return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, context.nodes), context)
 
     def sized(self, text: TextIndex) -> tuple[TextQuery, ...]:
         """The relation of its MATCH; none where the index objects, which is an error only once the operator runs."""
@@ -86,8 +110,9 @@ class TextJoin(PhysicalOperator):
         known = conditions(self.fragment.group, self.match.entity.name)
         return replace(query, conditions=tuple(condition for condition in known if index.holds(condition)))
 
-    def _joined(self, rows: list[Row], score_of: Mapping[Term | None, Literal]) -> Solutions:
+    def _joined(self, rows: list[Row], score_of: Mapping[Term | None, Literal], context: ExecutionContext) -> Solutions:
         """The rows that have a score, with it."""
+        context.note(JOINED, len(score_of), self.match)
         at = self.fragment.columns.index(self.match.entity.name)
         joined: list[Row] = [(*row, score) for row in rows if (score := score_of.get(row[at])) is not None]
         return Solutions((*self.fragment.columns, self.score), joined)
@@ -114,6 +139,28 @@ def _shown(condition: Condition) -> str:
     low = "" if condition.low is None else f"{condition.low:.10g} <= "
     high = "" if condition.high is None else f" <= {condition.high:.10g}"
     return f"{low}<{condition.predicate}>{high}"
+
+
+MATCHES_PER_PROBE = 20
+"""Matches of a complete relation that cost as much as one entity that is scored by itself, in an index at hand."""
+
+
+def scores_of_entities(
+    entities: Iterable[Term | None], query: TextQuery, index: TextIndex, context: ExecutionContext
+) -> dict[Term | None, Literal]:
+    """The score of each entity that matches; terms that are no nodes, and unbound ones, have none.
+
+    The index is asked about these entities alone, or for its complete relation where they are as many.
+    """
+    assert context.nodes is not None
+    nodes = [term for term in entities if isinstance(term, NamedNode | BlankNode)]
+    few = index.scan_limit is not None or len(nodes) * MATCHES_PER_PROBE < index.most(query)
+    if few:
+        context.meter.add(PROBES, len(nodes))
+        return _asked_for(nodes, query, index, context.nodes)
+    ids, scores = context.answer(index, TextQuestion(query))
+    context.meter.add(POSTINGS, len(ids))
+    return _looked_up(nodes, ids, scores, context.nodes)
 
 
 def _distinct(rows: list[Row], at: int) -> list[Node]:

@@ -1,4 +1,4 @@
-"""Which strategy runs a query. Until statistics exist the order of preference is fixed."""
+"""Which strategy runs a query: the one that is expected to cost least."""
 
 from __future__ import annotations
 
@@ -6,12 +6,40 @@ from dataclasses import dataclass, replace
 
 from hybridkg.algebra.nodes import Plan, Project, Slice, Snippet, Whole
 from hybridkg.errors import UnsupportedQueryError
+from hybridkg.interfaces.graph_index import Size
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.planner.planning import Planning
 from hybridkg.query import ast
 
-PREFERENCE = ("oxigraph", "text_topk", "bind_join", "reference")
-"""Best first; each gives the same rows, so the first that applies wins."""
+PREFERENCE = (
+    "oxigraph",
+    "text_topk",
+    "filtered_topk",
+    "filter_first",
+    "rank_first",
+    "threshold",
+    "rank_join",
+    "bind_join",
+    "reference",
+)
+"""In this order where costs are equal or unknown; what knows its cost comes before what does not."""
+
+ALONE = ("oxigraph", "text_topk")
+"""Where one of these applies, nothing else can do better."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A strategy that was not taken.
+
+    Args:
+        strategy: its name.
+        cost: what it was expected to take, in microseconds; inf where nobody knows.
+    """
+
+    strategy: str
+    cost: Size
 
 
 @dataclass(frozen=True)
@@ -21,35 +49,51 @@ class PhysicalPlan:
     Args:
         root: the operator that gives the result.
         strategy: name of the strategy that won.
-        rejected: (strategy, why) for the others that apply, in order of preference.
+        rejected: the others that apply, the cheapest first.
         logical: what the operators compute.
+        cost: what the strategy is expected to take, in microseconds; None where that is not known.
+        forced: whether the user asked for the strategy.
     """
 
     root: PhysicalOperator
     strategy: str
-    rejected: tuple[tuple[str, str], ...]
+    rejected: tuple[Alternative, ...]
     logical: Plan
+    cost: Size | None = None
+    forced: bool = False
 
 
-def choose(logical: Plan, strategy: str | None = None) -> PhysicalPlan:
-    """The best applicable strategy, or the one asked for.
+def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> PhysicalPlan:
+    """The cheapest applicable strategy, or the one asked for.
 
     Raises:
         UnknownNameError: no strategy of that name.
         UnsupportedQueryError: the strategy asked for does not apply to this query.
     """
     if strategy is not None:
-        root = STRATEGIES.get(strategy).plan(logical)
+        planning.switching = False
+        chosen = STRATEGIES.get(strategy)
+        root = chosen.plan(logical, planning)
         if root is None:
             raise UnsupportedQueryError(
                 f"the strategy {strategy!r} does not apply to this query",
                 hint="leave the strategy out, or use 'reference', which always applies",
             )
-        return PhysicalPlan(root, strategy, (), logical)
-    roots = {name: root for name in PREFERENCE if (root := STRATEGIES.get(name).plan(logical)) is not None}
-    best, *others = roots
-    rejected = tuple((name, "more work for the same rows") for name in others)
-    return PhysicalPlan(roots[best], best, rejected, logical)
+        return PhysicalPlan(root, strategy, (), logical, chosen.cost(logical, planning), forced=True)
+    for name in ALONE:
+        alone = STRATEGIES.get(name)
+        root = alone.plan(logical, planning)
+        if root is not None:
+            return PhysicalPlan(root, name, (), logical, alone.cost(logical, planning))
+    costs = {name: STRATEGIES.get(name).cost(logical, planning) for name in PREFERENCE if name not in ALONE}
+    known = {name: cost for name, cost in costs.items() if cost is not None}
+    order = sorted(known, key=lambda name: known[name].guess)
+    for at, name in enumerate(order):
+        root = STRATEGIES.get(name).plan(logical, planning)
+        if root is not None:
+            rest = tuple(Alternative(other, known[other]) for other in order[at + 1 :])
+            return PhysicalPlan(root, name, rest, logical, known[name])
+    raise AssertionError("the reference always applies")
 
 
 def with_limit(plan: Plan, limit: int | None) -> Plan:

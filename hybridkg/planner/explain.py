@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isinf
 from typing import Any
 
 from hybridkg.algebra.render import render
+from hybridkg.interfaces.graph_index import Size
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import Actual
@@ -29,9 +31,10 @@ class Explanation:
     prefixes: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        rejected = "; ".join(f"{name}: {why}" for name, why in self.plan.rejected)
+        rejected = ", ".join(f"{other.strategy}{_ms(other.cost, ' {}')}" for other in self.plan.rejected)
         lines = [
-            f"strategy: {self.plan.strategy}" + (f"   (rejected: {rejected})" if rejected else ""),
+            f"strategy: {self.plan.strategy}{_ms(self.plan.cost, ', est. {}')}"
+            + (f"   (rejected: {rejected})" if rejected else ""),
             "",
             "logical plan",
             *(f"  {line}" for line in render(self.plan.logical, self.prefixes).splitlines()),
@@ -80,7 +83,8 @@ class Explanation:
         """The same as data; units are in the names."""
         return {
             "strategy": self.plan.strategy,
-            "rejected": [{"strategy": name, "reason": why} for name, why in self.plan.rejected],
+            "est_us": _us(self.plan.cost),
+            "rejected": [{"strategy": other.strategy, "est_us": _us(other.cost)} for other in self.plan.rejected],
             "logical": render(self.plan.logical, self.prefixes).splitlines(),
             "operator": self._operator_json(self.plan.root),
         }
@@ -100,6 +104,22 @@ class Explanation:
             node["own_us"] = actual.own_ns / 1e3
         node["children"] = [self._operator_json(child) for child in operator.children]
         return node
+
+
+def _ms(cost: Size | None, into: str) -> str:
+    """An expected time in words; empty where nobody knows.
+
+    >>> _ms(Size(0.0, 1310.0, 5000.0), ", est. {}")
+    ', est. 1.3 ms'
+    """
+    return "" if cost is None or isinf(cost.guess) else into.format(f"{cost.guess / 1e3:,.1f} ms")
+
+
+def _us(cost: Size | None) -> dict[str, float | None] | None:
+    """An expected time as data: best guess, and between which bounds it is."""
+    if cost is None or isinf(cost.guess):
+        return None
+    return {"low": round(cost.low, 1), "guess": round(cost.guess, 1), "high": None if isinf(cost.high) else cost.high}
 
 
 def _pieces(text: str, width: int, indent: int) -> list[str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from hybridkg.algebra import nodes
-from hybridkg.algebra.certain import certain
+from hybridkg.algebra.certain import certain as certain_in
+from hybridkg.algebra.certain import certain_of
 from hybridkg.algebra.from_ast import exists_plan
 from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import UnsupportedQueryError
@@ -28,6 +29,7 @@ from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.snippet import Snippet
 from hybridkg.operators.text_relation import TextRelation
 from hybridkg.operators.whole_query import WholeQuery
+from hybridkg.planner.ranking import spine_of
 from hybridkg.query import ast
 from hybridkg.query.scope import in_scope
 from hybridkg.query.walk import rebuild, variables
@@ -35,37 +37,73 @@ from hybridkg.query.walk import rebuild, variables
 Planner = Callable[[nodes.Plan], PhysicalOperator]
 """Makes the operators of a plan, by some strategy."""
 
+FragmentPlanner = Callable[[nodes.Fragment], PhysicalOperator]
+"""Makes the operator of a fragment."""
+
+ExistsPlanner = Callable[[nodes.Plan, frozenset[str]], PhysicalOperator]
+"""Makes the operators of a pattern, where those of some scores are given slices of their relations."""
+
+Ready = Mapping[int, PhysicalOperator]
+"""Operators by `id` of the logical node: a node is a deep tree, and to compare trees takes longer than to plan."""
+
 
 def lower(
-    plan: nodes.Plan, ready: Mapping[nodes.Plan, PhysicalOperator] | None = None, again: Planner | None = None
+    plan: nodes.Plan,
+    ready: Ready | None = None,
+    again: Planner | None = None,
+    fragment: FragmentPlanner | None = None,
+    exists: ExistsPlanner | None = None,
 ) -> PhysicalOperator:
     """The operators of a plan.
 
     Args:
         plan: what to compute.
-        ready: the operators of subtrees that a strategy has decided already.
+        ready: the operators of subtrees that a strategy has decided already, by the identity of the node.
         again: how the strategy makes the operators for each graph of GRAPH ?variable.
+        fragment: how it asks for a fragment; without it, the store is asked for all of its rows.
+        exists: how it makes the operators of the pattern of an EXISTS, the relations with the given scores being
+            cut down to what the rows ask about; without it, they are complete.
     """
-    return _Lowering(ready or {}, again or lower).operator(plan)
+    return _Lowering(ready or {}, again or lower, fragment or in_store, exists).operator(plan)
 
 
-def left_condition(plan: nodes.LeftJoin) -> tuple[ast.Expression | None, tuple[ExistsTest, ...]]:
+def left_condition(
+    plan: nodes.LeftJoin, fragment: FragmentPlanner | None = None, exists: ExistsPlanner | None = None
+) -> tuple[ast.Expression | None, tuple[ExistsTest, ...]]:
     """The conditions of an OPTIONAL as one, and the tests of EXISTS that it reads."""
-    return _Lowering({}, lower).left_condition(plan)
+    return _Lowering({}, lower, fragment or in_store, exists).left_condition(plan)
+
+
+def _asked_among(pattern: nodes.Plan, certain: frozenset[str]) -> tuple[tuple[ast.Match, str], ...]:
+    """The MATCHes of a pattern of EXISTS that need to be asked about the entities of the rows only."""
+    while isinstance(pattern, nodes.Project):
+        pattern = pattern.child
+    return tuple(
+        (part.match, part.score)
+        for part in spine_of(pattern).matches
+        if part.match.entity.name in certain and part.match.top is None and not part.snippet_early
+    )
+
+
+def in_store(fragment: nodes.Fragment) -> PhysicalOperator:
+    """The fragment, in one question to the store."""
+    return SparqlFragment(fragment.group, tuple(sorted(fragment.variables)), fragment.dataset)
 
 
 @dataclass
 class _Lowering:
-    ready: Mapping[nodes.Plan, PhysicalOperator]
+    ready: Ready
     again: Planner
+    fragment: FragmentPlanner
+    exists: ExistsPlanner | None = None
     tests: int = field(default=0)
 
     def operator(self, plan: nodes.Plan) -> PhysicalOperator:
-        if self.ready and plan in self.ready:
-            return self.ready[plan]
+        if id(plan) in self.ready:
+            return self.ready[id(plan)]
         match plan:
-            case nodes.Fragment(group, dataset):
-                return SparqlFragment(group, tuple(sorted(plan.variables)), dataset)
+            case nodes.Fragment():
+                return self.fragment(plan)
             case nodes.Whole(form):
                 return WholeQuery(form)
             case nodes.Match(match, score, early):
@@ -127,6 +165,7 @@ class _Lowering:
         """The expression with a variable in place of each EXISTS, and the tests that bind those variables."""
         outer = nodes.Union(nodes.children(plan)).variables
         taken = variables(expression) | outer
+        certain = certain_of(nodes.Union(nodes.children(plan)))
         tests: list[ExistsTest] = []
 
         def change(node: ast.Syntax) -> ast.Syntax:
@@ -137,8 +176,11 @@ class _Lowering:
             name = f"_exists{self.tests}"
             while name in taken:
                 name += "_"
-            pattern = self.operator(rewrite(exists_plan(node.pattern, dataset)))
-            tests.append(ExistsTest(name, pattern, node.negated))
+            pattern = rewrite(exists_plan(node.pattern, dataset))
+            among = () if self.exists is None else _asked_among(pattern, certain)
+            scores = frozenset(score for _, score in among)
+            operator = self.operator(pattern) if self.exists is None else self.exists(pattern, scores)
+            tests.append(ExistsTest(name, operator, node.negated, among))
             return ast.Var(name)
 
         return change(expression), tuple(tests)  # type: ignore[return-value]
@@ -182,7 +224,7 @@ def _check_decorrelation(group: ast.Group, outer: frozenset[str]) -> None:
     the pattern has its variables bound inside, and nothing in it removes or
     renames solutions by a variable of the row. Everything else is refused.
     """
-    sure = certain(group) | _matched(group)
+    sure = certain_in(group) | _matched(group)
     for element in group.elements:
         match element:
             case ast.Triples() | ast.InlineData():

@@ -58,7 +58,7 @@ def test_case(path: Path, films: KnowledgeBase):
     answers = {}
     for kind, logical in (("plain", plain), ("rewritten", better)):
         for name in STRATEGIES.names():
-            root = STRATEGIES.get(name).plan(logical)
+            root = STRATEGIES.get(name).plan(logical, films._snapshot.planning())
             if root is not None:
                 solutions = films._snapshot.context().run(root)
                 answers[kind, name] = rows_of(solutions, columns)

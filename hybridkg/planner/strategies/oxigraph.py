@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from hybridkg.algebra.nodes import Plan, Slice, Whole
+from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.planner.lower import lower
+from hybridkg.planner.planning import Planning
 
 
 class Oxigraph:
@@ -13,7 +17,12 @@ class Oxigraph:
     exact = True
 
     @staticmethod
-    def plan(logical: Plan) -> PhysicalOperator | None:
+    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
         """Operators, or None where the query ranks."""
         cut = logical.child if isinstance(logical, Slice) else logical
         return lower(logical) if isinstance(cut, Whole) else None
+
+    @staticmethod
+    def cost(logical: Plan, planning: Planning) -> Size | None:
+        """Nobody knows."""
+        return Size(0.0, inf, inf)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from hybridkg.algebra.nodes import Plan
+from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.planner.lower import lower
+from hybridkg.planner.planning import Planning
 
 
 class Reference:
@@ -13,6 +17,11 @@ class Reference:
     exact = True
 
     @staticmethod
-    def plan(logical: Plan) -> PhysicalOperator:
+    def plan(logical: Plan, planning: Planning) -> PhysicalOperator:
         """Always applicable."""
         return lower(logical)
+
+    @staticmethod
+    def cost(logical: Plan, planning: Planning) -> Size | None:
+        """Nobody knows."""
+        return Size(0.0, inf, inf)

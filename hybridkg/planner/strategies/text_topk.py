@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hybridkg.algebra.nodes import Match, Plan, Project, Rank, Slice, Snippet
+from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.text_relation import TextRelation
+from hybridkg.planner.costs import text_topk_cost
 from hybridkg.planner.lower import lower
+from hybridkg.planner.planning import Planning
 from hybridkg.query import ast
 
 
@@ -21,10 +24,10 @@ class TextTopK:
     exact = True
 
     @staticmethod
-    def plan(logical: Plan) -> PhysicalOperator | None:
+    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
         """Operators, or None where anything else takes part in the query."""
         match logical:
-            case Snippet(child, match) if (below := TextTopK.plan(child)) is not None:
+            case Snippet(child, match) if (below := TextTopK.plan(child, planning)) is not None:
                 snippet = lower(logical)
                 return replace(snippet, child=below)  # type: ignore[type-var]
             case Slice(
@@ -36,5 +39,10 @@ class TextTopK:
                 assert isinstance(rank, Rank)
                 k = offset + limit
                 top = TextRelation(match, score, k)
-                return lower(logical, {rank.child: top})
+                return lower(logical, {id(rank.child): top})
         return None
+
+    @staticmethod
+    def cost(logical: Plan, planning: Planning) -> Size | None:
+        """Microseconds, where it applies."""
+        return text_topk_cost(planning.ranking(logical), planning)

@@ -1,0 +1,98 @@
+"""A pattern as one line that looks like SPARQL, for EXPLAIN. Not for machines: long VALUES are cut."""
+
+from __future__ import annotations
+
+from hybridkg.interfaces import graph_index as g
+
+MOST_VALUES = 5
+"""Rows of VALUES that are shown."""
+
+_LOOSE, _STEP, _TIGHT = range(3)
+"""How tightly a path binds where it stands: alternatives, steps, everything else."""
+
+
+def pattern_text(pattern: g.Pattern) -> str:
+    """One line; variables of our own are shown as blank nodes.
+
+    >>> p, x = g.Link("e:p"), g.Variable("x")
+    >>> pattern_text(g.LeftJoin(g.Scan(x, p, g.Variable(" 1")), g.Scan(x, g.Closure(p, 0, None), x)))
+    '?x <e:p> _:1 OPTIONAL { ?x <e:p>* ?x }'
+    """
+    match pattern:
+        case g.Scan(subject, path, target):
+            return f"{_slot(subject)} {_path(path)} {_slot(target)}"
+        case g.Values(variables, rows):
+            cells = [f"({' '.join('UNDEF' if cell is None else str(cell) for cell in row)})" for row in rows]
+            if len(cells) > MOST_VALUES:
+                cells[MOST_VALUES:] = [f"... {len(rows):,} rows"]
+            return " ".join([f"VALUES ({' '.join(f'?{name}' for name in variables)}) {{", *cells, "}"])
+        case g.Join(parts):
+            return " . ".join(map(pattern_text, parts)) or "{}"
+        case g.LeftJoin(left, right, tests):
+            return f"{_left(left)}OPTIONAL {{ {pattern_text(right)}{_filter(tests)} }}"
+        case g.Union(branches):
+            return " UNION ".join(f"{{ {pattern_text(branch)} }}" for branch in branches)
+        case g.Minus(left, right):
+            return f"{_left(left)}MINUS {{ {pattern_text(right)} }}"
+        case g.Exists(left, right, negated):
+            return f"{_left(left)}FILTER {'NOT ' if negated else ''}EXISTS {{ {pattern_text(right)} }}"
+        case g.Restrict(child, tests):
+            return f"{_left(child).removesuffix(' ')}{_filter(tests)}"
+        case g.Distinct(child, variables, distinct):
+            names = " ".join(f"?{name}" for name in variables)
+            return f"{{ SELECT {'DISTINCT ' if distinct else ''}{names} {{ {pattern_text(child)} }} }}"
+
+
+def _left(pattern: g.Pattern) -> str:
+    """What stands before OPTIONAL, MINUS or FILTER."""
+    return "" if pattern == g.Join(()) else pattern_text(pattern) + " "
+
+
+def _slot(slot: g.Slot) -> str:
+    return _name(slot.name) if isinstance(slot, g.Variable) else str(slot)
+
+
+def _name(name: str) -> str:
+    return f"_:{name[1:]}" if name.startswith(" ") else f"?{name}"
+
+
+def _path(path: g.Path, floor: int = _LOOSE) -> str:
+    match path:
+        case g.Link(predicate):
+            return f"<{predicate}>"
+        case g.Inverse(inner):
+            return f"^{_path(inner, _TIGHT)}"
+        case g.Alternative(paths):
+            return _bracketed("|".join(_path(inner, _STEP) for inner in paths), floor > _LOOSE)
+        case g.Steps(paths):
+            return _bracketed("/".join(_path(inner, _TIGHT) for inner in paths), floor > _STEP)
+        case g.Closure(inner, least, most):
+            mark = "?" if most is not None else "+" if least else "*"
+            # "^a*" is the inverse of a closure.
+            return _bracketed(_path(inner, _TIGHT), isinstance(inner, g.Inverse | g.Closure)) + mark
+
+
+def _bracketed(text: str, wanted: bool) -> str:
+    return f"({text})" if wanted else text
+
+
+def _filter(tests: tuple[g.Test, ...]) -> str:
+    return f" FILTER({' && '.join(map(_test, tests))})" if tests else ""
+
+
+def _test(test: g.Test) -> str:
+    match test:
+        case g.Comparison(variable, op, constant):
+            return f"{_name(variable)} {op} {constant}"
+        case g.StringTest(function, variable, argument):
+            return f"{function}({_name(variable)}, {argument})"
+        case g.Opaque(variable, "true"):
+            return f"BOUND({_name(variable)})"
+        case g.Opaque(variable, expression):
+            return expression.replace("?x", f"?{variable}") if variable != "x" else expression
+        case g.Same(left, right, negated):
+            return f"{'!' if negated else ''}sameTerm({_name(left)}, {_name(right)})"
+        case g.AnyOf(tests):
+            return f"({' || '.join(map(_test, tests))})" if tests else "false"
+        case g.AllOf(tests):
+            return f"({' && '.join(map(_test, tests))})" if tests else "true"

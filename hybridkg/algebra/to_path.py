@@ -1,0 +1,51 @@
+"""Property paths in the form in which the projection follows them (SPARQL 1.1 section 18.4)."""
+
+from __future__ import annotations
+
+from hybridkg.algebra.to_tests import NotHeldError
+from hybridkg.interfaces.graph_index import Alternative, Closure, Inverse, Link, Path, Steps
+from hybridkg.query import ast
+
+_REPEATS = {"?": (0, 1), "*": (0, None), "+": (1, None)}
+
+
+def path_of(path: ast.Path) -> Path:
+    """A path whose pairs count once.
+
+    Raises:
+        NotHeldError: the projection has no such path.
+
+    >>> path_of(ast.PathRepeat(ast.Iri("e:p"), "+"))
+    Closure(path=Link(predicate='e:p'), least=1, most=None)
+    """
+    match path:
+        case ast.Iri(value):
+            return Link(value)
+        case ast.PathInverse(inner):
+            return Inverse(path_of(inner))
+        case ast.PathAlternative(parts):
+            return Alternative(tuple(map(path_of, parts)))
+        case ast.PathSequence(parts):
+            return Steps(tuple(map(path_of, parts)))
+        case ast.PathRepeat(inner, mark):
+            return Closure(path_of(inner), *_REPEATS[mark])
+    raise NotHeldError("a negated property set")
+
+
+def starts_at_node(path: Path, inverse: bool = False) -> bool:
+    """Whether everything at the beginning (or end) of a path has outgoing triples, so that it is no literal.
+
+    >>> starts_at_node(Link("e:p")), starts_at_node(Closure(Link("e:p"), 0, None))
+    (True, False)
+    """
+    match path:
+        case Link():
+            return not inverse
+        case Inverse(inner):
+            return starts_at_node(inner, not inverse)
+        case Alternative(paths):
+            return all(starts_at_node(inner, inverse) for inner in paths)
+        case Steps(paths):
+            return starts_at_node(paths[-1 if inverse else 0], inverse)
+        case Closure(inner, least):
+            return least > 0 and starts_at_node(inner, inverse)

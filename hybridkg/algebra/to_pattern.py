@@ -1,0 +1,380 @@
+"""From the syntax of a group to a pattern of the projection: SPARQL 1.1 section 18.2.2.
+
+What the projection cannot say is declined as a whole, with the reason, and stays with Oxigraph. The rules are those
+that Oxigraph 0.5.13 follows; tests/graph/test_fragments_equal_oxigraph.py compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+from hybridkg.algebra.certain import certain
+from hybridkg.algebra.to_path import path_of, starts_at_node
+from hybridkg.algebra.to_tests import NotHeldError, Scope, term_of, value_tests
+from hybridkg.interfaces.graph_index import (
+    Distinct,
+    Exists,
+    Inverse,
+    Join,
+    LeftJoin,
+    Minus,
+    Path,
+    Pattern,
+    Restrict,
+    Scan,
+    Slot,
+    Test,
+    Union,
+    Values,
+    Variable,
+)
+from hybridkg.query import ast
+from hybridkg.query.scope import in_scope
+from hybridkg.query.walk import variables
+from hybridkg.rdf.terms import Literal
+
+MAX_DEPTH = 100
+"""Levels of a pattern. A group may have any number of OPTIONALs, and each is a level."""
+
+
+@dataclass(frozen=True)
+class Declined:
+    """The projection cannot say a group; the reason is the part of it that it lacks, for EXPLAIN."""
+
+    reason: str
+
+
+def pattern_of(group: ast.Group, dataset: tuple[ast.DatasetClause, ...] = ()) -> Pattern | Declined:
+    """The pattern with the solutions of a rank-free group, or why there is none.
+
+    Args:
+        group: its solutions are those of `SELECT *`; blank nodes and the middles of paths are variables of our own,
+            whose names begin with a space.
+        dataset: FROM and FROM NAMED of the query.
+
+    >>> from hybridkg.query.parser import parse
+    >>> pattern_of(parse("SELECT * { ?x <e:p>/<e:q> ?y FILTER(?y > 3) }").form.where).tests[0].op
+    '>'
+    >>> pattern_of(parse("SELECT * { ?x ?p ?y }").form.where)
+    Declined(reason='a variable predicate')
+    """
+    if dataset:
+        return Declined("FROM")
+    try:
+        return _Translator().group(group).pattern
+    except NotHeldError as e:
+        return Declined(str(e))
+
+
+@dataclass
+class _Part(Scope):
+    """A pattern in the making: a join of parts, and what is known of their variables.
+
+    Args:
+        parts: in the order of the text.
+        depth: levels of the deepest.
+        lonely: variables that only the right side of one LeftJoin binds, whenever it matches; and its place.
+    """
+
+    parts: list[Pattern] = field(default_factory=list)
+    depth: int = 1
+    lonely: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def pattern(self) -> Pattern:
+        return self.parts[0] if len(self.parts) == 1 else Join(tuple(self.parts))
+
+    def deeper(self, depth: int) -> None:
+        self.depth = max(self.depth, depth)
+        if self.depth > MAX_DEPTH:
+            raise NotHeldError(f"a pattern of more than {MAX_DEPTH} levels")
+
+    def join(self, other: _Part) -> None:
+        """Adds the parts of another; joins have no order."""
+        for name in other.maybe:
+            sides = [s for s in (self, other) if name in s.maybe]
+            if all(name in s.nodes for s in sides) or any(name in s.nodes and name in s.sure for s in sides):
+                self.nodes.add(name)
+            else:
+                self.nodes.discard(name)
+        before = len(self.parts)
+        found = {name: at + before for name, at in other.lonely.items() if name not in self.maybe}
+        for name in other.maybe:
+            self.lonely.pop(name, None)
+        self.lonely |= found
+        self.maybe |= other.maybe
+        self.sure |= other.sure
+        self.taken_for_nodes |= other.taken_for_nodes
+        self.parts += other.parts
+        self.deeper(other.depth)
+
+    def left_join(self, right: _Part, tests: tuple[Test, ...]) -> None:
+        for name in right.maybe:
+            if name not in self.maybe:
+                if name in right.nodes:
+                    self.nodes.add(name)
+            elif name not in self.sure and name not in right.nodes:
+                self.nodes.discard(name)
+        found = {} if tests else dict.fromkeys(right.sure - self.maybe, 0)
+        self.maybe |= right.maybe
+        self.taken_for_nodes |= right.taken_for_nodes
+        self.wrap(LeftJoin(self.pattern, right.pattern, tests), right.depth)
+        self.lonely = found
+
+    def unmatched(self, name: str) -> bool:
+        """`OPTIONAL { ... ?name ... } FILTER(!BOUND(?name))` becomes a NOT EXISTS; false where it is something else."""
+        at = None if name in self.taken_for_nodes else self.lonely.get(name)
+        pattern = None if at is None else self.parts[at]
+        if at is not None and isinstance(pattern, LeftJoin):
+            self.parts[at] = Exists(pattern.left, pattern.right, negated=True)
+            self.lonely = {other: place for other, place in self.lonely.items() if place != at}
+            return True
+        return False
+
+    def wrap(self, pattern: Pattern, depth: int = 0) -> None:
+        """A pattern that has the present one in it."""
+        self.parts, self.lonely = [pattern], {}
+        self.deeper(max(self.depth, depth) + 1)
+
+
+@dataclass
+class _Translator:
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def fresh(self) -> Variable:
+        return Variable(f" {next(self.numbers)}")
+
+    # --- groups ------------------------------------------------------------
+
+    def group(self, group: ast.Group) -> _Part:
+        """A group with its filters."""
+        part, filters = self.elements(group)
+        self.restrict(part, filters)
+        return part
+
+    def elements(self, group: ast.Group) -> tuple[_Part, list[ast.Expression]]:
+        """Everything but the filters, and the filters; they do not end a basic graph pattern."""
+        part = _Part()
+        filters: list[ast.Expression] = []
+        blanks: dict[str, Variable] = {}
+        for element in group.elements:
+            match element:
+                case ast.Filter(condition):
+                    filters.append(condition)
+                    continue
+                case ast.Triples(items):
+                    for item in items:
+                        self.triple(item, blanks, part)
+                    continue
+                case ast.OptionalPattern(pattern):
+                    self.optional(part, pattern)
+                case ast.MinusPattern(pattern):
+                    right = self.group(pattern)
+                    if part.maybe & right.maybe:
+                        part.wrap(Minus(part.pattern, right.pattern), right.depth)
+                case _:
+                    part.join(self.joined(element))
+            blanks = {}
+        return part, filters
+
+    def joined(self, element: ast.Element) -> _Part:
+        """An element whose solutions are joined with those before it."""
+        match element:
+            case ast.Group():
+                return self.group(element)
+            case ast.UnionPattern(branches):
+                return self.union(branches)
+            case ast.InlineData():
+                return self.values(element)
+            case ast.SubSelect(query):
+                return self.sub_select(query)
+            case ast.GraphPattern():
+                raise NotHeldError("GRAPH")
+            case ast.ServicePattern():
+                raise NotHeldError("SERVICE")
+            case ast.Bind():
+                raise NotHeldError("BIND")
+        raise TypeError(f"no pattern for {type(element).__name__}")
+
+    def optional(self, part: _Part, group: ast.Group) -> None:
+        """OPTIONAL: its filters see both sides; those that read the right side alone stay there."""
+        right, filters = self.elements(group)
+        both = _Part(part.maybe | right.maybe, set(part.sure | right.sure))
+        both.nodes = {
+            name
+            for name in both.maybe
+            if any(name in s.nodes and name in s.sure for s in (part, right))
+            or all(name in s.nodes or name not in s.maybe for s in (part, right))
+        }
+        both.taken_for_nodes = part.taken_for_nodes | right.taken_for_nodes
+        inside: list[ast.Expression] = []
+        tests: list[Test] = []
+        for condition, negated in _conjuncts(filters):
+            read = variables(condition)
+            if isinstance(condition, ast.Exists):
+                if read & both.maybe - right.sure:
+                    raise NotHeldError("EXISTS of an OPTIONAL that reads what is before it")
+                inside.append(ast.Unary("!", condition) if negated else condition)
+            elif read <= right.sure:
+                inside.append(ast.Unary("!", condition) if negated else condition)
+            else:
+                tests += value_tests(condition, both, negated=negated)
+        self.restrict(right, inside)
+        part.left_join(right, tuple(tests))
+
+    def union(self, branches: tuple[ast.Group, ...]) -> _Part:
+        parts = [self.group(branch) for branch in branches]
+        whole = _Part(sure=set.intersection(*(p.sure for p in parts)))
+        whole.maybe = {name for p in parts for name in p.maybe}
+        whole.nodes = whole.maybe - {name for p in parts for name in p.maybe - p.nodes}
+        for p in parts:
+            whole.deeper(p.depth)
+            whole.taken_for_nodes |= p.taken_for_nodes
+        whole.wrap(Union(tuple(p.pattern for p in parts)))
+        return whole
+
+    def values(self, data: ast.InlineData) -> _Part:
+        names = tuple(variable.name for variable in data.variables)
+        if len(set(names)) < len(names):
+            raise NotHeldError("VALUES that names a variable twice")
+        rows = tuple(tuple(None if cell is None else term_of(cell) for cell in row) for row in data.rows)
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+        part = _Part(set(names), parts=[Values(names, rows)])
+        for name, column in zip(names, columns, strict=True):
+            if None not in column:
+                part.sure.add(name)
+            if not any(isinstance(cell, Literal) for cell in column):
+                part.nodes.add(name)
+        return part
+
+    def sub_select(self, query: ast.SelectQuery) -> _Part:
+        modifiers = query.modifiers
+        if query.reduction == "REDUCED":
+            raise NotHeldError("REDUCED")
+        if modifiers.group_by or modifiers.having or any(item.expression for item in query.projection or ()):
+            raise NotHeldError("a sub-select that computes")
+        if modifiers.limit is not None or modifiers.offset is not None:
+            raise NotHeldError("a sub-select with a limit")
+        if modifiers.rank_by is not None or modifiers.rerank is not None:
+            raise NotHeldError("RANK BY")
+        part = self.group(query.where)
+        if query.values is not None:
+            part.join(self.values(query.values))
+        if query.projection is None:
+            shown = tuple(sorted(name for name in part.maybe if not name.startswith(" ")))
+        else:
+            shown = tuple(dict.fromkeys(p.variable.name for p in query.projection if p.variable.name in part.maybe))
+        part.wrap(Distinct(part.pattern, shown, query.reduction == "DISTINCT"))
+        part.maybe &= set(shown)
+        part.sure &= part.maybe
+        part.nodes &= part.maybe
+        part.taken_for_nodes &= part.maybe
+        return part
+
+    # --- filters -----------------------------------------------------------
+
+    def restrict(self, part: _Part, filters: list[ast.Expression]) -> None:
+        """The filters of a group around everything else in it."""
+        tests: list[Test] = []
+        exists: list[tuple[ast.Group, bool]] = []
+        outer: frozenset[str] = frozenset()
+        for condition, negated in _conjuncts(filters):
+            match condition:
+                case ast.Exists(pattern):
+                    outer = outer or frozenset(part.maybe)
+                    _refuse_correlated(pattern, outer)
+                    exists.append((pattern, condition.negated != negated))
+                case ast.Call("BOUND", (ast.Var(name),)) if negated and part.unmatched(name):
+                    continue
+                case _:
+                    tests += value_tests(condition, part, negated=negated)
+        if tests:
+            part.wrap(Restrict(part.pattern, tuple(tests)))
+        for pattern, negated in exists:
+            right = self.group(pattern)
+            part.wrap(Exists(part.pattern, right.pattern, negated), right.depth)
+
+    # --- triples -----------------------------------------------------------
+
+    def triple(self, item: ast.TriplePattern | ast.RankedItem, blanks: dict[str, Variable], part: _Part) -> None:
+        """A triple and its path: outside closures and alternatives a path is a join, one triple for each step."""
+        if not isinstance(item, ast.TriplePattern):
+            raise NotHeldError("MATCH")
+        if isinstance(item.predicate, ast.Var):
+            raise NotHeldError("a variable predicate")
+        waiting = [(self.slot(item.subject, blanks), item.predicate, self.slot(item.object, blanks))]
+        while waiting:
+            subject, path, target = waiting.pop()
+            match path:
+                case ast.PathInverse(inner):
+                    waiting.append((target, inner, subject))
+                case ast.PathSequence(steps):
+                    stops = [subject, *(self.fresh() for _ in steps[1:]), target]
+                    waiting += reversed(list(zip(stops, steps, stops[1:], strict=False)))
+                case _:
+                    part.parts.append(_scan(part, subject, path_of(path), target))
+
+    def slot(self, term: ast.VarOrTerm, blanks: dict[str, Variable]) -> Slot:
+        match term:
+            case ast.Var(name):
+                return Variable(name)
+            case ast.Blank(label):
+                if label not in blanks:
+                    blanks[label] = self.fresh()
+                return blanks[label]
+        return term_of(term)
+
+
+def _scan(scope: _Part, subject: Slot, path: Path, target: Slot) -> Scan:
+    for slot, is_node in ((subject, starts_at_node(path)), (target, starts_at_node(Inverse(path)))):
+        if isinstance(slot, Variable):
+            if is_node or (slot.name in scope.nodes and slot.name in scope.sure):
+                scope.nodes.add(slot.name)
+            else:
+                scope.nodes.discard(slot.name)
+            if slot is subject:
+                scope.taken_for_nodes.add(slot.name)
+            scope.maybe.add(slot.name)
+            scope.sure.add(slot.name)
+            scope.lonely.pop(slot.name, None)
+    return Scan(subject, path, target)
+
+
+def _conjuncts(conditions: list[ast.Expression]) -> Iterator[tuple[ast.Expression, bool]]:
+    """Conditions of which all must be true, each with whether it is negated."""
+    waiting = [(condition, False) for condition in reversed(conditions)]
+    while waiting:
+        condition, negated = waiting.pop()
+        match condition:
+            case ast.Unary("!", operand):
+                waiting.append((operand, not negated))
+            case ast.Binary("&&" | "||" as op, left, right) if (op == "&&") != negated:
+                waiting += [(right, negated), (left, negated)]
+            case _:
+                yield condition, negated
+
+
+def _refuse_correlated(group: ast.Group, outer: frozenset[str]) -> None:
+    """EXISTS looks for a compatible solution of its pattern, computed on its own.
+
+    That equals SPARQL's substitution (section 18.6) when every condition in the pattern has its variables bound
+    inside, and nothing in it removes or renames solutions by a variable of the row.
+    """
+    sure = certain(group)
+    for element in group.elements:
+        match element:
+            case ast.Triples() | ast.InlineData():
+                continue
+            case ast.Group():
+                _refuse_correlated(element, outer)
+            case ast.UnionPattern(branches):
+                for branch in branches:
+                    _refuse_correlated(branch, outer)
+            case ast.Filter(condition) if not (variables(condition) & outer) - sure:
+                continue
+            case _ if not (in_scope(ast.Group((element,))) | variables(element)) & outer:
+                continue
+            case _:
+                raise NotHeldError("an EXISTS that depends on its row by more than equal values")

@@ -1,0 +1,112 @@
+"""`path?`, `path*` and `path+`: distinct pairs, found by breadth-first search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybridkg.graph.match.ids import Ranges, both, either
+from hybridkg.graph.match.pairs import Keys, PairRelation, packed, unpacked
+from hybridkg.graph.match.relations import Pairs, Relation
+from hybridkg.graph.match.run import Run
+from hybridkg.interfaces.graph_index import Ids
+
+GUESS = 4.0
+"""How many times the pairs of a relation its closure is taken to have."""
+
+
+@dataclass(frozen=True)
+class ClosureOf(PairRelation):
+    """Pairs that steps of a relation link.
+
+    Args:
+        inner: the relation.
+        zero: every term of the graph is linked with itself, too.
+        repeated: one step or more; else one.
+        nodes: the set of all subjects and objects of the graph.
+        n_terms: one more than the largest id.
+    """
+
+    inner: Relation
+    zero: bool
+    repeated: bool
+    nodes: Callable[[], Ids]
+    n_terms: int
+
+    def ends(self, forward: bool, run: Run) -> Ids:
+        """As Relation has it."""
+        return self.nodes() if self.zero else self.inner.ends(forward, run)
+
+    def reach(self, ids: Ids, forward: bool, run: Run) -> Ids:
+        """As Relation has it: one search from all ids together."""
+        found = self.inner.reach(ids, forward, run)
+        if self.repeated and len(found):
+            found = self._reach_on(found, forward, run)
+        return either([both(ids, self.nodes()), found]) if self.zero else found
+
+    def _reach_on(self, first: Ids, forward: bool, run: Run) -> Ids:
+        seen = np.zeros(self.n_terms, np.bool_)
+        seen[first] = True
+        edge, parts = first, [first]
+        while len(edge):
+            edge = self.inner.reach(edge, forward, run)
+            edge = edge[~seen[edge]]
+            seen[edge] = True
+            parts.append(edge)
+        return either(parts)
+
+    def reach_ranges(self, ranges: Ranges, forward: bool, run: Run) -> Ids:
+        """As Relation has it."""
+        return self.reach(ranges.of_set(self.ends(forward, run)), forward, run)
+
+    def pairs(self, ids: Ids, forward: bool, run: Run) -> Pairs:
+        """As PairRelation has it: a search from each id, all in step."""
+        if len(ids) == 1:
+            found = self.reach(ids, forward, run)
+            return np.zeros(len(found), np.int64), found
+        index, targets = self.inner.expand(ids, forward, run)
+        edge = packed(index, targets)
+        if self.repeated:
+            edge = self._pairs_on(edge, forward, run)
+        if self.zero:
+            held = np.flatnonzero(np.isin(ids, self.nodes()))
+            edge = np.unique(np.concatenate([edge, packed(held, ids[held])]))
+        return unpacked(edge)
+
+    def _pairs_on(self, first: Keys, forward: bool, run: Run) -> Keys:
+        seen = [first]  # sorted runs, each less than half as long as the one before
+        edge = first
+        while len(edge):
+            index, nodes = unpacked(edge)
+            step, targets = self.inner.expand(nodes, forward, run)
+            edge = np.unique(packed(index[step], targets))
+            for part in seen:
+                edge = edge[~_held(edge, part)]
+            seen.append(edge)
+            while len(seen) > 1 and len(seen[-1]) * 2 >= len(seen[-2]):
+                last = seen.pop()
+                seen[-1] = np.sort(np.concatenate([seen[-1], last]))
+            run.room_for(sum(len(part) for part in seen))
+        return np.sort(np.concatenate(seen))
+
+    def work(self, ids: Ids | None, forward: bool) -> float:
+        """As Relation has it: a guess."""
+        whole = self.inner.work(None, forward) * (GUESS if self.repeated else 1.0)
+        if ids is None:
+            return whole + (self.n_terms if self.zero else 0.0)
+        mean = whole / max(1.0, self.inner.sources(forward))
+        return len(ids) * (mean + 1.0)
+
+    def sources(self, forward: bool) -> float:
+        """As Relation has it."""
+        return float(self.n_terms) if self.zero else self.inner.sources(forward)
+
+
+def _held(keys: Keys, part: Keys) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    if len(part) == 0:
+        return np.zeros(len(keys), np.bool_)
+    at = part.searchsorted(keys)
+    at[at == len(part)] = 0
+    return np.asarray(part[at] == keys)

@@ -1,0 +1,145 @@
+"""Comparison with a constant, as ranges of ids.
+
+What Oxigraph 0.5.13 does (tests/graph/test_conditions.py compares each pair of kinds): numbers of different datatypes
+are promoted, and an integer or a decimal meets a float in float32, so whatever lies within a few float32 steps of the
+constant is in doubt; dates with and without a zone are comparable when they are more than 14 hours apart; strings
+compare by bytes, those of one language among themselves; `!=` is true between kinds; of IRIs only equality is known,
+and `<=` of a term with itself. The segment "other" is always in doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hybridkg.graph.columns import TermTable
+from hybridkg.graph.literals import SEGMENTS, literal_key
+from hybridkg.graph.match.conditions import Condition, Decide, Order
+from hybridkg.graph.match.ids import Ranges
+from hybridkg.graph.match.strings import Strings
+from hybridkg.rdf.terms import Literal, NamedNode, Term
+
+OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
+
+NUMBER_STEP = 2.0**-21
+"""Four steps of float32, relative."""
+
+ZONES = 14 * 3600 + 1.0
+"""Seconds by which a date without a zone may lie elsewhere."""
+
+EXACT_SECONDS = 4e9
+"""Below this many seconds from 1970, microseconds are distinct in float64."""
+
+SHORT = 15
+"""Decimals of at most this many characters are distinct in float64."""
+
+FAMILIES = {
+    "number": ("number",),
+    "boolean": ("boolean",),
+    "datetime zoned": ("datetime zoned", "datetime"),
+    "datetime": ("datetime", "datetime zoned"),
+    "date zoned": ("date zoned", "date"),
+    "date": ("date", "date zoned"),
+}
+"""For a constant of a segment, the segments with which it is compared: its own, and the one of the other zones."""
+
+
+def comparison(op: str, constant: Term, table: TermTable, strings: Strings, decide: Decide) -> Condition | None:
+    """`?x op constant` as a condition; None where it cannot be one.
+
+    Args:
+        op: of OPERATORS.
+        constant: in the form in which the store has it.
+        table: the terms of the graph.
+        strings: its strings.
+        decide: asks Oxigraph about a set of ids.
+    """
+    if op not in OPERATORS or not isinstance(constant, Literal | NamedNode):
+        return None
+    everything = Ranges.of([(0, table.n_terms)])
+    other = Ranges.of([table.segments["other"]])
+    if isinstance(constant, NamedNode):
+        found = int(table.find([constant])[0])
+        same = Ranges(((found, found + 1),)) if found >= 0 else Ranges(())
+        if op in ("=", "!="):
+            return Condition(same if op == "=" else everything - same)
+        return Condition(Ranges(()), same, decide, same)
+    segment, value, _ = literal_key(constant)
+    name = SEGMENTS[segment]
+    if name == "other":
+        return Condition(Ranges(()), everything, decide, everything)
+    family: tuple[str, ...] = (name,)
+    if name in ("string", "language"):
+        order = strings.order(constant)
+    else:
+        family = FAMILIES[name]
+        about = _BY_KIND[name.split()[0]]
+        orders = [about(constant, value, table, segment) for segment in family]
+        order = orders[0]
+        if len(orders) > 1:
+            order = Order(*(a | b for a, b in zip(_parts(order), _parts(orders[1]), strict=True)))
+    mine = Ranges.of([table.segments[segment] for segment in family])
+    if name == "language":  # other languages are known to be different, and not to be comparable
+        mine = Ranges.of([strings.language(constant.language or "")])
+    sure = order.true(op)
+    if op == "!=":
+        sure = sure | (everything - mine - other)
+    doubt = (mine - order.known) | other
+    return Condition(sure, doubt, decide, doubt)
+
+
+def _parts(order: Order) -> tuple[Ranges, Ranges, Ranges]:
+    return order.below, order.equal, order.above
+
+
+def _around(table: TermTable, segment: str, low: float, high: float) -> tuple[int, int, int, int]:
+    """(first id, first id with a value of at least low, first with one above high, end)."""
+    first, end = table.segments[segment]
+    values = table.values[first - table.n_nodes : end - table.n_nodes]
+    return first, first + int(values.searchsorted(low)), first + int(values.searchsorted(high, side="right")), end
+
+
+def _number(constant: Literal, value: float, table: TermTable, segment: str) -> Order:
+    step = abs(value) * NUMBER_STEP if np.isfinite(value) else 0.0
+    first, low, high, end = _around(table, segment, value - step, value + step)
+    equal = Ranges(())
+    with np.errstate(over="ignore"):
+        single = float(np.float32(value)) == value
+    if single and len(constant.value) <= SHORT:
+        # A value that float32 holds, in so few characters, is the same in every datatype that has it.
+        _, same, after, _ = _around(table, segment, value, value)
+        equal = Ranges.of(_short(table, same, after))
+    return Order(Ranges.of([(first, low)]), equal, Ranges.of([(high, end)]))
+
+
+def _short(table: TermTable, first: int, end: int) -> list[tuple[int, int]]:
+    if first >= end:
+        return []
+    _, offsets = table.lexical(first, end)
+    lengths = np.diff(np.asarray(offsets).astype(np.int64))
+    return [(first + int(i), first + int(i) + 1) for i in np.flatnonzero(lengths <= SHORT)]
+
+
+def _boolean(_: Literal, value: float, table: TermTable, segment: str) -> Order:
+    first, low, high, end = _around(table, segment, value, value)
+    return Order(Ranges.of([(first, low)]), Ranges.of([(low, high)]), Ranges.of([(high, end)]))
+
+
+def _date(constant: Literal, value: float, table: TermTable, segment: str) -> Order:
+    own = SEGMENTS[literal_key(constant)[0]] == segment
+    step = 0.001 if own else ZONES
+    first, low, high, end = _around(table, segment, value - step, value + step)
+    equal = Ranges(())
+    if own and (segment.startswith("date ") or segment == "date" or abs(value) < EXACT_SECONDS):
+        _, same, after, _ = _around(table, segment, value, value)
+        equal = Ranges.of([(same, after)])
+    return Order(Ranges.of([(first, low)]), equal, Ranges.of([(high, end)]))
+
+
+_BY_KIND: dict[str, Callable[[Literal, float, TermTable, str], Order]] = {
+    "number": _number,
+    "boolean": _boolean,
+    "datetime": _date,
+    "date": _date,
+}

@@ -1,0 +1,123 @@
+"""Triple patterns inside a join: a relation between two variables, or a variable and a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybridkg.graph.match.conditions import Condition
+from hybridkg.graph.match.ids import Mask, Ranges, both, inside
+from hybridkg.graph.match.relations import Relation
+from hybridkg.graph.match.run import Run
+from hybridkg.graph.match.tables import Table
+from hybridkg.interfaces.graph_index import Ids
+
+End = str | int
+"""A variable, or the id of a constant."""
+
+Sets = Mapping[str, Ids]
+Conditions = Mapping[str, Condition]
+
+
+class Edge:
+    """`subject relation object`."""
+
+    __slots__ = ("object", "relation", "subject", "variables")
+
+    def __init__(self, subject: End, relation: Relation, object_: End):
+        self.subject, self.relation, self.object = subject, relation, object_
+        found = [end for end in (subject, object_) if isinstance(end, str)]
+        self.variables: tuple[str, ...] = tuple(found[:1] if subject == object_ else found)
+        """One, two or none."""
+
+    def from_subject(self, variable: str) -> bool:
+        """Whether the variable is the subject."""
+        return self.subject == variable
+
+    def other(self, variable: str) -> End:
+        """The end that is not this variable."""
+        return self.object if self.subject == variable else self.subject
+
+
+def singleton(i: int) -> Ids:
+    """The set of one id."""
+    return np.array((i,), np.uint32)
+
+
+def of_constant(edge: Edge, variable: str, run: Run) -> Ids:
+    """The values of the variable of an edge whose other end is a constant."""
+    forward = not edge.from_subject(variable)
+    other = edge.other(variable)
+    assert isinstance(other, int)
+    return edge.relation.reach(singleton(other), forward, run)
+
+
+def kept(ids: Ids, variable: End, sets: Sets, conditions: Conditions, run: Run) -> Mask | None:
+    """bool[len(ids)]: which values the variable may have; None for all. In any order, repeats allowed."""
+    mask: Mask | None = None
+    if not isinstance(variable, str):
+        return np.asarray(ids == np.uint32(variable))
+    if (members := sets.get(variable)) is not None:
+        mask = inside(ids, members)
+    if (condition := conditions.get(variable)) is not None:
+        found = condition.holds(ids, run)
+        mask = found if mask is None else mask & found
+    return mask
+
+
+@dataclass(frozen=True)
+class Source:
+    """A way to enumerate an edge: from the subjects (forward) or the objects in a set, or in ranges, or from all."""
+
+    forward: bool
+    ids: Ids | None
+    span: Ranges | None
+    work: float
+
+
+def source(edge: Edge, sets: Sets, conditions: Conditions) -> Source:
+    """The cheapest way to enumerate an edge."""
+    found = Source(True, None, None, edge.relation.work(None, True))
+    for forward, end in ((True, edge.subject), (False, edge.object)):
+        members = sets.get(end) if isinstance(end, str) else singleton(end)
+        if members is not None and (work := len(members) + edge.relation.near(members, forward)) < found.work:
+            found = Source(forward, members, None, work)
+        condition = conditions.get(end) if isinstance(end, str) else None
+        if condition is not None and members is None:
+            work = edge.relation.work_ranges(condition.span, forward)
+            if work < found.work:
+                found = Source(forward, None, condition.span, work)
+    return found
+
+
+def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: Run) -> Table:
+    """All solutions of an edge whose values the sets and conditions allow."""
+    chosen = source(edge, sets, conditions)
+    here, there = (edge.subject, edge.object) if chosen.forward else (edge.object, edge.subject)
+    ids = chosen.ids
+    if ids is None:
+        ids = edge.relation.ends(chosen.forward, run)
+        if chosen.span is not None:
+            ids = chosen.span.of_set(ids)
+    if not isinstance(here, str):
+        ids = singleton(here)
+    else:
+        if ids is not chosen.ids and here in sets:
+            ids = both(ids, sets[here])
+        if here in conditions:
+            ids = conditions[here].of_set(ids, run)
+    index, targets = edge.relation.expand(ids, chosen.forward, run)
+    mask = kept(targets, there, sets, conditions, run)
+    if here == there:
+        same = ids[index] == targets
+        mask = same if mask is None else mask & same
+    if mask is not None:
+        index, targets = index[mask], targets[mask]
+    columns = {}
+    if isinstance(here, str):
+        columns[here] = ids[index]
+    if isinstance(there, str):
+        columns[there] = targets
+    return Table(columns, len(targets))

@@ -1,0 +1,342 @@
+"""Joins of triple patterns and other nodes, with the tests of their variables.
+
+Rows are made by extending a table along one triple pattern at a time, the cheapest first; before a table gets large,
+the values of its variables are reduced by what is still to come (reduce.py), so that no row is made in vain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hybridkg.graph.match.conditions import RowTest
+from hybridkg.graph.match.edges import Conditions, Edge, enumerated, kept, of_constant, singleton, source
+from hybridkg.graph.match.ids import NONE, Mask, both, distinct, inside
+from hybridkg.graph.match.nodes import Hints, Node
+from hybridkg.graph.match.reduce import Member, Reducer
+from hybridkg.graph.match.run import Run
+from hybridkg.graph.match.tables import ONE, Table, joined
+from hybridkg.interfaces.graph_index import Ids
+
+LARGE = 20_000
+"""Rows from which on reducing first costs less than it saves."""
+
+NEAR = 1_000
+"""A table with fewer rows is extended by what it is linked with, without a look at the rest."""
+
+PROBE_SHARE = 4.0
+"""Enumerating a triple pattern and joining it is taken when it reads so many times less than extending every row."""
+
+
+@dataclass(frozen=True, eq=False)
+class JoinNode:
+    """All solutions of edges and other nodes together that pass the tests.
+
+    Args:
+        edges: triple patterns.
+        others: further nodes.
+        conditions: tests of one variable, by variable; it is certain.
+        members: EXISTS and MINUS that share one certain variable.
+        tests: tests of several certain variables.
+        variables: of all parts.
+    """
+
+    edges: tuple[Edge, ...]
+    others: tuple[Node, ...]
+    conditions: Conditions
+    members: tuple[Member, ...]
+    tests: tuple[RowTest, ...]
+    variables: tuple[str, ...]
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        """What every solution binds."""
+        found = {name for edge in self.edges for name in edge.variables}
+        return frozenset(found).union(*(node.certain for node in self.others))
+
+    def rows(self, wanted: frozenset[str], hints: Hints, run: Run) -> Table:
+        """As Node has it."""
+        return _Joining(self, wanted, dict(hints), run).rows()
+
+    def values(self, variable: str, among: Ids | None, run: Run) -> Ids:
+        """As Node has it: by semi-joins where the parts hang together like a tree."""
+        if self.is_tree(variable):
+            for names in self._components:
+                if variable not in names and not self.has_any(names, run):
+                    return NONE
+            if not all(self.linked(edge, run) for edge in self.edges if not edge.variables):
+                return NONE
+            found = self.reducer({}, run).solve(variable, among)
+            assert found is not None
+            return found
+        hints = {} if among is None else {variable: among}
+        found = distinct(self.rows(frozenset((variable,)), hints, run).columns[variable])
+        return found if among is None else both(found, among)
+
+    def guess(self, variable: str | None) -> float:
+        """As Node has it."""
+        from hybridkg.graph.match.sizes import guess_join
+
+        return guess_join(self, variable)
+
+    @cached_property
+    def _edges_are_a_tree(self) -> bool:
+        """Whether no two variables are linked in two ways."""
+        parent: dict[str, str] = {}
+
+        def root(name: str) -> str:
+            while parent.setdefault(name, name) != name:
+                name = parent[name]
+            return name
+
+        for edge in self.edges:
+            names = edge.variables
+            if len(names) == 2:
+                a, b = root(names[0]), root(names[1])
+                if a == b:
+                    return False
+                parent[a] = b
+        return True
+
+    @cached_property
+    def _joints(self) -> frozenset[str]:
+        """Variables that something other than a single node reads."""
+        names = [name for edge in self.edges for name in edge.variables]
+        names += [*self.conditions, *(member.variable for member in self.members)]
+        times: dict[str, int] = {}
+        for node in self.others:
+            for name in node.variables:
+                times[name] = times.get(name, 0) + 1
+        return frozenset(names).union(name for name, count in times.items() if count > 1)
+
+    def is_tree(self, variable: str) -> bool:
+        """Whether semi-joins alone decide which values a variable has."""
+        if self.tests or not self._edges_are_a_tree:
+            return False
+        joints = self._joints | {variable}
+        for node in self.others:
+            shared = joints & frozenset(node.variables)
+            if len(shared) > 1 or not shared <= node.certain:
+                return False
+        return True
+
+    @cached_property
+    def _components(self) -> tuple[frozenset[str], ...]:
+        """Variables that hang together."""
+        groups = [frozenset(edge.variables) for edge in self.edges if edge.variables]
+        groups += [frozenset(node.variables) for node in self.others]
+        merged: list[frozenset[str]] = []
+        for group in groups:
+            apart = [other for other in merged if not other & group]
+            merged = [*apart, group.union(*(other for other in merged if other & group))]
+        return tuple(merged)
+
+    def has_any(self, names: frozenset[str], run: Run) -> bool:
+        joints = [name for name in self.variables if name in names and name in self._joints]
+        if joints:
+            found = self.reducer({}, run).solve(joints[0], None)
+            return found is not None and len(found) > 0
+        return all(node.rows(frozenset(), {}, run).size > 0 for node in self.others if set(node.variables) <= names)
+
+    def linked(self, edge: Edge, run: Run) -> bool:
+        assert isinstance(edge.subject, int)
+        assert isinstance(edge.object, int)
+        return bool(edge.relation.links(singleton(edge.subject), singleton(edge.object), run)[0])
+
+    def reducer(
+        self, hints: Hints, run: Run, edges: Sequence[Edge] | None = None, others: Sequence[Node] | None = None
+    ) -> Reducer:
+        """A reducer of its parts, or of those that are left."""
+        edges = self.edges if edges is None else edges
+        return Reducer(edges, self.conditions, self.members, self.others if others is None else others, hints, run)
+
+
+class _Joining:
+    """The state of one evaluation of a JoinNode."""
+
+    def __init__(self, node: JoinNode, wanted: frozenset[str], hints: dict[str, Ids], run: Run):
+        self._node, self._wanted, self._sets, self._run = node, wanted, hints, run
+        self._edges, self._others = list(node.edges), list(node.others)
+        self._members, self._tests = list(node.members), list(node.tests)
+        self._table = ONE
+        self._reduced: set[str] = set()
+        self._bound: set[str] = set()
+        """Columns without a gap. A column with one (of VALUES with UNDEF, say) is joined, not extended."""
+
+    def rows(self) -> Table:
+        """All solutions."""
+        while (self._edges or self._others) and self._table.size:
+            if self._tests or self._members:
+                self._check_tests()
+            self._step()
+        self._check_tests()
+        if self._table.size == 0:
+            none = np.empty(0, np.uint32)
+            return Table({name: none for name in self._node.variables if name in self._wanted}, 0)
+        return self._table.only(self._wanted)
+
+    def _check_tests(self) -> None:
+        for test in [test for test in self._tests if test.variables <= self._bound]:
+            self._table = self._table.take(test.holds(self._table, self._run))
+            self._tests.remove(test)
+        for member in [member for member in self._members if member.variable in self._bound]:
+            column = self._table.columns[member.variable]
+            found = member.node.values(member.variable, distinct(column), self._run)
+            mask = inside(column, found)
+            self._table = self._table.take(~mask if member.negated else mask)
+            self._members.remove(member)
+
+    def _step(self) -> None:
+        """Joins one more edge or node: what filters, then what is likely to give the fewest rows."""
+        best: Edge | Node | None = None
+        least = float("inf")
+        near = [edge for edge in self._edges if not self._bound.isdisjoint(edge.variables)]
+        for edge in near if near and self._table.size < NEAR else self._edges:
+            if (cost := self._cost(edge)) < least:
+                best, least = edge, cost
+        for node in self._others:
+            if (cost := self._cost_of_node(node)) < least:
+                best, least = node, cost
+        assert best is not None
+        if isinstance(best, Edge):
+            if least > LARGE and self._reduce(best):
+                return
+            self._edges.remove(best)
+            self._extend(best)
+        else:
+            self._others.remove(best)
+            self._join_node(best)
+            self._cut()
+
+    def _cost(self, edge: Edge) -> float:
+        columns = self._bound
+        subject = not isinstance(edge.subject, str) or edge.subject in columns
+        object_ = not isinstance(edge.object, str) or edge.object in columns
+        if subject and object_:
+            return 0.0
+        here = edge.subject if edge.subject in columns else edge.object if edge.object in columns else None
+        if here is None:
+            cost = source(edge, self._sets, self._node.conditions).work
+            return cost if self._table is ONE else (cost + 1.0) * max(1.0, self._table.size) * 2.0
+        forward = edge.subject == here
+        relation = edge.relation
+        return self._table.size * relation.work(None, forward) / max(1.0, relation.sources(forward))
+
+    def _cost_of_node(self, node: Node) -> float:
+        guess = node.guess(None)
+        if self._table is ONE or any(name in self._table.columns for name in node.variables):
+            return guess
+        return (guess + 1.0) * max(1.0, self._table.size) * 2.0
+
+    def _reduce(self, edge: Edge) -> bool:
+        """Before a large step: reduces the values at its start; False when that has been done."""
+        columns = {name: self._table.columns[name] for name in self._bound if name in self._table.columns}
+        if len(self._node.edges) == 1 and not self._others and not self._members:
+            return False
+        start = next((name for name in edge.variables if name in columns), None)
+        if start is None:
+            start = _reduced_first(edge, self._sets)
+        if start in self._reduced:
+            return False
+        self._reduced.add(start)
+        among = distinct(columns[start]) if start in columns else self._sets.get(start)
+        reducer = self._node.reducer(self._sets, self._run, self._edges, self._others)
+        found = reducer.solve(start, among, frozenset(self._table.columns) - {start})
+        for name, ids in reducer.sets.items():
+            self._sets[name] = both(self._sets[name], ids) if name in self._sets else ids
+            if name not in columns:
+                self._reduced.add(name)
+        if start in columns and found is not None and among is not None and len(found) < len(among):
+            self._table = self._table.take(inside(columns[start], found))
+        return True
+
+    def _extend(self, edge: Edge) -> None:
+        columns, run = self._table.columns, self._run
+        subject = edge.subject in self._bound if isinstance(edge.subject, str) else None
+        object_ = edge.object in self._bound if isinstance(edge.object, str) else None
+        before = set(self._bound)
+        self._bound.update(edge.variables)
+        if subject is not False and object_ is not False:
+            self._table = self._table.take(self._filtered(edge), self._needed())
+            return
+        open_end = any(name in columns and name not in before for name in edge.variables)
+        if open_end or not (subject or object_) or self._cheaper_apart(edge):
+            found = enumerated(edge, self._sets, self._node.conditions, run)
+            self._table = joined(self._table, found, run)
+            self._cut()
+            return
+        here, there = (edge.subject, edge.object) if subject else (edge.object, edge.subject)
+        assert isinstance(here, str)
+        assert isinstance(there, str)
+        index, targets = edge.relation.expand(columns[here], bool(subject), run)
+        mask = kept(targets, there, self._sets, self._node.conditions, run)
+        if mask is not None:
+            index, targets = index[mask], targets[mask]
+        run.room_for(len(index))
+        needed = self._needed()
+        made = {name: column[index] for name, column in columns.items() if name in needed}
+        if there in needed:
+            made[there] = targets
+        self._table = Table(made, len(targets))
+
+    def _filtered(self, edge: Edge) -> Mask:
+        """Which rows an edge between bound variables and constants keeps."""
+        columns, run, size = self._table.columns, self._run, self._table.size
+        ends = (edge.subject, edge.object)
+        if isinstance(edge.subject, str) and isinstance(edge.object, str):
+            return edge.relation.links(columns[edge.subject], columns[edge.object], run)
+        for here, there in (ends, ends[::-1]):
+            if isinstance(here, str) and not isinstance(there, str):
+                return inside(columns[here], of_constant(edge, here, run))
+        return np.full(size, self._node.linked(edge, run))
+
+    def _cheaper_apart(self, edge: Edge) -> bool:
+        size = self._table.size
+        if size < 1_000:
+            return False
+        apart = source(edge, self._sets, self._node.conditions)
+        if apart.ids is None and apart.span is None:
+            return False
+        return apart.work * PROBE_SHARE < self._cost(edge)
+
+    def _join_node(self, node: Node) -> None:
+        hints = {name: ids for name, ids in self._sets.items() if name in node.certain}
+        for name in node.certain:
+            column = self._table.columns.get(name)
+            if column is not None and name in self._bound and self._table.size * 2 < max(node.guess(None), 64.0):
+                hints[name] = distinct(column)
+        needed = self._needed() | frozenset(self._table.columns) | frozenset(self._node.conditions)
+        found = node.rows(needed & frozenset(node.variables), hints, self._run)
+        for name in node.certain:
+            mask = (
+                None
+                if name not in found.columns
+                else kept(found.columns[name], name, self._sets, self._node.conditions, self._run)
+            )
+            if mask is not None:
+                found = found.take(mask)
+        self._table = joined(self._table, found, self._run)
+        self._bound |= node.certain
+
+    def _needed(self) -> frozenset[str]:
+        """Variables that the answer or a later step has use for."""
+        return self._wanted.union(
+            *(edge.variables for edge in self._edges),
+            *(node.variables for node in self._others),
+            *(test.variables for test in self._tests),
+            *((member.variable,) for member in self._members),
+        )
+
+    def _cut(self) -> None:
+        needed = self._needed()
+        if any(name not in needed for name in self._table.columns):
+            self._table = self._table.only(needed)
+
+
+def _reduced_first(edge: Edge, sets: Hints) -> str:
+    """The end of an edge from which a reduction starts."""
+    names = edge.variables
+    return min(names, key=lambda name: len(sets[name]) if name in sets else float("inf"))

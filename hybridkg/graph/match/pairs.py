@@ -1,0 +1,102 @@
+"""Relations that are known by the pairs of a set of ids alone; the rest follows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.graph.match.ids import NONE, Counts, Mask, Ranges, distinct
+from hybridkg.graph.match.relations import Pairs, spread
+from hybridkg.graph.match.run import Run
+from hybridkg.interfaces.graph_index import Ids
+
+Keys = NDArray[np.uint64]
+"""Pairs of an index and an id, as one number each."""
+
+
+def packed(index: Counts, targets: Ids) -> Keys:
+    """Pairs as numbers, in the order of index and target."""
+    keys = index.astype(np.uint64)
+    keys <<= np.uint64(32)
+    keys |= targets
+    return keys
+
+
+def unpacked(keys: Keys) -> Pairs:
+    """The pairs of `packed`."""
+    return (keys >> np.uint64(32)).astype(np.int64), keys.astype(np.uint32)
+
+
+class PairRelation:
+    """What all relations have in common that know `pairs`, `ends`, `work` and `sources`."""
+
+    exact = False
+
+    def largest(self, forward: bool) -> float:
+        """As Relation has it: nothing is known."""
+        return float("inf")
+
+    def ends(self, forward: bool, run: Run) -> Ids:
+        """As Relation has it."""
+        raise NotImplementedError
+
+    def pairs(self, ids: Ids, forward: bool, run: Run) -> Pairs:
+        """As Relation.expand, of a set."""
+        raise NotImplementedError
+
+    def work(self, ids: Ids | None, forward: bool) -> float:
+        """As Relation has it."""
+        raise NotImplementedError
+
+    def expand(self, ids: Ids, forward: bool, run: Run) -> Pairs:
+        """As Relation has it."""
+        if len(ids) < 2 or (ids[1:] > ids[:-1]).all():
+            return self.pairs(ids, forward, run)
+        values, place = np.unique(ids, return_inverse=True)
+        index, targets = self.pairs(values, forward, run)
+        counts = np.bincount(index, minlength=len(values))
+        starts = counts.cumsum() - counts
+        counts, starts = counts[place], starts[place]
+        total = int(counts.sum())
+        run.room_for(total)
+        return np.arange(len(ids)).repeat(counts), targets[spread(starts, counts, total)]
+
+    def reach(self, ids: Ids, forward: bool, run: Run) -> Ids:
+        """As Relation has it."""
+        return distinct(self.pairs(ids, forward, run)[1]) if len(ids) else NONE
+
+    def reach_ranges(self, ranges: Ranges, forward: bool, run: Run) -> Ids:
+        """As Relation has it."""
+        return self.reach(ranges.of_set(self.ends(forward, run)), forward, run)
+
+    def work_ranges(self, ranges: Ranges, forward: bool) -> float:
+        """As Relation has it."""
+        return min(self.work(None, forward), self.work(None, forward) / 3 + ranges.size)
+
+    def near(self, ids: Ids, forward: bool) -> float:
+        """As Relation has it."""
+        return self.work(ids, forward)
+
+    def sources(self, forward: bool) -> float:
+        """As Relation has it."""
+        raise NotImplementedError
+
+    def sources_in(self, ranges: Ranges, forward: bool) -> float:
+        """As Relation has it."""
+        return min(self.sources(forward), float(ranges.size))
+
+    def links(self, sources: Ids, targets: Ids, run: Run) -> Mask:
+        """As Relation has it: from the end that has fewer distinct ids."""
+        if len(sources) == 0:
+            return np.zeros(0, np.bool_)
+        heads, tails = np.unique(sources), np.unique(targets)
+        forward = len(heads) <= len(tails)
+        values, near, far = (heads, sources, targets) if forward else (tails, targets, sources)
+        keys = packed(*self.pairs(values, forward, run))
+        if len(keys) == 0:
+            return np.zeros(len(sources), np.bool_)
+        asked = packed(values.searchsorted(near), far)
+        at = keys.searchsorted(asked)
+        at[at == len(keys)] = 0
+        mask: Mask = keys[at] == asked
+        return mask

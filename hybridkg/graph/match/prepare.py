@@ -1,0 +1,345 @@
+"""Patterns become nodes: constants are looked up, tests become sets of ids, and what ids cannot say is declined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybridkg.graph.columns import Columns
+from hybridkg.graph.match.combine import NothingNode, RestrictNode, SelectNode, TableNode, UnionNode, ordered_union
+from hybridkg.graph.match.comparisons import comparison
+from hybridkg.graph.match.conditions import Combined, Condition, OfColumn, RowTest, SameColumns, all_of, any_of
+from hybridkg.graph.match.edges import Edge, End
+from hybridkg.graph.match.ids import Mask, Ranges
+from hybridkg.graph.match.join import JoinNode
+from hybridkg.graph.match.nodes import Node
+from hybridkg.graph.match.optional import OptionalNode, SortedOutNode
+from hybridkg.graph.match.reduce import Member
+from hybridkg.graph.match.relations import Relation
+from hybridkg.graph.match.strings import Strings
+from hybridkg.graph.match.tables import Table
+from hybridkg.interfaces.graph_index import (
+    UNBOUND,
+    AllOf,
+    AnyOf,
+    Comparison,
+    Distinct,
+    Exists,
+    Ids,
+    Join,
+    LeftJoin,
+    Minus,
+    Opaque,
+    Path,
+    Pattern,
+    Restrict,
+    Same,
+    Scan,
+    Slot,
+    Steps,
+    StringTest,
+    Test,
+    Union,
+    Values,
+    Variable,
+)
+from hybridkg.rdf.terms import Term
+
+MOST_KNOWN = 1_000
+"""Conditions that a projection keeps; a comparison takes about 0.1 ms to make."""
+
+Truth = Callable[[str, Sequence[Term]], list[bool]]
+"""(expression over ?x, values) -> for each value, whether the expression is true."""
+
+MOST_PARTS = 500
+"""Nodes of a pattern, paths and tests included; a larger one goes to the store."""
+
+MOST_DEPTH = 40
+"""How deep they may be nested."""
+
+MOST_ASKED = 200_000
+"""Values that Oxigraph is asked about for one test; 0.6 s on the 2-core machine."""
+
+
+class Declined(Exception):  # noqa: N818 - not an error: the store answers instead
+    """The pattern is not for the projection."""
+
+
+@dataclass
+class Preparing:
+    """One preparation.
+
+    Args:
+        columns: the projection.
+        relation: of a path.
+        strings: of the term table.
+        truth: Oxigraph's evaluation.
+        known: conditions that were made before; the first MOST_KNOWN are kept.
+    """
+
+    columns: Columns
+    relation: Callable[[Path], Relation | None]
+    strings: Strings
+    truth: Truth
+    known: dict[Test, Condition]
+    _parts: int = 0
+    _hidden: int = 0
+
+    def node(self, pattern: Pattern, depth: int = 0) -> Node:
+        """The node of a pattern.
+
+        Raises:
+            Declined: the projection cannot answer it.
+        """
+        self._count(depth)
+        match pattern:
+            case Scan() | Join() | Restrict() | Values():
+                return self._join(pattern, depth)
+            case LeftJoin(left, right, tests):
+                return self._optional(self.node(left, depth + 1), self.node(right, depth + 1), tests, depth)
+            case Union(branches):
+                return UnionNode(tuple(self.node(branch, depth + 1) for branch in branches))
+            case Minus(left, right):
+                return self._sorted_out(self.node(left, depth + 1), self.node(right, depth + 1), True, False)
+            case Exists(left, right, negated):
+                return self._sorted_out(self.node(left, depth + 1), self.node(right, depth + 1), negated, True)
+            case Distinct(child, variables, distinct):
+                return SelectNode(self.node(child, depth + 1), tuple(dict.fromkeys(variables)), distinct)
+        raise Declined
+
+    def _count(self, depth: int, parts: int = 1) -> None:
+        self._parts += parts
+        if self._parts > MOST_PARTS or depth > MOST_DEPTH:
+            raise Declined
+
+    # --- joins ---------------------------------------------------------------------
+
+    def _join(self, pattern: Pattern, depth: int) -> Node:
+        """Nested joins and their tests as one node."""
+        scans: list[Scan] = []
+        values: list[Values] = []
+        others: list[Node] = []
+        members: list[Member] = []
+        tests: list[Test] = []
+        waiting: list[tuple[Pattern, int]] = [(pattern, depth)]
+        while waiting:
+            part, at = waiting.pop()
+            if part is not pattern:
+                self._count(at)
+            match part:
+                case Scan(subject, Steps(paths), object_):
+                    waiting += [(scan, at + 1) for scan in reversed(self._steps(subject, paths, object_))]
+                case Scan():
+                    scans.append(part)
+                case Join(parts):
+                    waiting += [(inner, at + 1) for inner in reversed(parts)]
+                case Values():
+                    values.append(part)
+                case Restrict(child, inner_tests) if self._certain_tests(child, inner_tests):
+                    tests += inner_tests
+                    waiting.append((child, at + 1))
+                case Restrict(child, inner_tests):
+                    node = self.node(child, at + 1)
+                    others.append(RestrictNode(node, self._row_tests(inner_tests, at + 1)))
+                case _:
+                    others.append(self.node(part, at + 1))
+        ids = self._constants(scans)
+        edges = []
+        for scan in scans:
+            relation = self.relation(scan.path)
+            if relation is None:
+                raise Declined
+            edges.append(Edge(self._end(scan.subject, ids), relation, self._end(scan.object, ids)))
+        certain = {name for edge in edges for name in edge.variables}.union(*(node.certain for node in others))
+        made = [self._values(part, certain, values) for part in values]
+        others = [*made, *others]
+        variables = ordered_union([*(edge.variables for edge in edges), *(node.variables for node in others)])
+        if any(end == -1 for edge in edges for end in (edge.subject, edge.object)):
+            return NothingNode(variables)
+        if not edges and not members and not tests and len(others) == 1:
+            return others[0]
+        conditions, rest = self._conditions(tests, depth)
+        self._check_asked(conditions, edges)
+        return JoinNode(tuple(edges), tuple(others), conditions, tuple(members), tuple(rest), variables)
+
+    def _steps(self, subject: Slot, paths: Sequence[Path], object_: Slot) -> list[Scan]:
+        slots: list[Slot] = [subject]
+        for _ in paths[1:]:
+            self._hidden += 1
+            slots.append(Variable(f" step{self._hidden}"))
+        slots.append(object_)
+        return [Scan(a, path, b) for a, path, b in zip(slots, paths, slots[1:], strict=False)]
+
+    def _constants(self, scans: Iterable[Scan]) -> dict[Term, int]:
+        terms = list(
+            dict.fromkeys(
+                slot for scan in scans for slot in (scan.subject, scan.object) if not isinstance(slot, Variable)
+            )
+        )
+        return dict(zip(terms, self.columns.terms.find(terms).tolist(), strict=True)) if terms else {}
+
+    @staticmethod
+    def _end(slot: Slot, ids: dict[Term, int]) -> End:
+        return slot.name if isinstance(slot, Variable) else ids[slot]
+
+    def _values(self, part: Values, certain: set[str], all_values: Sequence[Values]) -> Node:
+        """VALUES; rows with a term that the graph does not have are dropped where they cannot match."""
+        terms = list(dict.fromkeys(term for row in part.rows for term in row if term is not None))
+        self._count(0, len(part.rows) // 100)
+        ids = dict(zip(terms, self.columns.terms.find(terms).tolist(), strict=True)) if terms else {}
+        rows = []
+        for row in part.rows:
+            found = [UNBOUND if term is None else ids[term] for term in row]
+            absent = [name for name, i in zip(part.variables, found, strict=True) if i == -1]
+            if any(name in certain for name in absent):
+                continue
+            if absent:
+                raise Declined
+            rows.append(found)
+        made = np.array(rows, np.uint32).reshape(len(rows), len(part.variables))
+        return TableNode(Table({name: made[:, i].copy() for i, name in enumerate(part.variables)}, len(rows)))
+
+    # --- tests ----------------------------------------------------------------------
+
+    def _certain_tests(self, child: Pattern, tests: Sequence[Test]) -> bool:
+        bound = certain_of(child)
+        return all(variables_of_test(test) <= bound for test in tests)
+
+    def _conditions(self, tests: Iterable[Test], depth: int) -> tuple[dict[str, Condition], list[RowTest]]:
+        by_variable: dict[str, list[Condition]] = {}
+        rest: list[RowTest] = []
+        waiting = list(tests)
+        while waiting:
+            test = waiting.pop(0)
+            if isinstance(test, AllOf):
+                self._count(depth)
+                waiting = [*test.tests, *waiting]
+                continue
+            made = self._row_test(test, depth)
+            if isinstance(made, OfColumn):
+                by_variable.setdefault(made.variable, []).append(made.condition)
+            else:
+                rest.append(made)
+        return {name: all_of(found) for name, found in by_variable.items()}, rest
+
+    def _row_test(self, test: Test, depth: int) -> RowTest:
+        self._count(depth)
+        match test:
+            case Same(left, right, negated):
+                return SameColumns(left, right, negated)
+            case AnyOf(tests) | AllOf(tests):
+                every = isinstance(test, AllOf)
+                made = tuple(self._row_test(inner, depth + 1) for inner in tests)
+                names = {name for inner in made for name in inner.variables}
+                conditions = [inner.condition for inner in made if isinstance(inner, OfColumn)]
+                if len(names) == 1 and len(conditions) == len(made):
+                    return OfColumn(names.pop(), all_of(conditions) if every else any_of(conditions))
+                return Combined(made, every)
+            case Comparison() | StringTest() | Opaque():
+                condition = self.known.get(test)
+                if condition is None:
+                    condition = self._condition(test)
+                    if len(self.known) < MOST_KNOWN:
+                        self.known[test] = condition
+                return OfColumn(test.variable, condition)
+        raise Declined
+
+    def _condition(self, test: Comparison | StringTest | Opaque) -> Condition:
+        made: Condition | None
+        match test:
+            case Comparison(_, op, constant):
+                decide = self._decide(f"?x {op} {constant}")
+                made = comparison(op, constant, self.columns.terms, self.strings, decide)
+            case StringTest(function, _, argument):
+                decide = self._decide(f"{function}(?x, {argument})")
+                made = self.strings.condition(function, argument, decide)
+            case Opaque(_, expression):
+                everything = Ranges.of([(0, self.columns.terms.n_terms)])
+                made = Condition(Ranges(()), everything, self._decide(expression), everything)
+        if made is None:
+            raise Declined
+        return made
+
+    def _decide(self, expression: str) -> Callable[[Ids], Mask]:
+        terms, truth = self.columns.terms, self.truth
+
+        def decide(ids: Ids) -> Mask:
+            if len(ids) == 0:
+                return np.zeros(0, np.bool_)
+            values = [term for term in terms.terms(ids) if term is not None]
+            return np.array(truth(expression, values), np.bool_)
+
+        return decide
+
+    def _check_asked(self, conditions: dict[str, Condition], edges: Sequence[Edge]) -> None:
+        """Declines where Oxigraph would be asked about more values than it answers in good time."""
+        for name, condition in conditions.items():
+            if condition.asks.size > MOST_ASKED:
+                sizes = [
+                    edge.relation.sources_in(condition.asks, edge.from_subject(name))
+                    for edge in edges
+                    if name in edge.variables
+                ]
+                if min(sizes, default=float(condition.asks.size)) > MOST_ASKED:
+                    raise Declined
+
+    def _row_tests(self, tests: Iterable[Test], depth: int) -> tuple[RowTest, ...]:
+        """Tests of what may be unbound; those for which Oxigraph may be asked about too many values are declined."""
+        made = tuple(self._row_test(test, depth) for test in tests)
+        waiting = list(made)
+        while waiting:
+            test = waiting.pop()
+            if isinstance(test, Combined):
+                waiting += test.tests
+            elif isinstance(test, OfColumn) and test.condition.asks.size > MOST_ASKED:
+                raise Declined
+        return made
+
+    # --- two sides --------------------------------------------------------------------
+
+    def _optional(self, left: Node, right: Node, tests: Sequence[Test], depth: int) -> Node:
+        return OptionalNode(left, right, self._row_tests(tests, depth + 1))
+
+    def _sorted_out(self, left: Node, right: Node, negated: bool, disjoint: bool) -> Node:
+        shared = set(left.variables) & set(right.variables)
+        if len(shared) == 1 and shared <= left.certain and shared <= right.certain:
+            member = Member(shared.pop(), right, negated)
+            if isinstance(left, JoinNode):
+                return JoinNode(
+                    left.edges, left.others, left.conditions, (*left.members, member), left.tests, left.variables
+                )
+            return JoinNode((), (left,), {}, (member,), (), left.variables)
+        return SortedOutNode(left, right, negated, disjoint)
+
+
+def variables_of_test(test: Test) -> frozenset[str]:
+    """What a test reads."""
+    match test:
+        case Same(left, right):
+            return frozenset((left, right))
+        case AnyOf(tests) | AllOf(tests):
+            return frozenset().union(*(variables_of_test(inner) for inner in tests))
+        case _:
+            return frozenset((test.variable,))
+
+
+def certain_of(pattern: Pattern) -> frozenset[str]:
+    """What every solution of a pattern binds."""
+    match pattern:
+        case Scan(subject, _, object_):
+            return frozenset(slot.name for slot in (subject, object_) if isinstance(slot, Variable))
+        case Values(variables, rows):
+            return frozenset(name for i, name in enumerate(variables) if all(row[i] is not None for row in rows))
+        case Join(parts):
+            return frozenset().union(*(certain_of(part) for part in parts))
+        case Union(branches):
+            return frozenset.intersection(*(certain_of(branch) for branch in branches)) if branches else frozenset()
+        case LeftJoin(left) | Minus(left) | Exists(left):
+            return certain_of(left)
+        case Restrict(child):
+            return certain_of(child)
+        case Distinct(child, variables):
+            return certain_of(child) & frozenset(variables)
+    raise Declined

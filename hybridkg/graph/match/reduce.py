@@ -1,0 +1,238 @@
+"""Semi-join reduction: which values a variable can have, without making a single row.
+
+The algorithm of Yannakakis (VLDB 1981) over a tree of triple patterns, from the variable that is asked for downwards:
+a subtree is either solved alone and carried back (bottom up), or asked only about what the values so far lead to
+(top down), whichever reads fewer entries. In a pattern with cycles the same, along a spanning tree, gives sets that
+may be too large: hints for a join, not answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hybridkg.graph.match.conditions import Condition
+from hybridkg.graph.match.edges import Conditions, Edge, of_constant
+from hybridkg.graph.match.ids import both, inside, without
+from hybridkg.graph.match.nodes import Hints, Node
+from hybridkg.graph.match.relations import Relation
+from hybridkg.graph.match.run import Run
+from hybridkg.interfaces.graph_index import Ids
+
+PROBE_COST = 2.0
+"""Reading an entry to test whether it is in a set costs about this many times reading one to mark it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A variable whose value has to be (or must not be) a value of a variable of another pattern: EXISTS, MINUS."""
+
+    variable: str
+    node: Node
+    negated: bool
+
+
+@dataclass
+class Reducer:
+    """Reduces one variable after the other.
+
+    Args:
+        edges: triple patterns; those without variables are ignored.
+        conditions: by variable.
+        members: further sets.
+        others: nodes that constrain the variables they bind for sure.
+        hints: sets that are known already.
+        run: of the evaluation.
+    """
+
+    edges: Sequence[Edge]
+    conditions: Conditions
+    members: Sequence[Member]
+    others: Sequence[Node]
+    hints: Hints
+    run: Run
+    sets: dict[str, Ids] = field(default_factory=dict)
+    """What was found for each variable on the way."""
+
+    def __post_init__(self) -> None:
+        self._at: dict[str, list[Edge]] = {}
+        for edge in self.edges:
+            for variable in edge.variables:
+                self._at.setdefault(variable, []).append(edge)
+
+    def solve(self, variable: str, among: Ids | None, seen: frozenset[str] = frozenset()) -> Ids | None:
+        """The values of a variable, as far as the subtree that `seen` variables do not lie in says; None for any."""
+        current = among
+        if variable in self.hints:
+            current = _meet(current, self.hints[variable])
+        condition = self.conditions.get(variable)
+        seen |= {variable}
+        at_hand = [of_constant(edge, variable, self.run) for edge in self._constants(variable)]
+        for found in sorted(at_hand, key=len):
+            current = _meet(current, found)
+        if condition is not None and current is not None:
+            current, condition = condition.of_set(current, self.run), None
+        children = [edge for edge in self._at.get(variable, ()) if self._leads_on(edge, variable, seen)]
+        for edge in sorted(children, key=lambda edge: self._estimate(edge, variable, seen)):
+            child = edge.other(variable)
+            if child in seen or (current is not None and len(current) == 0):
+                continue  # another way to a variable that has its place in the tree: left to the join
+            assert isinstance(child, str)
+            current = self._through(edge, variable, child, current, condition, seen)
+            seen |= self._below(child, seen)
+            if condition is not None:
+                current, condition = condition.of_set(current, self.run), None
+        if current is None and (condition is not None or any(m.variable == variable for m in self.members)):
+            current = self._any(variable)
+        current = self._loops(variable, current)
+        current = self._others(variable, current)
+        if condition is not None and current is not None:
+            current = condition.of_set(current, self.run)
+        if current is not None:
+            self.sets[variable] = _meet(self.sets.get(variable), current)
+        return current
+
+    def _constants(self, variable: str) -> list[Edge]:
+        return [edge for edge in self._at.get(variable, ()) if not isinstance(edge.other(variable), str)]
+
+    def _leads_on(self, edge: Edge, variable: str, seen: frozenset[str]) -> bool:
+        other = edge.other(variable)
+        return isinstance(other, str) and other not in seen
+
+    def _below(self, variable: str, seen: frozenset[str]) -> frozenset[str]:
+        """The variables that are reached from one without the seen ones."""
+        found, waiting = set(seen), [variable]
+        while waiting:
+            at = waiting.pop()
+            found.add(at)
+            waiting += [
+                other
+                for edge in self._at.get(at, ())
+                if isinstance(other := edge.other(at), str) and other not in found
+            ]
+        return frozenset(found)
+
+    def _free(self, variable: str, edge: Edge) -> bool:
+        """Whether nothing but this edge constrains a variable, its condition aside."""
+        return (
+            variable not in self.hints
+            and all(other is edge for other in self._at[variable])
+            and not any(member.variable == variable for member in self.members)
+            and not any(variable in node.certain for node in self.others)
+        )
+
+    def _estimate(self, edge: Edge, variable: str, seen: frozenset[str], depth: int = 4) -> float:
+        """About how many entries it takes to carry the subtree behind an edge back to the variable."""
+        child = edge.other(variable)
+        assert isinstance(child, str)
+        relation, forward = edge.relation, edge.from_subject(variable)
+        work = relation.work(None, not forward)
+        size = self.size(child, edge, seen | {variable}, depth)
+        if size is not None:
+            ends = relation.sources(not forward)
+            work = min(work, size * max(1.0, work / max(1.0, ends)))
+        condition = self.conditions.get(child)
+        if condition is not None:
+            work = min(work, relation.work_ranges(condition.span, not forward))
+        return work
+
+    def size(self, variable: str, without_edge: Edge | None, seen: frozenset[str], depth: int) -> float | None:
+        """About how many values the rest of a subtree leaves to a variable; None where nothing but types limit it."""
+        found = [float(len(self.hints[variable]))] if variable in self.hints else []
+        for edge in self._at.get(variable, ()):
+            if edge is without_edge:
+                continue
+            other = edge.other(variable)
+            forward = edge.from_subject(variable)
+            if isinstance(other, int):
+                found.append(edge.relation.work(np.array((other,), np.uint32), not forward))
+            elif other not in seen and depth > 0:
+                found.append(
+                    min(edge.relation.sources(forward), self._estimate(edge, variable, seen | {other}, depth - 1))
+                )
+        found += [node.guess(variable) for node in self.others if variable in node.certain]
+        return min(found, default=None)
+
+    def _through(
+        self,
+        edge: Edge,
+        variable: str,
+        child: str,
+        current: Ids | None,
+        condition: Condition | None,
+        seen: frozenset[str],
+    ) -> Ids:
+        """The values that an edge links with a value of the child that its own subtree allows."""
+        relation, forward, run = edge.relation, edge.from_subject(variable), self.run
+        mine = self.conditions.get(child)
+        if self._free(child, edge):
+            if mine is None:
+                return _meet(current, relation.ends(forward, run))
+            if current is None or relation.work_ranges(mine.span, not forward) < PROBE_COST * relation.near(
+                current, forward
+            ):
+                return _meet(current, self._from_values(relation, forward, mine, condition))
+            return self._probe(relation, forward, current, None, mine)
+        if current is not None:
+            down = relation.near(current, forward)
+            if down * PROBE_COST < self._estimate(edge, variable, seen):
+                found = self.solve(child, relation.reach(current, forward, run), seen)
+                assert found is not None
+                return self._joined(relation, forward, current, found)
+        found = self.solve(child, None, seen)
+        if found is None:
+            return _meet(current, relation.ends(forward, run))
+        if current is None:
+            return relation.reach(found, not forward, run)
+        return self._joined(relation, forward, current, found)
+
+    def _from_values(self, relation: Relation, forward: bool, mine: Condition, condition: Condition | None) -> Ids:
+        if not mine.doubt.bounds:
+            return relation.reach_ranges(mine.sure, not forward, self.run)
+        return relation.reach(mine.of_set(relation.ends(not forward, self.run), self.run), not forward, self.run)
+
+    def _joined(self, relation: Relation, forward: bool, current: Ids, found: Ids) -> Ids:
+        """Those of the current values that are linked with a found one."""
+        if PROBE_COST * relation.near(current, forward) < relation.near(found, not forward):
+            return self._probe(relation, forward, current, found, None)
+        return both(current, relation.reach(found, not forward, self.run))
+
+    def _probe(
+        self, relation: Relation, forward: bool, current: Ids, members: Ids | None, condition: Condition | None
+    ) -> Ids:
+        index, targets = relation.expand(current, forward, self.run)
+        mask = inside(targets, members) if members is not None else None
+        if condition is not None:
+            found = condition.holds(targets, self.run)
+            mask = found if mask is None else mask & found
+        hits = np.zeros(len(current), np.bool_)
+        hits[index if mask is None else index[mask]] = True
+        return current[hits]
+
+    def _any(self, variable: str) -> Ids | None:
+        """All ids that a variable can have by its first edge; None where it has none."""
+        edges = self._at.get(variable, ())
+        return edges[0].relation.ends(edges[0].from_subject(variable), self.run) if edges else None
+
+    def _loops(self, variable: str, current: Ids | None) -> Ids | None:
+        for edge in self._at.get(variable, ()):
+            if edge.subject == edge.object:
+                ids = edge.relation.ends(True, self.run) if current is None else current
+                current = ids[edge.relation.links(ids, ids, self.run)]
+        return current
+
+    def _others(self, variable: str, current: Ids | None) -> Ids | None:
+        for node in self.others:
+            if variable in node.certain and (current is None or len(current)):
+                current = _meet(current, node.values(variable, current, self.run))
+        for member in self.members:
+            if member.variable == variable and current is not None and len(current):
+                found = member.node.values(variable, current, self.run)
+                current = without(current, found) if member.negated else both(current, found)
+        return current
+
+
+def _meet(left: Ids | None, right: Ids) -> Ids:
+    return right if left is None else both(left, right)

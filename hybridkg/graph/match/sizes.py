@@ -1,0 +1,281 @@
+"""How many solutions and values a pattern has and what it takes to find them, from counts alone.
+
+A single triple pattern is counted exactly. Otherwise parts are taken as independent and the values of a variable in a
+smaller set as contained in the larger one (Selinger et al., SIGMOD 1979); a value that has d neighbours on average has
+one in a set of share s with probability 1 - (1 - s)^d. Nothing here reads an array of ids, but for a few binary
+searches.
+"""
+
+from __future__ import annotations
+
+from hybridkg.graph.match.combine import NothingNode, RestrictNode, SelectNode, TableNode, UnionNode
+from hybridkg.graph.match.edges import Edge, source
+from hybridkg.graph.match.join import JoinNode
+from hybridkg.graph.match.nodes import Node
+from hybridkg.graph.match.optional import OptionalNode, SortedOutNode
+
+DEPTH = 6
+"""How many triple patterns away from a variable are looked at."""
+
+
+def guess_join(node: JoinNode, variable: str | None) -> float:
+    """About how many solutions, or distinct values of a variable, a join has."""
+    if variable is not None and any(variable in edge.variables for edge in node.edges):
+        return Counts(node).values(variable, None, frozenset())
+    rows = 1.0
+    times: dict[str, float] = {}
+    for edge in node.edges:
+        rows *= source(edge, {}, node.conditions).work
+        for name in edge.variables:
+            domain = max(1.0, edge.relation.sources(edge.from_subject(name)))
+            if name in times:
+                rows /= max(domain, times[name])
+            times[name] = max(domain, times.get(name, 1.0))
+    for other in node.others:
+        rows *= other.guess(None)
+        for name in other.variables:
+            if name in times:
+                rows /= max(times[name], 1.0)
+            elif other.guess(name) > 0:
+                times[name] = other.guess(name)
+    for member in node.members:
+        share = min(1.0, member.node.guess(member.variable) / max(1.0, times.get(member.variable, 1.0)))
+        rows *= 1.0 - share if member.negated else share
+    rows /= 2.0 ** len(node.tests)
+    if variable is None:
+        return rows
+    return min([rows, *(other.guess(variable) for other in node.others if variable in other.variables)])
+
+
+class Counts:
+    """Numbers of values of the variables of a join."""
+
+    def __init__(self, node: JoinNode):
+        self._node = node
+
+    def values(self, variable: str, via: Edge | None, seen: frozenset[str]) -> float:
+        """About how many values a variable has, by all that hangs on it but the edge `via`."""
+        node = self._node
+        sizes, universe = [], 1.0
+        for edge in node.edges:
+            if variable not in edge.variables:
+                continue
+            forward = edge.from_subject(variable)
+            universe = max(universe, edge.relation.sources(forward))
+            if edge is not via:
+                sizes.append(self._by_edge(edge, variable, forward, seen | {variable}))
+            if variable in node.conditions:
+                sizes.append(edge.relation.sources_in(node.conditions[variable].span, forward))
+        sizes += [other.guess(variable) for other in node.others if variable in other.certain]
+        for member in node.members:
+            if member.variable == variable:
+                found = min(universe, member.node.guess(variable))
+                sizes.append(universe - found if member.negated else found)
+        made = universe
+        for size in sizes:
+            made *= min(1.0, size / universe)
+        return made
+
+    def _by_edge(self, edge: Edge, variable: str, forward: bool, seen: frozenset[str]) -> float:
+        relation, other = edge.relation, edge.other(variable)
+        mine = relation.sources(forward)
+        if isinstance(other, int):
+            return source(edge, {}, {}).work
+        if other in seen or len(seen) > DEPTH:
+            return mine
+        pairs, domain = relation.work(None, forward), max(1.0, relation.sources(not forward))
+        condition = self._node.conditions.get(other)
+        share = min(1.0, self.values(other, edge, seen) / domain)
+        if condition is not None:
+            share = min(share, relation.work_ranges(condition.span, not forward) / max(1.0, pairs))
+        if share >= 1.0 or mine == 0:
+            return mine
+        return float(min(mine * (1.0 - (1.0 - share) ** (pairs / mine)), share * pairs))
+
+    def work(self, variable: str, via: Edge | None, seen: frozenset[str]) -> float:
+        """About how many entries it takes to reduce a variable."""
+        total, current = 0.0, float("inf")
+        seen |= {variable}
+        later = []
+        for edge in self._node.edges:
+            if variable not in edge.variables or edge is via:
+                continue
+            forward = edge.from_subject(variable)
+            if isinstance(edge.other(variable), int):
+                size = source(edge, {}, {}).work
+                total, current = total + size, min(current, size)
+            elif edge.other(variable) not in seen and len(seen) <= DEPTH:
+                later.append((self._alone(edge, variable, forward, seen), edge, forward))
+        for alone, edge, forward in sorted(later, key=lambda entry: entry[0]):
+            near = current * max(1.0, edge.relation.work(None, forward) / max(1.0, edge.relation.sources(forward)))
+            total += min(alone, 2.0 * near)
+            current = min(current, self._by_edge(edge, variable, forward, seen))
+        return total
+
+    def _alone(self, edge: Edge, variable: str, forward: bool, seen: frozenset[str]) -> float:
+        """Entries that it takes to solve what is behind an edge and to carry it back."""
+        child = edge.other(variable)
+        assert isinstance(child, str)
+        pairs = edge.relation.work(None, not forward)
+        share = self.values(child, edge, seen) / max(1.0, edge.relation.sources(not forward))
+        if child in self._node.conditions:
+            span = self._node.conditions[child].span
+            share = min(share, edge.relation.work_ranges(span, not forward) / max(1.0, pairs))
+        return self.work(child, edge, seen) + pairs * min(1.0, share)
+
+
+def work_each_of(node: Node, variable: str) -> float:
+    """About how many entries a node reads for the rows of one value of a variable."""
+    rows = node.guess(None) / max(1.0, node.guess(variable))
+    if not isinstance(node, JoinNode):
+        return 1.0 + rows
+    bound, size, total, left = {variable}, 1.0, 1.0, list(node.edges)
+    while left:
+        steps = [(_step(edge, name), edge, name) for edge in left for name in edge.variables if name in bound]
+        if not steps:
+            return total + len(left) + rows
+        mean, edge, name = min(steps, key=lambda step: step[0])
+        left.remove(edge)
+        other = edge.other(name)
+        total += size * max(1.0, mean)
+        if isinstance(other, str) and other not in bound:
+            size *= mean
+            if other in node.conditions:
+                span = node.conditions[other].span
+                size *= edge.relation.work_ranges(span, other == edge.subject) / max(
+                    1.0, edge.relation.work(None, True)
+                )
+        else:
+            size *= min(1.0, mean)
+        bound.update(edge.variables)
+    return total
+
+
+def _step(edge: Edge, name: str) -> float:
+    """How many values of its other end an edge gives for one value of a variable, on average."""
+    forward = edge.from_subject(name)
+    if isinstance(edge.other(name), int):
+        return source(edge, {}, {}).work / max(1.0, edge.relation.sources(forward))
+    return edge.relation.work(None, forward) / max(1.0, edge.relation.sources(forward))
+
+
+def work_of(node: Node, variable: str | None) -> float:
+    """About how many entries a node reads for the values of a variable, or for its rows."""
+    match node:
+        case JoinNode():
+            parts = sum(work_of(other, None) for other in node.others)
+            parts += sum(work_of(member.node, member.variable) for member in node.members)
+            names = [name for edge in node.edges for name in edge.variables]
+            if not names:
+                return parts
+            counts = Counts(node)
+            if variable is not None:
+                return parts + counts.work(variable if variable in names else names[0], None, frozenset())
+            least = min(source(edge, {}, node.conditions).work for edge in node.edges)
+            return parts + least + node.guess(None) * len(node.edges)
+        case UnionNode(branches):
+            return sum(work_of(branch, variable) for branch in branches)
+        case OptionalNode(left, right):
+            return work_of(left, variable) + (0.0 if variable is not None else work_of(right, None))
+        case SortedOutNode(left, right):
+            return work_of(left, None) + work_of(right, None)
+        case RestrictNode(child):
+            return work_of(child, None)
+        case SelectNode(child):
+            return work_of(child, variable)
+        case _:
+            return node.guess(None)
+
+
+def bounds_of(node: Node, variable: str | None) -> tuple[float, float]:
+    """(low, high) of solutions or of distinct values of a variable."""
+    match node:
+        case NothingNode():
+            return 0.0, 0.0
+        case TableNode(table):
+            return (float(table.size), float(table.size)) if variable is None else (0.0, float(table.size))
+        case UnionNode(branches):
+            found = [bounds_of(branch, variable) for branch in branches]
+            low = sum(low for low, _ in found) if variable is None else max((low for low, _ in found), default=0.0)
+            return low, sum(high for _, high in found)
+        case OptionalNode(left) if variable is not None and variable in left.certain:
+            return bounds_of(left, variable)
+        case OptionalNode(left, right):
+            low, high = bounds_of(left, None)
+            return low, high * max(1.0, bounds_of(right, None)[1])
+        case SortedOutNode(child) | RestrictNode(child):
+            return 0.0, bounds_of(child, variable)[1]
+        case SelectNode(child, _, distinct):
+            low, high = bounds_of(child, variable)
+            return (min(low, 1.0) if distinct and variable is None else low), high
+        case JoinNode():
+            return _bounds_of_join(node, variable)
+    return 0.0, float("inf")
+
+
+def _bounds_of_join(node: JoinNode, variable: str | None) -> tuple[float, float]:
+    if len(node.edges) == 1 and not (node.others or node.members or node.tests):
+        return _bounds_of_edge(node, node.edges[0], variable)
+    if variable is None:
+        high = 1.0
+        for edge in node.edges:
+            high *= source(edge, {}, node.conditions).work
+        for other in node.others:
+            high *= bounds_of(other, None)[1]
+        return 0.0, min(high, _by_degrees(node, high))
+    sizes = [_high_at_edge(node, edge, variable) for edge in node.edges if variable in edge.variables]
+    sizes += [bounds_of(other, variable)[1] for other in node.others if variable in other.certain]
+    return 0.0, min(sizes, default=float("inf"))
+
+
+def _by_degrees(node: JoinNode, high: float) -> float:
+    """Solutions at most: those of one edge times the largest degree of each further one; a plain chain or star."""
+    if node.others or not node.edges:
+        return high
+    least = float("inf")
+    for start in node.edges:
+        bound, size = set(start.variables), source(start, {}, node.conditions).work
+        left = [edge for edge in node.edges if edge is not start]
+        while left:
+            edge = next((e for e in left if not e.variables or not bound.isdisjoint(e.variables)), None)
+            if edge is None:
+                size = float("inf")
+                break
+            left.remove(edge)
+            size *= min(
+                [1.0 if bound.issuperset(edge.variables) else edge.relation.largest(edge.from_subject(name))
+                 for name in edge.variables if name in bound], default=1.0,
+            )  # fmt: skip
+            bound.update(edge.variables)
+        least = min(least, size)
+    return least
+
+
+def _high_at_edge(node: JoinNode, edge: Edge, variable: str) -> float:
+    forward = edge.from_subject(variable)
+    found = min(edge.relation.sources(forward), source(edge, {}, node.conditions).work)
+    if variable in node.conditions:
+        found = min(found, edge.relation.sources_in(node.conditions[variable].span, forward))
+    return found
+
+
+def _bounds_of_edge(node: JoinNode, edge: Edge, variable: str | None) -> tuple[float, float]:
+    """Exact where the relation is a predicate and tests leave no doubt and concern one end."""
+    if variable is not None:
+        high = _high_at_edge(node, edge, variable)
+        other = edge.other(variable)
+        known = edge.relation.exact and edge.subject != edge.object
+        if not known or node.conditions.get(variable, None) is not None or other in node.conditions:
+            sure = node.conditions.get(variable)
+            if known and sure is not None and isinstance(other, str) and other not in node.conditions:
+                return edge.relation.sources_in(sure.sure, edge.from_subject(variable)), high
+            return 0.0, high
+        return high, high
+    high = source(edge, {}, node.conditions).work
+    if not edge.relation.exact or edge.subject == edge.object or len(node.conditions) > 1:
+        return 0.0, high
+    if (len(edge.variables) == 1 and node.conditions) or len(edge.variables) == 0:
+        return 0.0, high
+    for name, condition in node.conditions.items():
+        return edge.relation.work_ranges(condition.sure, edge.from_subject(name)), high
+    return high, high

@@ -1,0 +1,155 @@
+"""Strings of the term table: where a text belongs in their order, and which contain or end with one."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.graph.columns import TermTable
+from hybridkg.graph.match.conditions import Condition, Decide, Order
+from hybridkg.graph.match.ids import Mask, Ranges
+from hybridkg.graph.match.relations import spread
+from hybridkg.interfaces.graph_index import Ids
+from hybridkg.rdf.terms import Literal
+
+FUNCTIONS = ("CONTAINS", "STRSTARTS", "STRENDS")
+
+AFTER = b"\xff"
+"""A byte that UTF-8 does not use: a text with it behind comes after all texts that begin with the text."""
+
+CHUNK = 1 << 24
+"""Bytes that are looked at in one step."""
+
+
+class Strings:
+    """The segments "string" and "language" of a term table."""
+
+    def __init__(self, table: TermTable):
+        self._table = table
+        self.plain: tuple[int, int] = table.segments["string"]
+        self.tagged: tuple[int, int] = table.segments["language"]
+
+    @cached_property
+    def languages(self) -> dict[str, tuple[int, int]]:
+        """For each language tag, its first id and the one after its last."""
+        runs: dict[str, tuple[int, int]] = {}
+        at, end = self.tagged
+        while at < end:
+            language = self._language_of(at)
+            low, high = at, end  # low is in the run, high is not
+            while high - low > 1:
+                middle = (low + high) // 2
+                if self._language_of(middle) == language:
+                    low = middle
+                else:
+                    high = middle
+            runs[language], at = (at, high), high
+        return runs
+
+    def _language_of(self, i: int) -> str:
+        term = self._table.terms(np.array([i], np.uint32))[0]
+        assert isinstance(term, Literal)
+        return term.language or ""
+
+    def language(self, tag: str) -> tuple[int, int]:
+        """The ids of one language."""
+        return self.languages.get(tag, (self.tagged[0], self.tagged[0]))
+
+    def _runs(self, argument: Literal) -> list[tuple[int, int]]:
+        """The strings that a function takes together with the argument."""
+        if argument.language is not None:
+            return [self.language(argument.language)]
+        return [self.plain, *self.languages.values()]
+
+    def text(self, i: int) -> bytes:
+        """The lexical form of one literal."""
+        return self._table.lexical(i, i + 1)[0].tobytes()
+
+    def place(self, text: bytes, run: tuple[int, int]) -> int:
+        """The first id of a run whose text is not before this one."""
+        return bisect_left(range(run[1]), text, lo=run[0], key=self.text)
+
+    def order(self, constant: Literal) -> Order:
+        """Where the strings of the constant's kind lie about it."""
+        run = self.plain if constant.language is None else self.language(constant.language)
+        text = constant.value.encode()
+        at = self.place(text, run)
+        after = at + int(at < run[1] and self.text(at) == text)
+        return Order(Ranges.of([(run[0], at)]), Ranges.of([(at, after)]), Ranges.of([(after, run[1])]))
+
+    def condition(self, function: str, argument: Literal, decide: Decide) -> Condition | None:
+        """A string test as a condition; None for a function or an argument that has none.
+
+        Args:
+            function: of FUNCTIONS.
+            argument: a string, with a language or without.
+            decide: asks Oxigraph about a set of ids; for literals of the last segment.
+        """
+        if function not in FUNCTIONS or getattr(argument, "direction", None) is not None:
+            return None
+        runs, text = self._runs(argument), argument.value.encode()
+        other = Ranges.of([self._table.segments["other"]])
+        if not text:
+            return Condition(Ranges.of(runs), other, decide, other)
+        if function == "STRSTARTS":
+            found = [(self.place(text, run), self.place(text + AFTER, run)) for run in runs]
+            return Condition(Ranges.of(found), other, decide, other)
+        last = self._table.segments["other"][0]
+
+        def look(ids: Ids) -> Mask:
+            split = int(ids.searchsorted(np.uint32(last)))
+            return np.concatenate([self.search(ids[:split], text, function == "STRENDS"), decide(ids[split:])])
+
+        return Condition(Ranges(()), Ranges.of(runs) | other, look, other)
+
+    def search(self, ids: Ids, text: bytes, at_end: bool) -> Mask:
+        """bool[len(ids)]: which literals of a set contain a text, or end with it."""
+        found = np.zeros(len(ids), np.bool_)
+        start = 0
+        while start < len(ids):
+            data, offsets = self._table.lexical(int(ids[start]), int(ids[-1]) + 1)
+            bounds = np.asarray(offsets).astype(np.int64)
+            place = (ids[start:] - ids[start]).astype(np.int64)
+            lengths = bounds[place + 1] - bounds[place]
+            many = max(1, int(lengths.cumsum().searchsorted(CHUNK, side="right")))
+            place, lengths = place[:many], lengths[:many]
+            total = int(lengths.sum())
+            if place[-1] - place[0] == many - 1:
+                buffer = data[bounds[place[0]] : bounds[place[0]] + total]
+            else:
+                buffer = np.asarray(data)[spread(bounds[place], lengths, total)]
+            ends = lengths.cumsum()
+            found[start : start + many] = (
+                _ending(buffer, ends, lengths, text) if at_end else _having(buffer, ends, text)
+            )
+            start += many
+        return found
+
+
+def _ending(buffer: NDArray[np.uint8], ends: NDArray[np.int64], lengths: NDArray[np.int64], text: bytes) -> Mask:
+    mask: Mask = lengths >= len(text)
+    at = np.flatnonzero(mask)
+    for i, byte in enumerate(reversed(text)):
+        at = at[buffer[ends[at] - 1 - i] == byte]
+    mask[:] = False
+    mask[at] = True
+    return mask
+
+
+def _having(buffer: NDArray[np.uint8], ends: NDArray[np.int64], text: bytes) -> Mask:
+    mask = np.zeros(len(ends), np.bool_)
+    n = len(text)
+    if len(buffer) < n:
+        return mask
+    sample = buffer[: 1 << 16]
+    seen = np.bincount(sample, minlength=256)
+    order = sorted(range(n), key=lambda i: (seen[text[i]], i))  # rare bytes first
+    at = np.flatnonzero(buffer[order[0] : len(buffer) - n + 1 + order[0]] == text[order[0]])
+    for i in order[1:]:
+        at = at[buffer[at + i] == text[i]]
+    owner = ends.searchsorted(at, side="right")
+    mask[owner[at + n <= ends[owner]]] = True
+    return mask

@@ -1,0 +1,222 @@
+"""Multisets of solutions in ids, and how two of them are combined.
+
+Two solutions are compatible when they agree on every variable that both bind (SPARQL 1.1 section 18.3). A column may
+hold UNBOUND, so rows are first grouped by which shared variables they bind; within a group a join is one on equal
+keys. Nearly always there is one group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.graph.match.ids import Mask, inside
+from hybridkg.graph.match.relations import spread
+from hybridkg.graph.match.run import Run
+from hybridkg.interfaces.graph_index import UNBOUND, Ids
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of ids.
+
+    Args:
+        columns: uint32[size] by variable.
+        size: rows, also where there is no column.
+    """
+
+    columns: Mapping[str, Ids]
+    size: int
+
+    def take(self, places: Places | Mask, names: Iterable[str] | None = None) -> Table:
+        """The rows at these places, or those that a mask keeps, cut down to some columns."""
+        kept = self.columns if names is None else self.only(names).columns
+        size = int(np.count_nonzero(places)) if places.dtype == np.bool_ else len(places)
+        return Table({name: self.columns[name][places] for name in kept}, size)
+
+    def only(self, names: Iterable[str]) -> Table:
+        """The same rows with fewer columns."""
+        wanted = set(names)
+        if wanted.issuperset(self.columns):
+            return self
+        return Table({name: column for name, column in self.columns.items() if name in wanted}, self.size)
+
+    def column(self, name: str) -> Ids:
+        """A column; one that is missing binds nothing."""
+        found = self.columns.get(name)
+        return np.full(self.size, UNBOUND, np.uint32) if found is None else found
+
+
+ONE = Table({}, 1)
+"""One solution that binds nothing."""
+
+
+def empty(names: Iterable[str]) -> Table:
+    """No solution."""
+    return Table({name: np.empty(0, np.uint32) for name in names}, 0)
+
+
+def concatenated(tables: Sequence[Table], names: Sequence[str], run: Run) -> Table:
+    """The rows of all tables, one after the other."""
+    size = sum(table.size for table in tables)
+    run.room_for(size)
+    if len(tables) == 1 and all(name in tables[0].columns for name in names):
+        return tables[0].only(names)
+    columns = {name: np.concatenate([table.column(name) for table in tables]) for name in names if tables}
+    return Table(columns, size) if tables else empty(names)
+
+
+def by_binding(table: Table, shared: Sequence[str]) -> Iterator[tuple[tuple[bool, ...], Places | None]]:
+    """Groups of rows by which of the shared variables they bind.
+
+    Yields:
+        (for each variable, whether it is bound; places of the rows, or None for all).
+    """
+    open_columns = [name for name in shared if (table.columns[name] == UNBOUND).any()]
+    if not open_columns:
+        yield (True,) * len(shared), None
+        return
+    code = np.zeros(table.size, np.int64)
+    for name in open_columns:
+        code = code * 2 + (table.columns[name] == UNBOUND)
+    for value in np.unique(code).tolist():
+        rows = np.flatnonzero(code == value)
+        unbound = {name for place, name in enumerate(reversed(open_columns)) if value >> place & 1}
+        yield tuple(name not in unbound for name in shared), rows
+
+
+def keys_of(left: Sequence[Ids], right: Sequence[Ids]) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+    """One number for each row of two lists of equally many columns; equal exactly where all columns are equal."""
+    mine, its = left[0], right[0]
+    if len(left) == 1:
+        return mine, its
+    a = mine.astype(np.uint64)
+    b = its.astype(np.uint64)
+    for i in range(1, len(left)):
+        if i > 1:  # both halves are in use: number the keys so far anew
+            numbers = np.unique(np.concatenate([a, b]), return_inverse=True)[1].astype(np.uint64)
+            a, b = numbers[: len(a)], numbers[len(a) :]
+        a = (a << np.uint64(32)) | left[i]
+        b = (b << np.uint64(32)) | right[i]
+    return a, b
+
+
+def pairs_of_equal_keys(left: NDArray[np.generic], right: NDArray[np.generic], run: Run) -> tuple[Places, Places]:
+    """(rows of left, rows of right) of all pairs with equal keys, in the order of left, then of right."""
+    order = np.argsort(right, kind="stable")
+    ordered = right[order]
+    low = ordered.searchsorted(left)
+    counts = ordered.searchsorted(left, side="right") - low
+    total = int(counts.sum())
+    run.room_for(total)
+    return np.arange(len(left)).repeat(counts), order[spread(low, counts, total)]
+
+
+def _picked(columns: Sequence[Ids], rows: Places | None) -> list[Ids]:
+    return list(columns) if rows is None else [column[rows] for column in columns]
+
+
+def _all(rows: Places | None, size: int) -> Places:
+    return np.arange(size) if rows is None else rows
+
+
+def compatible_pairs(left: Table, right: Table, run: Run) -> Iterator[tuple[Places, Places]]:
+    """(rows of left, rows of right) of all compatible pairs; a group of bindings at a time."""
+    shared = [name for name in left.columns if name in right.columns]
+    groups = list(by_binding(right, shared))
+    for mine, rows in by_binding(left, shared):
+        for its, others in groups:
+            common = [name for name, a, b in zip(shared, mine, its, strict=True) if a and b]
+            if not common:
+                n, m = _length(rows, left), _length(others, right)
+                run.room_for(n * m)
+                yield np.repeat(_all(rows, left.size), m), np.tile(_all(others, right.size), n)
+                continue
+            a, b = keys_of(
+                _picked([left.columns[name] for name in common], rows),
+                _picked([right.columns[name] for name in common], others),
+            )
+            i, j = pairs_of_equal_keys(a, b, run)
+            yield (i if rows is None else rows[i]), (j if others is None else others[j])
+
+
+def _length(rows: Places | None, table: Table) -> int:
+    return table.size if rows is None else len(rows)
+
+
+def merged(left: Table, right: Table, i: Places, j: Places) -> Table:
+    """The solutions that compatible pairs of rows make together."""
+    columns = {name: column[i] for name, column in left.columns.items()}
+    for name, column in right.columns.items():
+        if name in columns:
+            mine = columns[name]
+            if (open_places := mine == UNBOUND).any():
+                columns[name] = np.where(open_places, column[j], mine)
+        else:
+            columns[name] = column[j]
+    return Table(columns, len(i))
+
+
+def all_pairs(left: Table, right: Table, run: Run) -> tuple[Places, Places]:
+    """All compatible pairs together."""
+    found = list(compatible_pairs(left, right, run))
+    if len(found) == 1:
+        return found[0]
+    run.room_for(sum(len(i) for i, _ in found))
+    if not found:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
+
+
+def joined(left: Table, right: Table, run: Run) -> Table:
+    """All compatible pairs, as solutions."""
+    if right.size == 1 and not right.columns:
+        return left
+    if left.size == 1 and not left.columns:
+        return right
+    return merged(left, right, *all_pairs(left, right, run))
+
+
+def matched(left: Table, right: Table, *, disjoint: bool) -> Mask:
+    """bool[left.size]: whether a compatible row of the right table exists.
+
+    Args:
+        left: whose rows are asked about.
+        right: where compatible ones are sought.
+        disjoint: whether two rows that bind no common variable count (EXISTS), or do not (MINUS).
+    """
+    shared = [name for name in left.columns if name in right.columns]
+    found = np.zeros(left.size, np.bool_)
+    if right.size == 0:
+        return found
+    groups = list(by_binding(right, shared))
+    for mine, rows in by_binding(left, shared):
+        for its, others in groups:
+            common = [name for name, a, b in zip(shared, mine, its, strict=True) if a and b]
+            here = slice(None) if rows is None else rows
+            if not common:
+                if disjoint:
+                    found[here] = True
+                continue
+            a, b = keys_of(
+                _picked([left.columns[name] for name in common], rows),
+                _picked([right.columns[name] for name in common], others),
+            )
+            hits = inside(a, np.unique(b)) if len(common) == 1 else np.isin(a, b)  # type: ignore[arg-type]
+            found[here] |= hits
+    return found
+
+
+def deduplicated(table: Table) -> Table:
+    """Every row once, in the order of first places."""
+    if not table.columns:
+        return Table({}, min(table.size, 1))
+    columns = list(table.columns.values())
+    key, _ = keys_of(columns, [column[:0] for column in columns])
+    first = np.unique(key, return_index=True)[1]
+    return table.take(np.sort(first))

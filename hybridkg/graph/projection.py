@@ -1,0 +1,99 @@
+"""The projection as the engine asks it: patterns of ids, answered from sorted adjacency."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.graph.columns import Columns
+from hybridkg.graph.match.conditions import Condition
+from hybridkg.graph.match.ids import both, inside
+from hybridkg.graph.match.nodes import Node
+from hybridkg.graph.match.paths import Relations
+from hybridkg.graph.match.prepare import Declined, Preparing, Truth
+from hybridkg.graph.match.run import Run
+from hybridkg.graph.match.sizes import bounds_of, work_each_of, work_of
+from hybridkg.graph.match.strings import Strings
+from hybridkg.interfaces.graph_index import Ids, IdTable, Pattern, Size, Test
+from hybridkg.interfaces.meter import Meter
+from hybridkg.rdf.terms import Term
+
+MAX_ROWS = 10_000_000
+"""Rows that an intermediate result may have, as in operators/context.py."""
+
+
+class Projection:
+    """A GraphIndex over columns.
+
+    Args:
+        columns: the projection of a graph, in memory or mapped.
+        truth: evaluates a SPARQL expression over `?x` for each value, as Oxigraph does; an error is false.
+        max_rows: the most rows of an intermediate result.
+    """
+
+    def __init__(self, columns: Columns, truth: Truth, max_rows: int = MAX_ROWS):
+        self._columns, self._truth, self._max_rows = columns, truth, max_rows
+        self.n_entities, self.n_nodes = columns.terms.n_entities, columns.terms.n_nodes
+        self._strings = Strings(columns.terms)
+        self._relations = Relations(columns)
+        self._tests: dict[Test, Condition] = {}
+
+    def prepare(self, pattern: Pattern) -> Prepared | None:
+        """As GraphIndex has it."""
+        preparing = Preparing(self._columns, self._relations.of, self._strings, self._truth, self._tests)
+        try:
+            return Prepared(preparing.node(pattern), self._max_rows)
+        except Declined:
+            return None
+
+    def terms(self, ids: Ids) -> list[Term | None]:
+        """As GraphIndex has it."""
+        return self._columns.terms.terms(ids)
+
+    def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
+        """As GraphIndex has it."""
+        return self._columns.terms.find(terms)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A PreparedPattern."""
+
+    node: Node
+    max_rows: int
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """As PreparedPattern has it."""
+        return self.node.variables
+
+    def size(self, variable: str | None = None) -> Size:
+        """As PreparedPattern has it."""
+        low, high = bounds_of(self.node, variable)
+        return Size(low, min(max(self.node.guess(variable), low), high), high)
+
+    def work(self, variable: str | None = None) -> float:
+        """As PreparedPattern has it."""
+        return work_of(self.node, variable)
+
+    def work_each(self, variable: str) -> float:
+        """As PreparedPattern has it."""
+        return work_each_of(self.node, variable)
+
+    def candidates(self, variable: str, meter: Meter, among: Ids | None = None) -> Ids:
+        """As PreparedPattern has it."""
+        found = self.node.values(variable, among, Run(meter, self.max_rows))
+        return found if among is None else both(found, among)
+
+    def rows(self, columns: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> IdTable:
+        """As PreparedPattern has it."""
+        hints = dict(bound or {})
+        table = self.node.rows(frozenset(columns) | frozenset(hints), hints, Run(meter, self.max_rows))
+        for name, ids in hints.items():
+            mask = inside(table.columns[name], ids)
+            if not mask.all():
+                table = table.take(mask)
+        return IdTable(tuple(columns), tuple(table.column(name) for name in columns), table.size)

@@ -1,0 +1,117 @@
+"""The first rows of a ranking, from slices of the ranked relations: what the strategies have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.base import OneChild
+from hybridkg.operators.candidates import Candidates
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.order_rows import ordered
+from hybridkg.operators.rank_value import RankValue
+from hybridkg.operators.slices import Slice
+from hybridkg.query import ast
+from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.terms import Literal
+
+
+@dataclass(frozen=True)
+class RankedTop:
+    """What a strategy has to give.
+
+    Args:
+        matches: the MATCHes whose scores rank, with their score variables.
+        value: the rank score from those scores; None where other variables take part.
+        k: rows wanted; None for all.
+        column: the variable that holds the rank score of a row.
+        ties: the variables that order rows of equal rank scores, in this order.
+        width: columns of which equal rows are one, with DISTINCT; None without.
+        exact: whether every candidate that matches has a row.
+    """
+
+    matches: tuple[tuple[ast.Match, str], ...]
+    value: RankValue | None
+    k: int | None
+    column: str
+    ties: tuple[str, ...]
+    width: int | None
+    exact: bool
+
+    def ties_follow(self, variable: str) -> bool:
+        """Whether of rows with equal rank scores those of the entity that comes first in term order come first."""
+        return self.value is not None and self.value.plain and self.ties[:1] == (variable,)
+
+
+@dataclass(frozen=True)
+class BestRows(OneChild):
+    """The first k rows of the child, which is run over slices of its ranked relations.
+
+    Args:
+        child: gives its rows in order; reads `SliceOf` in place of the relations.
+        top: what to give.
+        candidates: for each variable that is ranked, how its candidate set is found.
+    """
+
+    top: RankedTop
+    candidates: tuple[Candidates, ...]
+
+    @abstractmethod
+    def slices(self, context: ExecutionContext) -> Iterator[Slice]:
+        """Slices, the best first, until one is complete or nobody asks for more."""
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Runs the child over slice after slice, until k rows are sure to be the first ones."""
+        outer, found = context.slice, Solutions((), [])
+        try:
+            for part in self.slices(context):
+                context.slice = part
+                solutions = context.run(self.child)
+                found = solutions if part.again or not found.rows else self._merged(found, solutions)
+                if part.complete or (self.top.k is not None and self._sure(found, part) >= self.top.k):
+                    break
+        finally:
+            context.slice = outer
+        return found
+
+    def _merged(self, first: Solutions, more: Solutions) -> Solutions:
+        together = Solutions(first.variables, first.rows + more.rows)
+        at = together.variables.index(self.top.column)
+        merged = ordered(together, [([row[at] for row in together.rows], True)], self.top.ties)
+        if self.top.width is None:
+            return merged
+        distinct: dict[Row, Row] = {}
+        for row in merged.rows:
+            distinct.setdefault(row[: self.top.width], row)
+        return replace(merged, rows=list(distinct.values()))
+
+    def _sure(self, found: Solutions, part: Slice) -> int:
+        """How many of the rows come before any row that is still missing."""
+        if part.ties_follow:
+            return len(found.rows)
+        at = found.variables.index(self.top.column)
+        slack = self.top.value.slack(part.bound) if self.top.value else 0.0
+        least = part.bound + slack
+        return sum(isinstance(cell := row[at], Literal) and float(cell.value) > least for row in found.rows)
+
+    def describe(self) -> str:
+        """The strategy, the ranked variables and how many rows are wanted."""
+        names = " ".join(f"?{candidates.variable}" for candidates in self.candidates)
+        return f"{type(self).__name__} {names}" + ("" if self.top.k is None else f" k={self.top.k}")
+
+    def details(self, text: TextIndex | None) -> str:
+        """What the candidate sets are made of."""
+        parts = [
+            f"?{candidates.variable} in {' and '.join(filter(None, shown))}"
+            for candidates in self.candidates
+            if (shown := [*(f.shown for f in candidates.fragments), *map(_shown, candidates.filters)])
+        ]
+        return f"candidates: {'; '.join(parts)}" if parts else ""
+
+
+def _shown(match: ast.Match) -> str:
+    from hybridkg.query.write import write
+
+    return " ".join(write(match).split())

@@ -1,0 +1,45 @@
+"""The candidate set pushed into the text index, which ranks nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybridkg.interfaces.meter import PROBES
+from hybridkg.operators.best_rows import BestRows
+from hybridkg.operators.context import CANDIDATES, JOINED, ExecutionContext
+from hybridkg.operators.filter_first import GROWTH
+from hybridkg.operators.slices import Slice
+from hybridkg.operators.text_query import checked_index, text_query
+
+
+@dataclass(frozen=True)
+class FilteredTopK(BestRows):
+    """The index's own best k among the candidates of one variable, by one MATCH without TOP.
+
+    Exact: what is not among the candidates is left out, never scored 0 (law c).
+    """
+
+    def slices(self, context: ExecutionContext) -> Iterator[Slice]:
+        """The best k of the candidates; more, the next best, where those were not enough."""
+        (candidates,), ((match, score),) = self.candidates, self.top.matches
+        assert self.top.value is not None
+        assert self.top.k is not None
+        index, query = checked_index(context.text, match), text_query(match)
+        among = candidates.find(context)
+        if among is not None:
+            context.note(CANDIDATES, len(among))
+        begin, end = 0, self.top.k
+        while True:
+            context.meter.add(PROBES, index.most(query) if among is None else len(among))
+            ids, scores = index.topk(query, end + 1, among)
+            if len(ids) <= end and among is not None:
+                context.note(JOINED, len(ids))
+            bound = float(self.top.value.of({score: scores[end]}, {})) if len(ids) > end else -np.inf
+            relations = {score: (ids[begin:end], scores[begin:end])}
+            yield Slice(relations, bound, self.top.ties_follow(candidates.variable))
+            if len(ids) <= end:
+                return
+            begin, end = end, GROWTH * end

@@ -1,0 +1,121 @@
+"""One question to the projection, or to the graph store where the projection cannot say it or does not hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from hybridkg.algebra.pattern_text import pattern_text
+from hybridkg.algebra.to_pattern import Declined, pattern_of
+from hybridkg.interfaces.graph_index import Ids, Pattern, PreparedPattern
+from hybridkg.interfaces.meter import STORE_QUESTIONS, STORE_ROWS
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.fragment import SparqlFragment
+from hybridkg.operators.probing import rows_meeting
+from hybridkg.query import ast
+from hybridkg.query.write import write
+from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.terms import Term
+
+
+@dataclass(frozen=True)
+class GraphFragment(PhysicalOperator):
+    """The rows of a rank-free group: what SparqlFragment gives, from columns of ids where they have it.
+
+    Args:
+        group: the group.
+        columns: the variables of its rows, as SparqlFragment has them.
+        dataset: FROM of the query.
+        pattern: what the projection is asked, or why it is not.
+    """
+
+    group: ast.Group
+    columns: tuple[str, ...]
+    dataset: tuple[ast.DatasetClause, ...]
+    pattern: Pattern | Declined
+
+    @classmethod
+    def of(
+        cls, group: ast.Group, columns: tuple[str, ...], dataset: tuple[ast.DatasetClause, ...] = ()
+    ) -> GraphFragment:
+        """Translates the group."""
+        return cls(group, columns, dataset, pattern_of(group, dataset))
+
+    @cached_property
+    def in_store(self) -> SparqlFragment:
+        """The same question to the graph store."""
+        return SparqlFragment(self.group, self.columns, self.dataset)
+
+    @property
+    def sparql(self) -> str:
+        """The text sent to the store, where the projection cannot be asked."""
+        return self.in_store.sparql if isinstance(self.pattern, Declined) else ""
+
+    @property
+    def shown(self) -> str:
+        """The group in one line."""
+        if isinstance(self.pattern, Declined):
+            return " ".join(write(self.group).split())
+        return f"{{ {pattern_text(self.pattern)} }}"
+
+    def estimate(self, text: TextIndex | None) -> float | None:
+        """Known only for the empty group."""
+        return self.in_store.estimate(text)
+
+    def prepared(self, context: ExecutionContext) -> PreparedPattern | None:
+        """The pattern, ready to be asked; None where the store has to be."""
+        return None if isinstance(self.pattern, Declined) else context.prepare(self.pattern)
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """All rows."""
+        return self._rows(context, {})
+
+    def rows_for(self, context: ExecutionContext, variable: str, ids: Ids) -> Solutions:
+        """The rows in which a variable has one of some values.
+
+        Args:
+            context: of the run.
+            variable: a column that every row binds.
+            ids: ascending and distinct; of entities, where there is no projection.
+        """
+        if self.prepared(context) is not None:
+            return self._rows(context, {variable: ids})
+        names: list[Term | None] = []
+
+        def values() -> Sequence[Term | None]:
+            if not names:
+                assert context.nodes is not None
+                names[:] = context.nodes.nodes(ids) if context.graph is None else context.graph.terms(ids)
+            return names
+
+        rows = rows_meeting(self.in_store, variable, len(ids), values, context)
+        self._count(context, len(rows))
+        wanted, at = set(values()), self.columns.index(variable)
+        return Solutions(self.columns, [row for row in rows if row[at] in wanted])
+
+    def _rows(self, context: ExecutionContext, bound: Mapping[str, Ids]) -> Solutions:
+        prepared = self.prepared(context)
+        if prepared is None:
+            solutions = self.in_store.run(context)
+            self._count(context, len(solutions.rows))
+            return solutions
+        held = [name for name in self.columns if name in prepared.variables]
+        return context.solutions_of(prepared.rows(held, context.meter, bound), self.columns)
+
+    def _count(self, context: ExecutionContext, rows: int) -> None:
+        if self.group.elements:
+            context.meter.add(STORE_QUESTIONS, 1)
+            context.meter.add(STORE_ROWS, rows)
+
+    def describe(self) -> str:
+        """The variables it binds; what is asked is on a line of its own."""
+        return " ".join(["GraphFragment", *(f"?{name}" for name in self.columns)])
+
+    def details(self, text: TextIndex | None) -> str:
+        """Who is asked: the columns of the projection what, or Oxigraph why."""
+        if isinstance(self.pattern, Declined):
+            return f"Oxigraph: {self.pattern.reason}"
+        return f"columns: {pattern_text(self.pattern)}"

@@ -1,0 +1,166 @@
+"""Rank first: the best of the text are taken one after the other until enough of them satisfy the pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hybridkg.interfaces.meter import POSTINGS, PROBES
+from hybridkg.interfaces.text_index import Ids, Scores, TextQuestion
+from hybridkg.operators.best_rows import BestRows
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.filter_first import FilterFirst, best_first
+from hybridkg.operators.slices import Slice
+from hybridkg.operators.text_query import checked_index, text_query
+from hybridkg.query import ast
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LEAST_DEPTH = 32
+"""Entities of the first look at a relation."""
+
+DEEPER = 4
+"""How many times deeper each look goes; a look costs little more than the one before it, because the best k of an
+index are found by passing over the rest."""
+
+
+@dataclass(frozen=True)
+class RankFirst(BestRows):
+    """Reads the ranked relations of one variable from their best entities on, and asks the graph about those.
+
+    With several relations it is the threshold algorithm (Fagin, Lotem and Naor, "Optimal aggregation algorithms for
+    middleware", 2003): every entity that one list brings is scored by the others at once, and no entity that is still
+    to come has a greater rank score than the last scores of the lists together.
+
+    Args:
+        instead: where this has cost as much as that would, that goes on.
+        budget: what may be spent before, in microseconds of the cost model.
+    """
+
+    instead: FilterFirst | None = None
+    budget: float = 0.0
+
+    def slices(self, context: ExecutionContext) -> Iterator[Slice]:
+        """Those candidates that no entity to come can beat, look by look."""
+        import numpy as np
+
+        value, k = self.top.value, self.top.k
+        assert value is not None
+        assert k is not None
+        spent_before, depth = context.spent(), max(LEAST_DEPTH, 2 * k)
+        follow = len(self.top.matches) == 1 and self.top.ties_follow(self.candidates[0].variable)
+        seen, pool = np.zeros(0, np.uint32), Pool.empty([score for _, score in self.top.matches])
+        while True:
+            lists = [look(match, depth, context) for match, _ in self.top.matches]
+            done = any(ends for _, _, ends in lists)
+            last = {score: own[-1] for (_, own, _), (_, score) in zip(lists, self.top.matches, strict=True) if len(own)}
+            bound = -np.inf if done else float(value.of(last, {}))
+            fresh = np.setdiff1d(np.concatenate([ids for ids, _, _ in lists]), seen)
+            seen = np.union1d(seen, fresh)
+            pool = pool.joined(self._survivors(fresh, lists, context))
+            chosen = pool.sure(bound if follow or done else bound + value.slack(bound), follow or done, context)
+            if self.top.exact:
+                chosen = _first(chosen, pool, k) if done or len(chosen) >= k else chosen[:0]
+            if done or len(chosen):
+                part, pool = pool.split(chosen, bound, follow)
+                yield part
+                if not part.complete and done:
+                    part, pool = pool.split(np.arange(len(pool.ids)), bound, follow)
+                    yield part
+                if done:
+                    return
+            if self.instead is not None and context.spent() - spent_before > self.budget:
+                yield from self.instead.from_the_start(context)
+                return
+            depth *= DEEPER
+
+    def _survivors(self, fresh: Ids, lists: list[tuple[Ids, Scores, bool]], context: ExecutionContext) -> Pool:
+        """Those of some entities that the graph lets take part and that every MATCH matches."""
+        import numpy as np
+
+        assert self.top.value is not None
+        (candidates,) = self.candidates
+        ids = fresh if candidates.unrestricted else candidates.find(context, fresh)
+        assert ids is not None
+        scores: dict[str, Scores] = {}
+        for (match, score), (listed, own, _) in zip(self.top.matches, lists, strict=True):
+            if len(lists) == 1 or match.top is not None:
+                ascending = np.argsort(listed, kind="stable")
+                place = np.minimum(np.searchsorted(listed[ascending], ids), len(listed) - 1)
+                known = own[ascending][place] if len(listed) else np.zeros(len(ids))
+                kept = listed[ascending][place] == ids if len(listed) else np.zeros(len(ids), bool)
+            else:
+                context.meter.add(PROBES, len(ids))
+                known = checked_index(context.text, match).score(text_query(match), ids)
+                kept = ~np.isnan(known)
+            ids, scores = ids[kept], {name: of_match[kept] for name, of_match in scores.items()}
+            scores[score] = known[kept]
+        return Pool(ids, scores, np.asarray(self.top.value.of(scores, {}), np.float64))
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Candidates that have been scored and not yet been given on.
+
+    Args:
+        ids: uint32[n].
+        scores: float64[n] for each score variable.
+        values: float64[n], the rank scores.
+    """
+
+    ids: Ids
+    scores: dict[str, Scores]
+    values: Scores
+
+    @classmethod
+    def empty(cls, scores: list[str]) -> Pool:
+        """Without candidates."""
+        import numpy as np
+
+        return cls(np.zeros(0, np.uint32), {score: np.zeros(0) for score in scores}, np.zeros(0))
+
+    def joined(self, other: Pool) -> Pool:
+        """Those of both."""
+        import numpy as np
+
+        scores = {name: np.concatenate([own, other.scores[name]]) for name, own in self.scores.items()}
+        ids = np.concatenate([self.ids, other.ids])
+        return Pool(ids, scores, np.concatenate([self.values, other.values]))
+
+    def sure(self, bound: float, equal_too: bool, context: ExecutionContext) -> NDArray[Any]:
+        """Indices of those above a bound, or at it as well; best first, equal ones in term order."""
+        import numpy as np
+
+        above = np.flatnonzero(self.values >= bound if equal_too else self.values > bound)
+        chosen: NDArray[Any] = above[best_first(self.values[above], len(above), self.ids[above], context)]
+        return chosen
+
+    def split(self, chosen: NDArray[Any], bound: float, follow: bool) -> tuple[Slice, Pool]:
+        """The chosen ones as a slice, and the others; `bound` is that of the entities that have not been seen."""
+        import numpy as np
+
+        rest = np.ones(len(self.ids), bool)
+        rest[chosen] = False
+        left = Pool(self.ids[rest], {name: own[rest] for name, own in self.scores.items()}, self.values[rest])
+        own = self.ids[chosen]
+        relations = {name: (own, of_match[chosen]) for name, of_match in self.scores.items()}
+        return Slice(relations, max([bound, *left.values.tolist()]), follow), left
+
+
+def look(match: ast.Match, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:
+    """The best of the relation of a MATCH, best first, and whether there are no more."""
+    index = checked_index(context.text, match)
+    k = depth if match.top is None else min(depth, match.top)
+    ids, scores = context.answer(index, TextQuestion(text_query(match), k))
+    context.meter.add(POSTINGS, index.most(text_query(match)))
+    return ids, scores, len(ids) < k or k == match.top
+
+
+def _first(chosen: NDArray[Any], pool: Pool, k: int) -> NDArray[Any]:
+    """The first k of some that are ordered, and those that equal the last of them."""
+    if len(chosen) <= k:
+        return chosen
+    least = pool.values[chosen[k - 1]]
+    return chosen[: k + int((pool.values[chosen[k:]] == least).sum())]

@@ -1,0 +1,116 @@
+"""The rank score of many rows at once, from arrays of scores: to choose the rows that the ranking then orders.
+
+The choice and the order need not agree in the last bit: where an expression is more than one score, a strategy keeps
+a little more than it needs (`SLACK`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hybridkg.query import ast
+from hybridkg.rdf.terms import XSD
+
+if TYPE_CHECKING:
+    from hybridkg.interfaces.text_index import Scores
+
+SLACK = 1e-9
+"""Relative difference between a rank score computed here and the same computed by Oxigraph, at most."""
+
+_NUMBERS = frozenset(XSD + name for name in ("integer", "decimal", "double"))
+
+Lists = Mapping[ast.RankFunction, "Scores"]
+"""The values of the rank functions, computed beforehand."""
+
+
+@dataclass(frozen=True)
+class RankValue:
+    """An expression of RANK BY over scores and numbers.
+
+    Args:
+        expression: as written.
+        of: the rank scores float64[n], from float64[n] for each score, and for each rank function of the expression.
+        plain: whether it is one score alone, so that equal scores are equal rank scores and the reverse.
+        rising: whether no score can rise without the rank score rising or staying: what lets a list end early.
+        functions: the functions of all surviving scores in it.
+    """
+
+    expression: ast.Expression
+    of: Callable[[Mapping[str, Any], Lists], Any]
+    plain: bool
+    rising: bool
+    functions: tuple[ast.RankFunction, ...]
+
+    def slack(self, value: float) -> float:
+        """How much less than `value` a rank score must be to be less for sure."""
+        return 0.0 if self.plain else abs(value) * SLACK
+
+
+def rank_value(expression: ast.Expression, scores: frozenset[str]) -> RankValue | None:
+    """How to compute an expression; None where it has more in it than scores, numbers and their arithmetic.
+
+    >>> twice = ast.Binary("*", ast.Lit("2", XSD + "integer"), ast.Var("s"))
+    >>> value = rank_value(twice, frozenset({"s"}))
+    >>> value.of({"s": 1.5}, {}), value.rising
+    (3.0, True)
+    """
+    functions: dict[ast.RankFunction, None] = {}
+    built = _built(expression, scores, functions)
+    if built is None:
+        return None
+    of, rising, _ = built
+    return RankValue(expression, of, isinstance(expression, ast.Var), rising and not functions, tuple(functions))
+
+
+_Built = tuple[Callable[[Mapping[str, Any], Lists], Any], bool, float | None]
+"""How to compute it, whether it rises with every score, and its value where it is a number."""
+
+
+def _built(
+    expression: ast.Expression, scores: frozenset[str], functions: dict[ast.RankFunction, None]
+) -> _Built | None:
+    match expression:
+        case ast.Var(name) if name in scores:
+            return (lambda values, lists: values[name]), True, None
+        case ast.Lit(lexical, datatype) if datatype in _NUMBERS:
+            number = float(lexical)
+            return (lambda values, lists: number), True, number
+        case ast.RankFunction():
+            functions[expression] = None
+            return (lambda values, lists: lists[expression]), False, None
+        case ast.Unary("+", operand):
+            return _built(operand, scores, functions)
+        case ast.Unary("-", operand):
+            below = _built(operand, scores, functions)
+            if below is None:
+                return None
+            of, _, constant = below
+            return (lambda values, lists: -of(values, lists)), constant is not None, _negative(constant)
+        case ast.Binary(op, left, right) if op in ("+", "-", "*", "/"):
+            a, b = _built(left, scores, functions), _built(right, scores, functions)
+            return None if a is None or b is None else _combined(op, a, b)
+    return None
+
+
+def _negative(number: float | None) -> float | None:
+    return None if number is None else -number
+
+
+def _combined(op: str, a: _Built, b: _Built) -> _Built | None:
+    left, left_rises, left_number = a
+    right, right_rises, right_number = b
+    if left_number is not None and right_number is not None:
+        return None  # whole numbers divide into decimals; nobody writes this
+    match op:
+        case "+":
+            return (lambda v, f: left(v, f) + right(v, f)), left_rises and right_rises, None
+        case "-":
+            return (lambda v, f: left(v, f) - right(v, f)), left_rises and right_number is not None, None
+        case "*":
+            rises = ((left_number or 0.0) > 0 and right_rises) or ((right_number or 0.0) > 0 and left_rises)
+            return (lambda v, f: left(v, f) * right(v, f)), rises, None
+    if right_number is None or right_number == 0:
+        return None  # a division by a score may be an error
+    return (lambda v, f: left(v, f) / right(v, f)), left_rises and right_number > 0, None

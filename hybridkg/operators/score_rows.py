@@ -1,0 +1,45 @@
+"""A MATCH on a variable that the rows bind already: only their entities are scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.base import OneChild
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.text_join import scores_of_entities
+from hybridkg.operators.text_query import checked_index, describe, text_query
+from hybridkg.query import ast
+from hybridkg.rdf.batch import Row, Solutions
+
+
+@dataclass(frozen=True)
+class ScoreRows(OneChild):
+    """The rows of HashJoin(child, TextRelation), or with `optional` those of LeftJoin, where the child has few.
+
+    The child binds the entity in every row, and not the score. A MATCH with TOP is not for this operator.
+    """
+
+    match: ast.Match
+    score: str
+    optional: bool = False
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Asks the text index for the scores of the child's entities, or for all where that is less."""
+        index = checked_index(context.text, self.match)
+        solutions = context.run(self.child)
+        at = solutions.variables.index(self.match.entity.name)
+        entities = list(dict.fromkeys(row[at] for row in solutions.rows))
+        score_of = scores_of_entities(entities, text_query(self.match), index, context)
+        rows: list[Row] = [
+            (*row, score) for row in solutions.rows if (score := score_of.get(row[at])) is not None or self.optional
+        ]
+        return Solutions((*solutions.variables, self.score), rows)
+
+    def describe(self) -> str:
+        """Entity and score."""
+        return f"ScoreRows ?{self.match.entity.name} ?{self.score}" + (" where it matches" if self.optional else "")
+
+    def details(self, text: TextIndex | None) -> str:
+        """Model, fields, terms with df."""
+        return describe(self.match, text)

@@ -1,0 +1,103 @@
+"""The operators of a plan in which every part is asked only about what the others leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hybridkg.algebra.certain import certain, certain_of
+from hybridkg.algebra.nodes import Fragment, Join, LeftJoin, Match, Plan, children
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.bind_join import BindJoin
+from hybridkg.operators.left_join import BindLeftJoin
+from hybridkg.operators.score_rows import ScoreRows
+from hybridkg.operators.slices import SliceOf
+from hybridkg.operators.snippet import Snippet
+from hybridkg.operators.text_join import TextJoin
+from hybridkg.planner.bound_matches import bound_by_match
+from hybridkg.planner.lower import ExistsPlanner, Ready, left_condition, lower
+from hybridkg.planner.planning import Planning
+
+
+def joined(plan: Plan, planning: Planning, sliced: frozenset[str] = frozenset()) -> PhysicalOperator:
+    """The reference's operators, but where a fragment or a MATCH meets rows that bind its variable.
+
+    Args:
+        plan: what to compute.
+        planning: of the query.
+        sliced: score variables of MATCHes whose relations an operator above chooses (operators/slices.py).
+    """
+    joins = _Joins(planning, sliced)
+    joins.collect(plan)
+    return lowered(plan, joins.ready, planning)
+
+
+def lowered(plan: Plan, ready: Ready, planning: Planning) -> PhysicalOperator:
+    """The operators of a plan of which some are ready, everything else by `joined`."""
+    return lower(plan, ready, lambda part: joined(part, planning), planning.fragment, exists_in(planning))
+
+
+def exists_in(planning: Planning) -> ExistsPlanner:
+    """How the patterns of EXISTS are made."""
+    return lambda pattern, sliced: joined(pattern, planning, sliced)
+
+
+@dataclass
+class _Joins:
+    planning: Planning
+    sliced: frozenset[str]
+    ready: dict[int, PhysicalOperator] = field(default_factory=dict)
+
+    def collect(self, plan: Plan) -> None:
+        for child in children(plan):
+            self.collect(child)
+        found: PhysicalOperator | None = None
+        match plan:
+            case Match(match, score, early) if score in self.sliced:
+                found = SliceOf(match, score)
+                if early:
+                    found = Snippet(found, match, score)
+            case Join(left, right):
+                found = self._join(left, right) or self._join(right, left)
+            case LeftJoin(left, right):
+                found = self._left_join(plan, left, right)
+        if found is not None:
+            self.ready[id(plan)] = found
+
+    def _join(self, part: Plan, other: Plan) -> PhysicalOperator | None:
+        """The part asked about the rows of the other, where it can be."""
+        if isinstance(part, Fragment):
+            shared = min(certain(part.group) & bound_by_match(other), default="")
+            if not shared:
+                return None
+            fragment = self.planning.fragment(part)
+            if isinstance(other, Match) and self._is_plain(other):
+                return TextJoin(other.match, other.score, fragment)
+            return BindJoin(self._operator(other), fragment, shared)
+        if isinstance(part, Match) and self._is_looked_up(part, other):
+            return ScoreRows(self._operator(other), part.match, part.score)
+        return None
+
+    def _is_plain(self, match: Match) -> bool:
+        return match.match.top is None and not match.snippet_early and match.score not in self.sliced
+
+    def _left_join(self, plan: LeftJoin, left: Plan, right: Plan) -> PhysicalOperator | None:
+        if isinstance(right, Fragment):
+            shared = min(certain(right.group) & bound_by_match(left), default="")
+            if shared:
+                condition, tests = left_condition(plan, self.planning.fragment, exists_in(self.planning))
+                fragment = self.planning.fragment(right)
+                return BindLeftJoin(self._operator(left), fragment, shared, condition, tests)
+        if isinstance(right, Match) and not plan.conditions and self._is_looked_up(right, left):
+            return ScoreRows(self._operator(left), right.match, right.score, optional=True)
+        return None
+
+    def _is_looked_up(self, match: Match, other: Plan) -> bool:
+        """Whether only those entities of a MATCH are scored that the other side has."""
+        if not self._is_plain(match):
+            return False
+        return match.match.entity.name in certain_of(other) and match.score not in other.variables
+
+    def _operator(self, plan: Plan) -> PhysicalOperator:
+        return lower(
+            plan, self.ready, lambda part: joined(part, self.planning), self.planning.fragment, exists_in(self.planning)
+        )

@@ -1,0 +1,78 @@
+"""What the planner sees of a knowledge base, and what it has found out about the query at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hybridkg.algebra.nodes import Fragment, Plan
+from hybridkg.algebra.to_pattern import Declined
+from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.graph_index import GraphIndex, PreparedPattern
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.text_query import text_query
+from hybridkg.planner.cost_model import CostModel
+from hybridkg.planner.ranking import Ranking, ranking_of
+from hybridkg.query import ast
+
+
+@dataclass
+class Planning:
+    """The planning of one query; what several strategies ask is found out once.
+
+    Args:
+        graph: the projection; None where there is none that is up to date.
+        text: the text index; None before the first index.
+        cost: unit costs of this machine.
+        switching: whether a strategy may give up for another one that its own cost has caught up with.
+    """
+
+    graph: GraphIndex | None = None
+    text: TextIndex | None = None
+    cost: CostModel = field(default_factory=CostModel)
+    switching: bool = True
+    _rankings: dict[int, tuple[Plan, Ranking | None]] = field(default_factory=dict)
+    _fragments: dict[int, tuple[Plan, GraphFragment]] = field(default_factory=dict)
+    _prepared: dict[int, tuple[Plan, PreparedPattern | None]] = field(default_factory=dict)
+    _most: dict[ast.Match, int] = field(default_factory=dict)
+    """By the identity of the node, which is kept so that no other node gets it."""
+
+    def ranking(self, plan: Plan) -> Ranking | None:
+        """The plan taken apart, where it ranks."""
+        if id(plan) not in self._rankings:
+            self._rankings[id(plan)] = plan, ranking_of(plan)
+        return self._rankings[id(plan)][1]
+
+    def fragment(self, fragment: Fragment) -> GraphFragment:
+        """The operator of a fragment."""
+        if id(fragment) not in self._fragments:
+            columns = tuple(sorted(fragment.variables))
+            made = GraphFragment.of(fragment.group, columns, fragment.dataset)
+            self._fragments[id(fragment)] = fragment, made
+        return self._fragments[id(fragment)][1]
+
+    def prepared(self, fragment: Fragment) -> PreparedPattern | None:
+        """What the projection knows of a fragment; None where the store has to be asked."""
+        if id(fragment) not in self._prepared:
+            pattern = self.fragment(fragment).pattern
+            ready = None
+            if self.graph is not None and not isinstance(pattern, Declined):
+                ready = self.graph.prepare(pattern)
+            self._prepared[id(fragment)] = fragment, ready
+        return self._prepared[id(fragment)][1]
+
+    @property
+    def entities(self) -> int:
+        """Entities of the text index."""
+        return 0 if self.text is None else self.text.counts.get("entities", 0)
+
+    def most(self, match: ast.Match) -> int:
+        """No fewer than match; 0 where the index has an objection, which the run will raise."""
+        if self.text is None:
+            return 0
+        if match not in self._most:
+            try:
+                self._most[match] = self.text.most(text_query(match))
+            except HybridkgError:
+                self._most[match] = 0
+        return self._most[match]

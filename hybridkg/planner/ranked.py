@@ -1,0 +1,63 @@
+"""The operators of the strategies that look at a part of the ranked relations: they differ in one operator."""
+
+from __future__ import annotations
+
+from hybridkg.algebra.certain import certain
+from hybridkg.algebra.nodes import Plan, Project, Rank
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.best_rows import RankedTop
+from hybridkg.operators.candidates import Candidates
+from hybridkg.planner.joins import joined, lowered
+from hybridkg.planner.planning import Planning
+from hybridkg.planner.ranking import Ranking
+
+
+def ranked_top(ranking: Ranking) -> RankedTop:
+    """What the operator of a strategy has to give."""
+    assert isinstance(ranking.top, Project)
+    column = ranking.order.score if isinstance(ranking.order, Rank) else ranking.order.keys[0][0]
+    return RankedTop(
+        matches=tuple((match.match, match.score) for match in ranking.scored),
+        value=ranking.value,
+        k=ranking.k,
+        column=column,
+        ties=ranking.order.tie_breakers,
+        width=len(ranking.top.columns) if ranking.top.distinct else None,
+        exact=ranking.filters_are_in_fragments,
+    )
+
+
+def candidates_of(ranking: Ranking, variable: str, planning: Planning) -> Candidates:
+    """How the candidate set of a ranked variable is found."""
+    fragments = ranking.fragments_with(variable)
+    names = {variable}.union(*(certain(fragment.group) for fragment in fragments))
+    filters = tuple(match.match for match in ranking.filters if match.match.entity.name in names)
+    return Candidates(variable, tuple(map(planning.fragment, fragments)), filters)
+
+
+def rest_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
+    """The operators of what is ranked, over the parts of the scored relations that an operator above chooses."""
+    return joined(ranking.top, planning, frozenset(match.score for match in ranking.scored))
+
+
+def under(logical: Plan, ranking: Ranking, top: PhysicalOperator, planning: Planning) -> PhysicalOperator:
+    """The operators of the whole plan, with `top` for what LIMIT and OFFSET cut."""
+    return lowered(logical, {id(ranking.top): top}, planning)
+
+
+def of_one_variable(ranking: Ranking | None) -> bool:
+    """Whether all scores that rank are of one variable, and can be known before the rows are."""
+    if ranking is None or len(ranking.variables) != 1:
+        return False
+    # Ranks are taken over all survivors, so who survives must be known before the rows are.
+    return not ranking.has_functions or (ranking.value is not None and ranking.filters_are_in_fragments)
+
+
+def ends_early(ranking: Ranking | None) -> bool:
+    """Whether the best rows can be told from the best scores alone."""
+    return ranking is not None and ranking.k is not None and ranking.value is not None and ranking.value.rising
+
+
+def by_one_match(ranking: Ranking | None) -> bool:
+    """Whether the ranking is that of one MATCH, and can end early."""
+    return ranking is not None and ends_early(ranking) and len(ranking.scored) == 1

@@ -1,0 +1,186 @@
+"""What a strategy has to know of a query that ranks: whose scores order its rows, and what can remove a row.
+
+The spine of a plan is the part below its ranking in which every operator works row by row: joins, the left sides of
+OPTIONAL and MINUS, filters, BIND. Over it, the rows of some entities are the rows of a plan in which the relation of
+their MATCH holds these entities only. That is what lets a strategy look at a part of the relations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hybridkg.algebra.certain import certain
+from hybridkg.algebra.nodes import (
+    Construct,
+    Describe,
+    Extend,
+    Filter,
+    Fragment,
+    Join,
+    LeftJoin,
+    Match,
+    MatchEach,
+    Minus,
+    OrderBy,
+    Plan,
+    Project,
+    Rank,
+    Slice,
+    Snippet,
+)
+from hybridkg.algebra.visible import scores_of
+from hybridkg.operators.rank_value import RankValue, rank_value
+from hybridkg.query import ast
+from hybridkg.query.walk import variables, walk
+
+
+@dataclass(frozen=True)
+class Spine:
+    """The parts of a plan that every row takes part in.
+
+    Args:
+        matches: the MATCHes with a given text, in the order of the plan.
+        fragments: what is joined with them.
+        others: whether something else on the spine can remove rows.
+    """
+
+    matches: tuple[Match, ...]
+    fragments: tuple[Fragment, ...]
+    others: bool
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A plan that ranks, taken apart.
+
+    Args:
+        top: the Project under LIMIT and OFFSET; or the whole of what is ranked where there are none.
+        order: the ranking itself.
+        k: LIMIT + OFFSET; None for all rows.
+        value: the rank score, from the scores of `scored`; None where other variables take part in it.
+        spine: below `order`.
+        scored: the MATCHes that `value` reads.
+        filters: the other MATCHes of the spine without TOP: entities pass or not.
+        first: the variable that comes first among the tie-breakers; empty without one.
+    """
+
+    top: Plan
+    order: Rank | OrderBy
+    k: int | None
+    value: RankValue | None
+    spine: Spine
+    scored: tuple[Match, ...]
+    filters: tuple[Match, ...]
+    first: str
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables whose entities the scored MATCHes rank, each once."""
+        return tuple(dict.fromkeys(match.match.entity.name for match in self.scored))
+
+    def fragments_with(self, variable: str) -> tuple[Fragment, ...]:
+        """The fragments that bind a variable in every row."""
+        return tuple(fragment for fragment in self.spine.fragments if variable in certain(fragment.group))
+
+    @property
+    def has_functions(self) -> bool:
+        """Whether the ranking reads all surviving scores at once."""
+        expression = self.order.expression if isinstance(self.order, Rank) else None
+        return expression is not None and any(isinstance(node, ast.RankFunction) for node in walk(expression))
+
+    @property
+    def filters_are_in_fragments(self) -> bool:
+        """Whether the candidates of one scored variable tell exactly which of its entities have a row."""
+        if self.spine.others or len(self.variables) != 1:
+            return False
+        (variable,) = self.variables
+        bound = self.fragments_with(variable)
+        if len(bound) != len(self.spine.fragments):
+            return False
+        names = {variable}.union(*(certain(fragment.group) for fragment in bound))
+        # Two fragments that share more than the ranked variable could agree on it and on nothing else.
+        alone = len(bound) < 2 or not _share_more(bound, variable)
+        return alone and all(match.match.entity.name in names for match in self.filters)
+
+
+def ranking_of(plan: Plan) -> Ranking | None:
+    """The ranking at the top of a plan; None where there is none, or its rows cannot be had entity by entity."""
+    while isinstance(plan, Snippet | Construct | Describe):
+        plan = plan.child
+    k: int | None = None
+    top: Plan = plan
+    if isinstance(plan, Slice):
+        k, top = None if plan.limit is None else plan.offset + plan.limit, plan.child
+    if not isinstance(top, Project) or not isinstance(top.child, Rank | OrderBy):
+        return None
+    order = top.child
+    expression = _expression(order)
+    spine = spine_of(order.child)
+    if not spine.matches:
+        return None
+    of_score = {match.score: match for match in spine.matches}
+    read = variables(expression) & scores_of(order.child) if expression is not None else frozenset()
+    if expression is None or not read or not read <= of_score.keys():
+        value, read = None, read & of_score.keys()
+    else:
+        value = rank_value(expression, frozenset(read))
+    scored = tuple(match for match in spine.matches if match.score in read)
+    filters = tuple(match for match in spine.matches if match not in scored and match.match.top is None)
+    first = order.tie_breakers[0] if order.tie_breakers else ""
+    return Ranking(top, order, k, value, spine, scored, filters, first)
+
+
+def _expression(order: Rank | OrderBy) -> ast.Expression | None:
+    if isinstance(order, Rank):
+        return order.expression
+    name, descending = order.keys[0]
+    if len(order.keys) > 1 or not descending:
+        return None
+    below: Plan = order.child
+    while isinstance(below, Extend):
+        if below.variable == name:
+            return None if any(isinstance(node, ast.Exists) for node in walk(below.expression)) else below.expression
+        below = below.child
+    return ast.Var(name)
+
+
+def spine_of(plan: Plan) -> Spine:
+    """The parts of a plan that every row of it takes part in."""
+    parts = list(_parts(plan))
+    return Spine(
+        tuple(part for part in parts if isinstance(part, Match)),
+        tuple(part for part in parts if isinstance(part, Fragment)),
+        any(not isinstance(part, Match | Fragment) or (isinstance(part, Match) and part.match.top) for part in parts),
+    )
+
+
+def _parts(plan: Plan) -> Iterator[Plan]:
+    """The leaves of the spine, and whatever on it can remove rows and is no leaf."""
+    match plan:
+        case Match():
+            yield plan
+        case Fragment(group, _):
+            if group.elements:
+                yield plan
+        case Join(left, right):
+            yield from _parts(left)
+            yield from _parts(right)
+        case LeftJoin(left, _):
+            yield from _parts(left)
+        case Extend(child, _, _):
+            yield from _parts(child)
+        case Filter(child, _, _) | MatchEach(child, _) | Minus(child, _):
+            yield plan
+            yield from _parts(child)
+        case _:
+            yield plan
+
+
+def _share_more(fragments: tuple[Fragment, ...], variable: str) -> bool:
+    seen: set[str] = set()
+    for fragment in fragments:
+        if seen & (fragment.variables - {variable}):
+            return True
+        seen |= fragment.variables
+    return False

@@ -1,0 +1,38 @@
+"""The graph decides who takes part; only those are scored, and only the best of them get rows."""
+
+from __future__ import annotations
+
+from hybridkg.algebra.nodes import Plan
+from hybridkg.interfaces.graph_index import Size
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.filter_first import FilterFirst as Operator
+from hybridkg.planner.costs import filter_first_cost
+from hybridkg.planner.planning import Planning
+from hybridkg.planner.ranked import candidates_of, of_one_variable, ranked_top, rest_of, under
+from hybridkg.planner.ranking import Ranking
+
+
+class FilterFirst:
+    """For rankings whose scores are all of one variable, with or without a limit."""
+
+    exact = True
+
+    @staticmethod
+    def cost(logical: Plan, planning: Planning) -> Size | None:
+        """Microseconds; None where it does not apply."""
+        ranking = planning.ranking(logical)
+        return filter_first_cost(ranking, planning) if ranking is not None and _applies(ranking) else None
+
+    @staticmethod
+    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
+        """Operators, or None where it does not apply."""
+        ranking = planning.ranking(logical)
+        if ranking is None or not _applies(ranking):
+            return None
+        candidates = candidates_of(ranking, ranking.variables[0], planning)
+        top = Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
+        return under(logical, ranking, top, planning)
+
+
+def _applies(ranking: Ranking) -> bool:
+    return of_one_variable(ranking)

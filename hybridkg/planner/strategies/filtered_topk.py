@@ -1,0 +1,42 @@
+"""The candidate set goes into the text index as a mask."""
+
+from __future__ import annotations
+
+from hybridkg.algebra.nodes import Plan
+from hybridkg.interfaces.graph_index import Size
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.filtered_topk import FilteredTopK as Operator
+from hybridkg.planner.costs import filtered_topk_cost
+from hybridkg.planner.planning import Planning
+from hybridkg.planner.ranked import by_one_match, candidates_of, ranked_top, rest_of, under
+from hybridkg.planner.ranking import Ranking
+
+
+class FilteredTopK:
+    """For limited rankings by one MATCH without TOP."""
+
+    exact = True
+
+    @staticmethod
+    def cost(logical: Plan, planning: Planning) -> Size | None:
+        """Microseconds; None where it does not apply."""
+        ranking = planning.ranking(logical)
+        return (
+            filtered_topk_cost(ranking, planning)
+            if ranking is not None and by_one_match(ranking) and ranking.scored[0].match.top is None
+            else None
+        )
+
+    @staticmethod
+    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
+        """Operators, or None where it does not apply."""
+        ranking = planning.ranking(logical)
+        if ranking is None or not _applies(ranking):
+            return None
+        candidates = candidates_of(ranking, ranking.variables[0], planning)
+        top = Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
+        return under(logical, ranking, top, planning)
+
+
+def _applies(ranking: Ranking) -> bool:
+    return by_one_match(ranking) and ranking.scored[0].match.top is None

@@ -1,0 +1,47 @@
+"""The text decides the order; the graph is asked about the best entities until enough of them pass."""
+
+from __future__ import annotations
+
+from hybridkg.algebra.nodes import Plan
+from hybridkg.interfaces.graph_index import Size
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.filter_first import FilterFirst
+from hybridkg.operators.rank_first import RankFirst as Operator
+from hybridkg.planner.costs import filter_first_cost, rank_first_cost
+from hybridkg.planner.planning import Planning
+from hybridkg.planner.ranked import by_one_match, candidates_of, ranked_top, rest_of, under
+from hybridkg.planner.ranking import Ranking
+
+
+class RankFirst:
+    """For limited rankings by one MATCH."""
+
+    exact = True
+
+    @staticmethod
+    def cost(logical: Plan, planning: Planning) -> Size | None:
+        """Microseconds; None where it does not apply."""
+        ranking = planning.ranking(logical)
+        return rank_first_cost(ranking, planning) if ranking is not None and _applies(ranking) else None
+
+    @staticmethod
+    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
+        """Operators, or None where it does not apply."""
+        ranking = planning.ranking(logical)
+        if ranking is None or not _applies(ranking):
+            return None
+        return under(logical, ranking, best_first_of(ranking, planning), planning)
+
+
+def best_first_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
+    """Reads the ranked lists of one variable from their best on."""
+    candidates = (candidates_of(ranking, ranking.variables[0], planning),)
+    rest, top = rest_of(ranking, planning), ranked_top(ranking)
+    if candidates[0].unrestricted or not planning.switching:
+        return Operator(rest, top, candidates)
+    budget = filter_first_cost(ranking, planning).guess
+    return Operator(rest, top, candidates, FilterFirst(rest, top, candidates), budget)
+
+
+def _applies(ranking: Ranking) -> bool:
+    return by_one_match(ranking)

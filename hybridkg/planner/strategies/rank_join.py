@@ -1,0 +1,42 @@
+"""Ranked relations on different variables, joined by the graph, read from their best entities on."""
+
+from __future__ import annotations
+
+from hybridkg.algebra.nodes import Plan
+from hybridkg.interfaces.graph_index import Size
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.rank_join import RankJoin as Operator
+from hybridkg.planner.costs import rank_join_cost
+from hybridkg.planner.planning import Planning
+from hybridkg.planner.ranked import candidates_of, ends_early, ranked_top, rest_of, under
+from hybridkg.planner.ranking import Ranking
+
+
+class RankJoin:
+    """For limited rankings by a rising expression over one MATCH for each of several variables."""
+
+    exact = True
+
+    @staticmethod
+    def cost(logical: Plan, planning: Planning) -> Size | None:
+        """Microseconds; None where it does not apply."""
+        ranking = planning.ranking(logical)
+        return (
+            rank_join_cost(ranking, planning)
+            if ranking is not None and ends_early(ranking) and len(ranking.scored) == len(ranking.variables) > 1
+            else None
+        )
+
+    @staticmethod
+    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
+        """Operators, or None where it does not apply."""
+        ranking = planning.ranking(logical)
+        if ranking is None or not _applies(ranking):
+            return None
+        candidates = tuple(candidates_of(ranking, variable, planning) for variable in ranking.variables)
+        top = Operator(rest_of(ranking, planning), ranked_top(ranking), candidates)
+        return under(logical, ranking, top, planning)
+
+
+def _applies(ranking: Ranking) -> bool:
+    return ends_early(ranking) and len(ranking.scored) == len(ranking.variables) > 1

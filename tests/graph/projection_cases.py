@@ -1,0 +1,149 @@
+"""Generated graphs for the tests of the projection's builder, and ways to build it."""
+
+from __future__ import annotations
+
+import filecmp
+from collections.abc import Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+from hypothesis import strategies as st
+from pyoxigraph import RdfFormat, Store, serialize
+
+from hybridkg.entities.table import NodeTable
+from hybridkg.graph import lines, numbering, pairs
+from hybridkg.graph.building import ProjectionBuilder, Sizes
+from hybridkg.graph.columns import Columns
+from hybridkg.graph.reference import columns_of
+from hybridkg.graph.stored import open_columns
+from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Node, Quad, Triple
+
+TINY = Sizes(chunk_bytes=1, run_terms=1, run_bytes=1)
+
+names = st.text("ab_é\U0001f600-", min_size=0, max_size=12)
+iris = st.builds(lambda name: NamedNode("e:" + name), names)
+blanks = st.sampled_from(["b", "b1", "a", "d1x10", "d1x2"]).map(BlankNode)
+nodes = iris | blanks
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.sampled_from(
+    ["", "\0", "a", "a\0", "a\0\0", "a" * 8, "a" * 16, "a" * 8 + "b", '"', "\\", "\n\r\t\b\f", "<>", "--", " .\n", "é" * 5]
+)
+typed = st.builds(
+    lambda text, name: Literal(text, datatype=NamedNode(name)),
+    st.sampled_from(
+        ["7", "07", "+7", "-0", "1.0", "1.50", "1e0", "-0.0", "NaN", "INF", "+INF", "true", "1", "0", "x", "2020-01-01",
+         "2020-01-01Z", "2020-02-30", "2020-01-01T00:00:00Z", "2020-01-01T24:00:00Z", "2020-01-01T00:00:00.10",
+         "2020-01-01T00:00:00-00:00", "P1Y", "12:00:00"]
+    ),
+    st.sampled_from(
+        [XSD + name for name in ("integer", "int", "decimal", "double", "float", "boolean", "dateTime", "date",
+                                 "dateTimeStamp", "time", "duration", "string", "anyURI")] + ["e:type", "e:a>b"[:3]]
+    ),
+)  # fmt: skip
+tagged = st.builds(lambda text, tag: Literal(text, language=tag), texts, st.sampled_from(["en", "de", "en-us"]))
+literals = texts.map(Literal) | typed | tagged
+left_out = st.builds(Triple, nodes, iris, nodes | literals) | st.builds(
+    lambda inner, outer: Triple(outer, NamedNode("e:p"), inner), st.builds(Triple, nodes, iris, texts.map(Literal)), nodes
+)
+predicates = st.sampled_from("pqrs").map(lambda name: NamedNode("p:" + name))
+graphs = st.sampled_from([DefaultGraph(), DefaultGraph(), NamedNode("g:g"), BlankNode("g")])
+quads = st.builds(Quad, nodes, predicates, nodes | literals | literals | left_out, graphs)
+
+
+def text_of(statements: Iterable[Quad]) -> bytes:
+    """N-Quads as Oxigraph writes them."""
+    return serialize(statements, format=RdfFormat.N_QUADS) or b""
+
+
+def stored(statements: Iterable[Quad]) -> list[Quad]:
+    """What a store makes of them."""
+    store = Store()
+    store.extend(statements)
+    return list(store)
+
+
+def table(folder: Path, entities: Iterable[Node]) -> NodeTable:
+    NodeTable.write(folder, entities)
+    return NodeTable.open(folder)
+
+
+@contextmanager
+def kernels(*, compiled: bool):
+    """Everything is done by the kernels, or by their twins."""
+    modules = [module.KERNEL for module in (lines, numbering, pairs)]
+    with patch.object(type(modules[0]), "for_work", lambda self, work: self.load() if compiled else None):
+        yield
+
+
+def built(
+    folder: Path,
+    parts: Iterable[bytes],
+    entities: NodeTable,
+    *,
+    union: bool = False,
+    from_store: bool = True,
+    sizes: Sizes = Sizes(),
+) -> Columns:
+    """The projection of some pieces of N-Quads."""
+    builder = ProjectionBuilder(
+        folder.with_suffix(".tmp"), union_default_graph=union, stored=from_store, sizes=sizes
+    )
+    for part in parts:
+        builder.add(part)
+    counts = builder.finish(folder, entities)
+    assert "note" not in counts
+    assert not folder.with_suffix(".tmp").exists()
+    return open_columns(folder, entities, union_default_graph=union)
+
+
+def expected(statements: Iterable[Quad], entities: NodeTable, *, union: bool = False) -> Columns:
+    """The same by the oracle."""
+    triples = [
+        Triple(q.subject, q.predicate, q.object)
+        for q in stored(statements)
+        if union or isinstance(q.graph_name, DefaultGraph)
+    ]
+    return columns_of(triples, entities.nodes(np.arange(len(entities), dtype=np.uint32)))
+
+
+def assert_equal(found: Columns, wanted: Columns) -> None:
+    """Whether two projections say the same."""
+    a, b = found.terms, wanted.terms
+    assert (a.n_entities, a.n_nodes, a.n_terms, dict(a.segments)) == (b.n_entities, b.n_nodes, b.n_terms, dict(b.segments))
+    ids = np.arange(b.n_terms, dtype=np.uint32)
+    terms = b.terms(ids)
+    assert a.terms(ids) == terms
+    assert a.find(terms).tolist() == ids.tolist()
+    assert a.values.tolist() == b.values.tolist()
+    for first, end in [*b.segments.values(), (b.n_nodes, b.n_terms)]:
+        for one, other in zip(a.lexical(first, end), b.lexical(first, end), strict=True):
+            assert one.tolist() == other.tolist()
+    assert found.omitted == wanted.omitted
+    assert list(found.predicates) == sorted(wanted.predicates)
+    for iri, predicate in wanted.predicates.items():
+        for direction in ("forward", "backward"):
+            for part in ("keys", "offsets", "targets"):
+                one, other = (getattr(getattr(p, direction), part) for p in (found.predicates[iri], predicate))
+                assert one.tolist() == other.tolist(), (iri, direction, part)
+
+
+def same_bytes(one: Path, other: Path) -> bool:
+    """Whether two folders hold the same files."""
+    names = sorted(path.name for path in one.iterdir())
+    if names != sorted(path.name for path in other.iterdir()):
+        return False
+    return filecmp.cmpfiles(one, other, names, shallow=False) == (names, [], [])
+
+
+def rows_of(statements: Sequence[Quad], *, union: bool = False) -> dict[str, bytes]:
+    """For each predicate, its subjects and objects in SPARQL's table format."""
+    from pyoxigraph import QueryResultsFormat
+
+    store = Store()
+    store.extend(statements)
+    found = {}
+    for (predicate,) in store.query("SELECT DISTINCT ?p { ?s ?p ?o }", use_default_graph_as_union=union):
+        rows = store.query(f"SELECT ?s ?o {{ ?s {predicate} ?o }}", use_default_graph_as_union=union)
+        found[predicate.value] = rows.serialize(format=QueryResultsFormat.TSV).partition(b"\n")[2].rstrip(b"\n")
+    return found
