@@ -58,7 +58,7 @@ def table_loading_ms() -> dict[str, float]:
 
 def costs(text: str) -> dict[str, float]:
     """ms of each step for one query."""
-    from hybridkg.kb import planned
+    from hybridkg.prepared import QueryText
     from hybridkg.query.advice import advise
     from hybridkg.query.check import check
     from hybridkg.query.parser import parse
@@ -68,7 +68,7 @@ def costs(text: str) -> dict[str, float]:
         "lines": len(text.splitlines()),
         "parse": median_ms(lambda: parse(text)),
         "check": median_ms(lambda: check(query)),
-        "parse_check_plan": median_ms(lambda: planned(text, None, None, None, "query")),
+        "parse_check_plan": median_ms(lambda: QueryText(text).request().logical),
         "warnings": median_ms(lambda: advise(query)),
     }
 

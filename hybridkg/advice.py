@@ -4,7 +4,7 @@ prefixes of too many words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from hybridkg.errors import QueryWarning, Span
@@ -21,6 +21,9 @@ from hybridkg.schema import RDF_TYPE, Schema, read_schema
 
 MOST_NAMES_ASKED = 50
 """Predicates and classes of one query that are looked up; about 50 us each, once for each state."""
+
+MOST_NAMES_KEPT = 100_000
+"""Answers to such questions that are remembered."""
 
 MOST_TRIPLES_COUNTED = 300_000
 """Of a larger graph only so many are looked at to find a similar name, in about 0.2 s, and no counts are shown."""
@@ -46,13 +49,27 @@ class Advisor:
             query: with its parameters in place.
             asked: query strings that came from the rows, and the place of their variable.
         """
-        return [*self._names(query), *self._texts(query), *self._asked(asked or {})]
+        return [*self.names(query), *self.texts(tuple(matches(query.form))), *self.asked(asked or {})]
 
-    def _texts(self, query: ast.Query) -> Iterator[QueryWarning]:
+    def texts(
+        self, matches: Sequence[ast.Match], has_matched: Callable[[ast.Match], bool] = lambda match: False
+    ) -> list[QueryWarning]:
+        """The warnings about texts.
+
+        Args:
+            matches: every MATCH of the query, parameters in place.
+            has_matched: whether it is known that an entity matches. Such a text has a word, so the index is not
+                asked again.
+        """
+        return list(self._texts(matches, has_matched))
+
+    def _texts(self, matches: Sequence[ast.Match], has_matched: Callable[[ast.Match], bool]) -> Iterator[QueryWarning]:
         if self._text is None:
             return
-        for match in matches(query.form):
+        for match in matches:
             if not isinstance(match.text, ast.Lit):
+                continue
+            if has_matched(match) and not any(mark in match.text.lexical for mark in "*~"):
                 continue
             terms = self._text.terms(text_query(match))
             if not terms:
@@ -65,6 +82,10 @@ class Advisor:
                 )
             yield from _cut(terms, match.text.span)
 
+    def asked(self, asked: Mapping[TextQuery, Span]) -> list[QueryWarning]:
+        """The warnings about query strings that came from the rows."""
+        return list(self._asked(asked)) if asked else []
+
     def _asked(self, asked: Mapping[TextQuery, Span]) -> Iterator[QueryWarning]:
         if self._text is None:
             return
@@ -72,9 +93,13 @@ class Advisor:
             if "*" in query.text or "~" in query.text:
                 yield from _cut(self._text.terms(query), span)
 
+    def names(self, query: ast.Query) -> list[QueryWarning]:
+        """The warnings about predicates and classes."""
+        return list(self._names(query))
+
     def _names(self, query: ast.Query) -> Iterator[QueryWarning]:
         asked: set[tuple[str, str]] = set()
-        for kind, iri in _predicates_and_classes(query.form):
+        for kind, iri in predicates_and_classes(query.form):
             if (kind, iri.value) in asked or len(asked) >= MOST_NAMES_ASKED:
                 continue
             asked.add((kind, iri.value))
@@ -89,6 +114,8 @@ class Advisor:
     def _occurs(self, kind: str, iri: str) -> bool:
         key = kind, iri
         if key not in self._there:
+            if len(self._there) >= MOST_NAMES_KEPT:
+                self._there.clear()
             pattern = f"?s <{RDF_TYPE}> <{iri}>" if kind == "class" else f"?s <{iri}> ?o"
             self._there[key] = self._store.ask(f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}")
         return self._there[key]
@@ -125,12 +152,13 @@ def _cut(terms: Sequence[TermStatistics], span: Span) -> Iterator[QueryWarning]:
             )
 
 
-def _predicates_and_classes(node: ast.Syntax) -> Iterator[tuple[str, ast.Iri]]:
+def predicates_and_classes(node: ast.Syntax) -> Iterator[tuple[str, ast.Iri]]:
+    """("class" or "predicate", IRI) of the names that the query expects in the graph, in the order of the text."""
     match node:
         case ast.ServicePattern():
             return
         case ast.ConstructQuery(where=where):
-            yield from _predicates_and_classes(where)
+            yield from predicates_and_classes(where)
             return
         case ast.TriplePattern(_, predicate, target):
             if isinstance(predicate, ast.Iri) and predicate.value == RDF_TYPE and isinstance(target, ast.Iri):
@@ -139,7 +167,7 @@ def _predicates_and_classes(node: ast.Syntax) -> Iterator[tuple[str, ast.Iri]]:
                 yield from (("predicate", below) for below in walk(predicate) if isinstance(below, ast.Iri))
             return
     for child in children(node):
-        yield from _predicates_and_classes(child)
+        yield from predicates_and_classes(child)
 
 
 def _shown(iri: str, prefixes: tuple[tuple[str, str], ...]) -> str:

@@ -10,6 +10,7 @@ import difflib
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from hybridkg.errors import ConfigError
 
@@ -21,7 +22,15 @@ CHOICES = {
 }
 """Keys whose value is one of a few names; the other texts take any string that is not empty."""
 
-RANGES: dict[str, tuple[float, float]] = {"shards": (1, 1024), "k1": (0, 1000), "b": (0, 1), "timeout": (1, 3600)}
+RANGES: dict[str, tuple[float, float]] = {
+    "elasticsearch.shards": (1, 1024),
+    "elasticsearch.k1": (0, 1000),
+    "elasticsearch.b": (0, 1),
+    "elasticsearch.timeout": (1, 3600),
+    "limits.timeout": (0, 86_400),
+    "limits.max_rows": (1, 1_000_000_000),
+    "limits.max_megabytes": (1, 1_000_000),
+}
 """Smallest and largest value of the numbers."""
 
 SECRETS = ("api_key", "key", "password", "user", "username", "token", "secret")
@@ -67,6 +76,21 @@ class ElasticSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """The table `[limits]`: what a query may use unless it is asked with limits of its own.
+
+    Args:
+        timeout: seconds; 0 for no limit.
+        max_rows: rows of an intermediate result.
+        max_megabytes: memory that the rows of an intermediate result may take, as it is estimated.
+    """
+
+    timeout: float = 0.0
+    max_rows: int = 10_000_000
+    max_megabytes: float = 4000.0
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The settings.
 
@@ -78,6 +102,7 @@ class Config:
         synonyms: path of a file of synonyms (hybridkg.text.synonyms), from the folder of the knowledge base; empty for
             none. The index keeps what it read.
         elasticsearch: where Elasticsearch is, and how it is used.
+        limits: what a query may use.
     """
 
     profile: str = "default"
@@ -86,9 +111,10 @@ class Config:
     service: str = "refuse"
     synonyms: str = ""
     elasticsearch: ElasticSettings = field(default_factory=ElasticSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
 
 
-TABLES = {"elasticsearch": ElasticSettings}
+TABLES: dict[str, Any] = {"elasticsearch": ElasticSettings, "limits": LimitSettings}
 KEYS = tuple(one.name for one in fields(Config))
 
 
@@ -148,7 +174,7 @@ def parse_config(text: str, name: str) -> Config:
             _check(key, value, Config, place)
             continue
         for inner, own in value.items():
-            _check(inner, own, TABLES[key], f"{name}:{_line_of(inner, text)}", f"{key}.")
+            _check(inner, own, TABLES[key], f"{name}:{_line_of(inner, text, behind=_line_of(key, text))}", f"{key}.")
         values[key] = TABLES[key](**value)
     return Config(**values)
 
@@ -175,8 +201,8 @@ def _check(key: str, value: object, kind: type, place: str, prefix: str = "") ->
         good = value in allowed
         near = difflib.get_close_matches(str(value), allowed, 1)
         hint = f"did you mean {near[0]!r}?" if near else ""
-    elif key in RANGES:
-        low, high = RANGES[key]
+    elif prefix + key in RANGES:
+        low, high = RANGES[prefix + key]
         whole = isinstance(defaults[key], int)
         wanted = f"a {'whole ' if whole else ''}number from {low:g} to {high:g}"
         good = isinstance(value, int if whole else int | float) and not isinstance(value, bool) and low <= value <= high
@@ -188,10 +214,10 @@ def _check(key: str, value: object, kind: type, place: str, prefix: str = "") ->
         raise ConfigError(f"setting {prefix + key!r} must be {wanted}, not {value!r}", hint=hint, place=place)
 
 
-def _line_of(key: str, text: str) -> int:
-    """1-based line on which a key or table is written; 1 where it cannot be told."""
+def _line_of(key: str, text: str, behind: int = 0) -> int:
+    """1-based line on which a key or table is written, the first one behind another; 1 where it cannot be told."""
     for number, line in enumerate(text.splitlines(), 1):
-        if line.strip().lstrip("[").lstrip().lstrip("'\"").startswith(key):
+        if number > behind and line.strip().lstrip("[").lstrip().lstrip("'\"").startswith(key):
             return number
     return 1
 

@@ -127,6 +127,10 @@ class QueryWarning(HybridkgError):  # noqa: N818 - it is none
         super().__init__(message, hint=hint, span=span)
         self.code = code
 
+    def copy(self) -> QueryWarning:
+        """Another one that says the same, for another answer; who shows it may change its place."""
+        return QueryWarning(self.code, self.message, hint=self.hint, span=self.span)
+
 
 class ServiceError(HybridkgError):
     """A SPARQL service that a query names did not answer."""
@@ -150,6 +154,29 @@ class QueryLimitError(UserError):
     """The query is larger or deeper than the parser accepts."""
 
     code = "Q102"
+
+
+class QueryStoppedError(QueryLimitError):
+    """The run of a query has taken longer than it may, or somebody has cancelled it.
+
+    Args:
+        message, hint: as for every error.
+        doing: the operator that was at work; known a little later than the rest.
+    """
+
+    code = "Q103"
+
+    def __init__(self, message: str, *, hint: str = "", doing: str = ""):
+        super().__init__(message, hint=hint)
+        self.doing = doing
+
+    def render(self) -> str:
+        """With the operator as a line of its own."""
+        text = super().render()
+        if not self.doing:
+            return text
+        head, *rest = text.split("\n")
+        return "\n".join([head, f"  at work: {self.doing}", *rest])
 
 
 class QueryCheckError(UserError):

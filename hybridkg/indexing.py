@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybridkg.entities.documents import Documents
 from hybridkg.entities.doubts import doubts
@@ -20,6 +20,14 @@ from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.snapshot import ENGINE_FILE, PROFILE_FILE
 from hybridkg.text.synonyms import FILE as SYNONYMS_FILE
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms
+
+if TYPE_CHECKING:
+    from hybridkg.graph.building import ProjectionBuilder
+
+PROJECTION = "projection"
+"""In a generation: the folder, and the name of the index."""
+
+PROJECTION_WORK = "projection.tmp"
 
 
 class Source:
@@ -107,6 +115,81 @@ def build_indexes(
     index = builder.open(text_folder)
     empty = [name for name in index.fields if not index.field_totals(name)["entities"]]
     return {"fields": len(source.fields), **counts, "notes": doubts(source.profile, store, empty)}
+
+
+@contextmanager
+def copying(folder: Path, *, union_default_graph: bool, stored: bool) -> Iterator[ProjectionBuilder]:
+    """A builder of the projection of a generation, whose temporary files go at the end.
+
+    Args:
+        folder: of the generation.
+        union_default_graph: how the store shows the graph.
+        stored: the statements come from the store, so their literals have its form.
+    """
+    from hybridkg.graph.building import ProjectionBuilder
+
+    builder = ProjectionBuilder(folder / PROJECTION_WORK, union_default_graph=union_default_graph, stored=stored)
+    try:
+        yield builder
+    finally:
+        builder.discard()
+
+
+def build_projection(
+    folder: Path,
+    store: GraphStore,
+    progress: Progress,
+    *,
+    union_default_graph: bool,
+    loaded: ProjectionBuilder | None = None,
+) -> dict[str, Any]:
+    """Writes `projection/` into a generation whose `nodes.*` are there.
+
+    Args:
+        folder: of the generation.
+        store: the graph.
+        progress: told about triples read.
+        union_default_graph: how the store shows the graph.
+        loaded: a builder that has got all statements while they were loaded; otherwise the store is read.
+
+    Returns:
+        Counts; or only `note`, why the graph can have no projection.
+    """
+    nodes = NodeTable.open(folder)
+    progress.start("copying the graph into columns", None)
+    if loaded is not None:
+        counts = loaded.finish(folder / PROJECTION, nodes)
+    else:
+        with copying(folder, union_default_graph=union_default_graph, stored=True) as builder:
+            _read_store(store, builder, progress)
+            counts = builder.finish(folder / PROJECTION, nodes)
+    progress.done(counts.get("triples", 0))
+    if "note" not in counts:
+        _count_statistics(folder / PROJECTION, nodes, progress, union_default_graph=union_default_graph)
+    return counts
+
+
+def _count_statistics(folder: Path, nodes: NodeTable, progress: Progress, *, union_default_graph: bool) -> None:
+    """Writes the statistics of a projection into its folder."""
+    from hybridkg.graph.stored import open_columns
+    from hybridkg.statistics.catalog import write_statistics
+    from hybridkg.statistics.collect import collect
+
+    columns = open_columns(folder, nodes, union_default_graph=union_default_graph)
+    write_statistics(folder, collect(columns, progress))
+
+
+def _read_store(store: GraphStore, builder: ProjectionBuilder, progress: Progress) -> None:
+    """Predicate by predicate: the rows of a query are read in threads, and have one term less to write and to read."""
+    predicates = [str(row[0]) for row in store.select("SELECT DISTINCT ?p WHERE { ?s ?p ?o }").rows]
+    queries = [f"SELECT ?s ?o WHERE {{ ?s {predicate} ?o }}" for predicate in predicates]
+    reported = 0
+    with closing(store.select_text(queries)) as answers:
+        for i, rows in answers:
+            if rows:
+                builder.add_rows(predicates[i][1:-1], rows)
+            progress.advance(0, builder.statements - reported)
+            reported = builder.statements
 
 
 @contextmanager

@@ -9,40 +9,41 @@ from __future__ import annotations
 import copy
 import shutil
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hybridkg.algebra.from_ast import from_ast
-from hybridkg.algebra.rules import rewrite
+from hybridkg.config import Config
 from hybridkg.errors import (
     HybridkgError,
     IndexCorruptError,
     LoadError,
+    QueryWarning,
     Source,
     StorageError,
     UnknownNameError,
     UserError,
 )
+from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.explain import Explanation
+from hybridkg.prepared import Parameters, PreparedQuery, QueryText, Recent, Request, Template, query_text
 from hybridkg.query import ast
-from hybridkg.query.advice import advise
-from hybridkg.query.check import check
-from hybridkg.query.parameter_files import with_parameter_files
-from hybridkg.query.parameters import ParameterValue, bind
-from hybridkg.query.parser import parse
-from hybridkg.query.services import blamed, refuse_services
+from hybridkg.query.holes import Value
+from hybridkg.query.services import blamed
 from hybridkg.rdf.batch import Solutions
 from hybridkg.results.build import build_result, explained
 from hybridkg.results.result_set import ResultSet
+from hybridkg.results.shortfall import matches_something
 from hybridkg.schema import Schema, read_schema
 from hybridkg.snapshot import Snapshot
+from hybridkg.stopping import stoppable
 from hybridkg.store.generations import Folder
 
 if TYPE_CHECKING:
@@ -50,11 +51,13 @@ if TYPE_CHECKING:
 
     from hybridkg.entities.fields import Profile
     from hybridkg.parity import ParityReport
-
-Parameters = Mapping[str, ParameterValue]
+    from hybridkg.statistics.catalog import Statistics
 
 MOST_ROWS = 2**63 - 1
 """A greater limit means no more than this one: no store has as many rows."""
+
+MOST_PLANS = 64
+"""Queries, with the values of their parameters, whose plan is remembered."""
 
 
 class KnowledgeBase:
@@ -75,6 +78,8 @@ class KnowledgeBase:
     def __init__(self, folder: Folder):
         self._folder = folder
         self._snapshot, self._broken = _opened(folder)
+        self._kept: _Remembered | None = None
+        self._configured: tuple[object, Config] | None = None
 
     # --- opening -----------------------------------------------------------------
 
@@ -133,7 +138,8 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Lets go of the files, so that a writer can remove an old state; `with KnowledgeBase.open(path) as kb:`."""
-        self._snapshot = self._broken = None
+        self._keep_costs()
+        self._snapshot = self._broken = self._kept = None
 
     def __enter__(self) -> Self:
         return self
@@ -145,77 +151,213 @@ class KnowledgeBase:
 
     def refresh(self) -> None:
         """Answers from the newest state from now on; queries that are running finish on the old one."""
+        self._keep_costs()
         self._snapshot, self._broken = _opened(self._folder)
+        self._kept = None
 
     # --- reading -----------------------------------------------------------------
 
     def query(
         self,
-        text: str,
+        text: str | QueryText,
         params: Parameters | None = None,
         *,
         limit: int | None = None,
         strategy: str | None = None,
         name: str = "query",
+        timeout: float | None = None,
+        max_rows: int | None = None,
+        max_megabytes: float | None = None,
+        cancel: threading.Event | None = None,
     ) -> ResultSet:
         """Answers a HybridQL query.
 
         Args:
-            text: the query.
+            text: the query. One that has been asked before is not read again, also with other parameters.
             params: values of its variables: rdflib terms, strings, numbers ...; a list binds like VALUES.
             limit: rows wanted at most, beside the query's own LIMIT.
             strategy: a name of STRATEGIES; default: the best that applies.
             name: what to call the text in errors.
+            timeout: seconds that the query may take; 0 for no limit; default: that of kb.toml, where it is none.
+            max_rows: rows that an intermediate result may have; default: that of kb.toml.
+            max_megabytes: memory that it may take, as it is estimated; default: that of kb.toml.
+            cancel: once it is set, from another thread, the query ends.
 
         Raises:
+            QueryStoppedError: the query has taken too long, or has been cancelled; says what it was at.
+            QueryLimitError: an intermediate result is too large.
             HybridkgError: with the place in the query, what is wrong and what to do.
         """
         try:
-            snapshot = self.snapshot
-            limit = _checked(limit, strategy)
-            written, query, plan = planned(
-                text, params, limit, strategy, name, folder=self._folder.path, services=self._services
-            )
-            if query.explain:
-                return explained(self._explanation(snapshot, query, plan, analyze=query.explain == "analyze"))
-            context = snapshot.context()
-            solutions = _run(context, query, plan)
-            given = {name.lstrip("?$") for name in params or ()}
-            found = [*advise(written, given), *snapshot.advisor.advise(query, context.query_strings)]
-            warnings = sorted(found, key=lambda warning: warning.span.start if warning.span else 0)
-            return build_result(
-                query,
-                plan.logical,
-                solutions,
-                context=context,
-                strategy=plan.strategy,
-                limit=limit,
-                generation=snapshot.generation.name,
-                behind=snapshot.generation.behind(),
-                warnings=tuple(warning.at(Source(name, text)) for warning in warnings),
-            )
+            snapshot, limit = self.snapshot, _checked(limit, strategy)
+            known = text if isinstance(text, QueryText) else query_text(text, name)
+            limits = self._limits(timeout, max_rows, max_megabytes)
+            context = limits.context(snapshot)
+            if not limits.timeout and cancel is None:
+                return self._answer(snapshot, known, params, limit, strategy, context, name)
+
+            def work(meter: Meter) -> ResultSet:
+                context.meter = meter
+                return self._answer(snapshot, known, params, limit, strategy, context, name)
+
+            return stoppable(work, timeout=limits.timeout, cancel=cancel, doing=context.doing)
         except HybridkgError as e:
-            raise e.at(Source(name, text)) from e.__cause__
+            raise e.at(_source(name, text)) from e.__cause__
+
+    def prepare(self, text: str, *, name: str = "query") -> PreparedQuery:
+        """A query that is parsed and checked once, to be asked many times with other parameters.
+
+        Args:
+            text: the query.
+            name: what to call it in errors.
+
+        Raises:
+            HybridkgError: it is no query, or breaks a rule.
+
+        >>> kb = KnowledgeBase.create(Path(tempfile.mkdtemp()) / "f.kb")
+        >>> prepared = kb.prepare("SELECT * { VALUES ?x { 1 2 3 } FILTER(?x > $least) }")
+        >>> prepared.parameters, len(prepared.query({"least": 1})), len(prepared.query({"least": 2}))
+        (('least',), 2, 1)
+        """
+        try:
+            return PreparedQuery(self, query_text(text, name), name)
+        except HybridkgError as e:
+            raise e.at(_source(name, text)) from e.__cause__
 
     def explain(
         self,
-        text: str,
+        text: str | QueryText,
         params: Parameters | None = None,
         *,
         limit: int | None = None,
         strategy: str | None = None,
         analyze: bool = False,
         name: str = "query",
+        timeout: float | None = None,
+        cancel: threading.Event | None = None,
     ) -> Explanation:
         """How a query would be run; with `analyze`, runs it and adds actual rows and times. Print it to read it."""
         try:
-            limit = _checked(limit, strategy)
-            _, query, plan = planned(
-                text, params, limit, strategy, name, folder=self._folder.path, services=self._services
-            )
-            return self._explanation(self.snapshot, query, plan, analyze=analyze or query.explain == "analyze")
+            snapshot, limit = self.snapshot, _checked(limit, strategy)
+            known = text if isinstance(text, QueryText) else query_text(text, name)
+            limits = self._limits(timeout, None, None)
+            context = limits.context(snapshot)
+            analyze = analyze or known.written.explain == "analyze"
+
+            def work(meter: Meter) -> Explanation:
+                context.meter = meter
+                request, plan = self._planned(snapshot, known, params, limit, strategy)
+                return self._explanation(snapshot, request, plan, context if analyze else None)
+
+            if not limits.timeout and cancel is None:
+                return work(context.meter)
+            return stoppable(work, timeout=limits.timeout, cancel=cancel, doing=context.doing)
         except HybridkgError as e:
-            raise e.at(Source(name, text)) from e.__cause__
+            raise e.at(_source(name, text)) from e.__cause__
+
+    def _answer(
+        self,
+        snapshot: Snapshot,
+        known: QueryText,
+        params: Parameters | None,
+        limit: int | None,
+        strategy: str | None,
+        context: ExecutionContext,
+        name: str,
+    ) -> ResultSet:
+        """From a text to its result."""
+        request, plan = self._planned(snapshot, known, params, limit, strategy)
+        if known.written.explain:
+            analyzed = context if known.written.explain == "analyze" else None
+            return explained(self._explanation(snapshot, request, plan, analyzed))
+        solutions = _run(context, request, plan)
+        matches = request.matches
+        found = self._warnings(snapshot, request, matches, context)
+        return build_result(
+            request.template.shape,
+            lambda: request.query,
+            plan.logical,
+            solutions,
+            matches=matches,
+            context=context,
+            strategy=plan.strategy,
+            limit=limit,
+            generation=snapshot.generation.name,
+            behind=snapshot.generation.behind(),
+            warnings=tuple(warning.copy().at(Source(name, known.text)) for warning in found),
+        )
+
+    def _planned(
+        self,
+        snapshot: Snapshot,
+        known: QueryText,
+        params: Parameters | None,
+        limit: int | None,
+        strategy: str | None,
+    ) -> tuple[Request, PhysicalPlan]:
+        """The query with its parameters in place, and its plan; for the same values the one that has run before."""
+        services = known.has_service and self._settings.service == "allow"
+        request = known.request(params, folder=self._folder.path, services=services)
+        if not request.template.is_kept:
+            return request, choose(with_limit(request.logical, limit), snapshot.planning(), strategy)
+        plans = self._remembered(snapshot).plans
+        key = (request.template, request.values, limit, strategy)
+        kept = plans.get(key)
+        if kept is None:
+            kept = request, choose(with_limit(request.logical, limit), snapshot.planning(), strategy)
+            plans.put(key, kept)
+        return kept
+
+    def _warnings(
+        self, snapshot: Snapshot, request: Request, matches: tuple[ast.Match, ...], context: ExecutionContext
+    ) -> list[QueryWarning]:
+        """What the query probably does not mean, in the order of the text."""
+        advisor, template = snapshot.advisor, request.template
+        remembered = self._remembered(snapshot).warnings if template.is_kept and not template.names_are_given else None
+        names = None if remembered is None else remembered.get(template)
+        if names is None:
+            names = tuple(advisor.names(request.query))
+            if remembered is not None:
+                remembered.put(template, names)
+        texts = advisor.texts(matches, lambda match: matches_something(match, matches, context))
+        found = [*template.advice, *names, *texts, *advisor.asked(context.query_strings)]
+        return sorted(found, key=lambda warning: warning.span.start if warning.span else 0)
+
+    def _remembered(self, snapshot: Snapshot) -> _Remembered:
+        kept = self._kept
+        if kept is None or kept.snapshot is not snapshot:
+            kept = _Remembered(snapshot)
+            if self._snapshot is snapshot:  # else it is an old state, which nothing must keep in use
+                self._kept = kept
+        return kept
+
+    def _limits(self, timeout: object, max_rows: object, max_megabytes: object) -> Limits:
+        """Those given, and for the others those of kb.toml."""
+        own = self._settings.limits
+        return Limits.of(
+            own.timeout if timeout is None else timeout,
+            own.max_rows if max_rows is None else max_rows,
+            own.max_megabytes if max_megabytes is None else max_megabytes,
+        )
+
+    @property
+    def _settings(self) -> Config:
+        """kb.toml, read again when it has changed: reading it takes as long as a small query."""
+        state = self._folder.config_state()
+        kept = self._configured
+        if kept is None or kept[0] != state:
+            kept = self._configured = state, self._folder.config
+        return kept[1]
+
+    @staticmethod
+    def _explanation(
+        snapshot: Snapshot, request: Request, plan: PhysicalPlan, context: ExecutionContext | None
+    ) -> Explanation:
+        """The plan; with a context, run in it."""
+        if context is not None:
+            _run(context, request, plan)
+        actuals = None if context is None else context.actuals
+        return Explanation(plan, snapshot.text, actuals, request.template.query.prefixes)
 
     def parity(
         self,
@@ -246,24 +388,23 @@ class KnowledgeBase:
 
         return compare_engines(self._folder, self.snapshot, queries, ask, progress, model=model, against=against)
 
-    @property
-    def _services(self) -> bool:
-        return self._folder.config.service == "allow"
-
-    @staticmethod
-    def _explanation(snapshot: Snapshot, query: ast.Query, plan: PhysicalPlan, *, analyze: bool) -> Explanation:
-        actuals = None
-        if analyze:
-            context = snapshot.context()
-            _run(context, query, plan)
-            actuals = context.actuals
-        return Explanation(plan, snapshot.text, actuals, query.prefixes)
-
     def stats(self) -> dict[str, Any]:
         """What the knowledge base holds: counts, fields, sizes in bytes."""
         from hybridkg.writing import synonyms_state
 
         return self.snapshot.stats() | synonyms_state(self._folder, self.snapshot.generation.path / "text")
+
+    def statistics(self) -> Statistics | None:
+        """What has been counted in the graph when it was indexed; None where nothing has, or the graph is newer.
+
+        Raises:
+            CorruptError: its file is damaged; queries do not need it.
+        """
+        return self.snapshot.read_statistics()
+
+    def cost(self) -> dict[str, Any]:
+        """What a unit of each kind of work costs on this machine, in microseconds, and how that is known."""
+        return self.snapshot.costs.to_json()
 
     def schema(self) -> Schema:
         """The classes and predicates of what a query sees outside GRAPH, with counts by IRI, most frequent first."""
@@ -330,6 +471,7 @@ class KnowledgeBase:
         self._move_on(profile)
         if index:
             publish(self._folder)
+            self._measure()
         return counts
 
     def index(self, profile: str | Path | None = None, *, progress: Progress = SILENT) -> dict[str, Any]:
@@ -352,6 +494,7 @@ class KnowledgeBase:
         counts = index(self._folder, self._chosen_profile(profile), progress)
         self._move_on(profile)
         publish(self._folder)
+        self._measure()
         return counts
 
     def prune(self, remove: bool = False, *, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
@@ -377,6 +520,17 @@ class KnowledgeBase:
         self._keep_profile(profile)
         self.refresh()
 
+    def _keep_costs(self) -> None:
+        """What queries have taught of this machine is for the next state, and the next process, too."""
+        if self._snapshot is not None:
+            self._snapshot.costs.close()
+
+    def _measure(self) -> None:
+        """Finds out what work costs on this machine, for the planner."""
+        from hybridkg.measuring import measure
+
+        measure(self.snapshot)
+
     def _keep_profile(self, name_or_path: str | Path | None) -> None:
         """Writes a profile that was asked for into kb.toml, so that the next index uses it as well."""
         if name_or_path is None:
@@ -394,36 +548,65 @@ def _opened(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | None]:
         return None, e
 
 
-def planned(
-    text: str,
-    params: Parameters | None,
-    limit: int | None,
-    strategy: str | None,
-    name: str,
-    *,
-    folder: Path | None = None,
-    services: bool = False,
-) -> tuple[ast.Query, ast.Query, PhysicalPlan]:
-    """From query text to the query as written, the same with its parameters in place, and the plan that will run.
+@dataclass(frozen=True)
+class Limits:
+    """What one query may use.
 
-    `folder` is that of the knowledge base, with files of model parameters; `services` allows it to ask other endpoints.
+    Args:
+        timeout: seconds; None for no limit.
+        max_rows: rows of an intermediate result.
+        max_megabytes: memory of one.
     """
-    if not isinstance(text, str):
-        raise UserError(f"a query is a text, not {type(text).__name__!r}")
-    written = parse(text, name=name)
-    check(written)
-    if not services:
-        refuse_services(written)
-    query = with_parameter_files(bind(written, {} if params is None else params), folder)
-    logical = with_limit(rewrite(from_ast(query)), limit)
-    return written, query, choose(logical, strategy)
+
+    timeout: float | None
+    max_rows: int
+    max_megabytes: float
+
+    @classmethod
+    def of(cls, timeout: object, max_rows: object, max_megabytes: object) -> Limits:
+        """The limits; a timeout of 0 is none.
+
+        Raises:
+            UserError: one is no number, or out of range.
+        """
+        return cls(
+            _number("timeout", timeout, "seconds, 0 for no limit", 0) or None,
+            int(_number("max_rows", max_rows, "a number of rows", 1)),
+            _number("max_megabytes", max_megabytes, "a number of megabytes", 0),
+        )
+
+    def context(self, snapshot: Snapshot) -> ExecutionContext:
+        """The state of one run that keeps them."""
+        context = snapshot.context()
+        context.max_rows, context.max_bytes = self.max_rows, int(self.max_megabytes * 1e6)
+        return context
 
 
-def _run(context: ExecutionContext, query: ast.Query, plan: PhysicalPlan) -> Solutions:
+def _number(name: str, value: object, what: str, least: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < float("inf"):
+        raise UserError(f"{name} is {what}, not {value!r}")
+    return value
+
+
+class _Remembered:
+    """What one state of a knowledge base need not do again."""
+
+    def __init__(self, snapshot: Snapshot):
+        self.snapshot = snapshot
+        self.plans: Recent[tuple[Template, tuple[Value, ...], int | None, str | None], tuple[Request, PhysicalPlan]]
+        self.plans = Recent(MOST_PLANS)
+        self.warnings: Recent[Template, tuple[QueryWarning, ...]] = Recent(MOST_PLANS)
+
+
+def _run(context: ExecutionContext, request: Request, plan: PhysicalPlan) -> Solutions:
     try:
         return context.run_plan(plan.root)
     except StorageError as e:
-        raise blamed(e, query) from e.__cause__
+        raise blamed(e, request.query) from e.__cause__
+
+
+def _source(name: str, text: str | QueryText) -> Source:
+    return Source(name, text.text if isinstance(text, QueryText) else text)
 
 
 def _checked(limit: object, strategy: object) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,11 +13,15 @@ from hybridkg.advice import Advisor
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import CorruptError, IndexCorruptError
+from hybridkg.interfaces.graph_index import GraphIndex
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.model_parameters import folders_of
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.expressions import holds
+from hybridkg.planner.planning import Planning
+from hybridkg.planner.unit_costs import UnitCosts
 from hybridkg.rdf.terms import Node, Quad, Triple
 from hybridkg.store.generation import Generation
 from hybridkg.store.generations import Folder
@@ -24,8 +29,12 @@ from hybridkg.store.oxigraph import OxigraphStore
 
 if TYPE_CHECKING:
     from hybridkg.entities.documents import Documents
+    from hybridkg.graph.columns import Columns
     from hybridkg.interfaces.links import LinkedNode
     from hybridkg.linking.source import LinkSource
+    from hybridkg.statistics.catalog import Statistics
+
+_log = logging.getLogger(__name__)
 
 PROFILE_FILE = "profile.json"
 """In the folder of the text index: the profile it was built with, resolved."""
@@ -43,6 +52,7 @@ class Snapshot:
         store: its graph.
         documents: text that is not in the graph; None where none was loaded.
         text: the text index, None before the first index; `nodes` and `profile` come with it.
+        union_default_graph: what a query sees outside GRAPH: the union of all graphs, or the default graph.
     """
 
     generation: Generation
@@ -51,6 +61,7 @@ class Snapshot:
     text: TextIndex | None
     nodes: NodeTable | None
     profile: Profile | None
+    union_default_graph: bool = False
 
     @classmethod
     def open(cls, folder: Folder) -> Self:
@@ -61,11 +72,12 @@ class Snapshot:
             IndexCorruptError: one of the text index.
         """
         generation = folder.current()
-        store = OxigraphStore.open(generation.graph, union_default_graph=folder.config.default_graph == "union")
+        union = folder.config.default_graph == "union"
+        store = OxigraphStore.open(generation.graph, union_default_graph=union)
         documents = _documents(generation.documents)
         text_folder = generation.path / "text"
         if not text_folder.is_dir():
-            return cls(generation, store, documents, None, None, None)
+            return cls(generation, store, documents, None, None, None, union)
         try:
             nodes = NodeTable.open(generation.path)
             engine = TEXT_ENGINES.get(engine_name(text_folder))(folder.path, folder.config)
@@ -74,7 +86,71 @@ class Snapshot:
         except CorruptError as e:
             raise IndexCorruptError(e.message, hint=e.hint, place=e.place) from e
         text.linker = _LazyLinker(store, nodes, text, profile, documents, folders_of(folder.path))
-        return cls(generation, store, documents, text, nodes, profile)
+        return cls(generation, store, documents, text, nodes, profile, union)
+
+    @cached_property
+    def projection(self) -> Columns | None:
+        """The graph as columns; None where there is none that queries may use: `projection_state` says why."""
+        return self._projection[0]
+
+    @cached_property
+    def projection_state(self) -> dict[str, Any]:
+        """What `stats` says of the projection: its counts, or why there is none."""
+        return self._projection[1]
+
+    @cached_property
+    def _projection(self) -> tuple[Columns | None, dict[str, Any]]:
+        from hybridkg.graph.stored import FOLDER, about, open_columns
+
+        folder = self.generation.path / FOLDER
+        if self.nodes is None or not folder.is_dir() or FOLDER in self.generation.behind():
+            return None, {"state": "none; hybridkg index builds it"}
+        union = self.union_default_graph
+        try:
+            columns = open_columns(folder, self.nodes, union_default_graph=union)
+            header = about(folder)
+        except CorruptError as e:
+            _log.warning("the projection of the graph cannot be used, and queries are slower: %s", e.message)
+            return None, {"state": f"not used: {e.message}; hybridkg index builds it anew"}
+        size = sum(file.stat().st_size for file in folder.iterdir())
+        counts = {"triples": header["triples"], "nodes": header["n_nodes"]}
+        return columns, {**counts, "literals": header["n_terms"] - header["n_nodes"], "bytes": size, "state": "ready"}
+
+    @cached_property
+    def graph(self) -> GraphIndex | None:
+        """The projection, ready to be asked; None where there is none that queries may use."""
+        columns = self.projection
+        if columns is None:
+            return None
+        from hybridkg.graph.projection import Projection
+
+        return Projection(columns, lambda expression, values: holds(expression, values, scratch))
+
+    @cached_property
+    def statistics(self) -> Statistics | None:
+        """Figures of the projection; None where there are none that can be read, and nothing needs them."""
+        try:
+            return self.read_statistics()
+        except CorruptError:
+            return None
+
+    def read_statistics(self) -> Statistics | None:
+        """Figures of the projection; None where it has none, or is not used.
+
+        Raises:
+            CorruptError: their file is damaged.
+        """
+        from hybridkg.graph.stored import FOLDER
+        from hybridkg.statistics.catalog import read_statistics
+
+        return None if self.projection is None else read_statistics(self.generation.path / FOLDER)
+
+    @cached_property
+    def costs(self) -> UnitCosts:
+        """What units of work cost on this machine, as far as it is known by now."""
+        folder = self.generation.path
+        engine = "embedded" if self.text is None else engine_name(folder / "text")
+        return UnitCosts.open(folder.parent, engine)
 
     @cached_property
     def advisor(self) -> Advisor:
@@ -83,7 +159,11 @@ class Snapshot:
 
     def context(self) -> ExecutionContext:
         """The state of one run over this snapshot."""
-        return ExecutionContext(self.store, self.text, self.nodes, self.texts, scratch)
+        return ExecutionContext(self.store, self.text, self.nodes, self.texts, scratch, graph=self.graph)
+
+    def planning(self) -> Planning:
+        """What the planner sees, for one query."""
+        return Planning(self.graph, self.text, self.costs.model)
 
     def texts(self, node: Node, fields: Sequence[str] = ()) -> list[tuple[str, str, str]]:
         """(field, text, language) of an entity, as they were indexed."""
@@ -113,6 +193,7 @@ class Snapshot:
             "entities": self.text.counts["entities"],
             "profile": self.profile.name,
             "text": self.text.about(),
+            "projection": self.projection_state,
             "fields": fields,
         }
 

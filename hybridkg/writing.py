@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.entities.documents import Documents, add_documents, check_document_files
 from hybridkg.entities.fields import Profile
 from hybridkg.errors import ConfigError, TextServerError, UnknownNameError
-from hybridkg.indexing import build_indexes
+from hybridkg.indexing import PROJECTION, build_indexes, build_projection, copying
 from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
@@ -23,6 +23,8 @@ from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms, read_synonyms, stored_
 
 if TYPE_CHECKING:
     import rdflib
+
+    from hybridkg.graph.building import ProjectionBuilder
 
 AS_INDEXED = "as in the file"
 """The state of synonyms that are those of the file."""
@@ -55,11 +57,15 @@ def load(
     if profile is not None:
         check_analyzers(profile, folder)
         synonyms = configured_synonyms(folder)
-    with _removed_on_failure(folder, engine[1]), folder.building(progress) as building:
+    with _removed_on_failure(folder, engine[1]), folder.building(progress) as building, ExitStack() as stack:
+        copy: ProjectionBuilder | None = None
         if profile is not None:
             engine[1].ready()
             folder.remember_engine(engine[0])
-        loaded = load_sources(building, inputs, progress) if inputs else []
+            if inputs and not building.counts["quads"]:  # otherwise the new statements would be a part of the graph
+                union = folder.config.default_graph == "union"
+                copy = stack.enter_context(copying(building.path, union_default_graph=union, stored=False))
+        loaded = load_sources(building, inputs, progress, also=copy.add if copy else None) if inputs else []
         counts: dict[str, Any] = {
             "statements": sum(count.statements for count in loaded),
             "triples": sum(count.new for count in loaded),
@@ -73,7 +79,7 @@ def load(
             for name in TEXT_INDEX:
                 building.keep(name)
         else:
-            counts["index"] = _index(building, folder, profile, engine, synonyms, progress)
+            counts["index"] = _index(building, folder, profile, engine, synonyms, progress, copy)
     return counts
 
 
@@ -179,6 +185,7 @@ def _index(
     engine: tuple[str, TextEngine],
     synonyms: Synonyms,
     progress: Progress,
+    loaded: ProjectionBuilder | None = None,
 ) -> dict[str, Any]:
     """Reads the graph of the generation in the making, so it sees what this very step has loaded."""
     building.compact_graph()
@@ -192,4 +199,8 @@ def _index(
         building.path, profile, store, documents, engine, progress, union_default_graph=union, synonyms=synonyms
     )
     building.built("text", engine[1].name_of(building.path / "text"))
+    projection = build_projection(building.path, store, progress, union_default_graph=union, loaded=loaded)
+    if "note" in projection:
+        return {**counts, "notes": [*counts["notes"], projection["note"]]}
+    building.built(PROJECTION, "embedded")
     return counts

@@ -25,13 +25,13 @@ def test_missing_keys_have_defaults():
     [
         (
             "\nprofil = 'x'",
-            "no setting 'profil'; known: profile, text, default_graph, service, synonyms, elasticsearch",
+            "no setting 'profil'; known: profile, text, default_graph, service, synonyms, elasticsearch, limits",
             "did you mean 'profile'?",
             "k:2",
         ),
         (
             "[cluster]\nx = 1",
-            "no setting 'cluster'; known: profile, text, default_graph, service, synonyms, elasticsearch",
+            "no setting 'cluster'; known: profile, text, default_graph, service, synonyms, elasticsearch, limits",
             "",
             "k:1",
         ),

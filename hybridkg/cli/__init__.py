@@ -124,7 +124,25 @@ for command in (
 def main(arguments: Sequence[str] | None = None) -> None:
     """The program `hybridkg`."""
     _open_streams()
-    cli.main(arguments, prog_name="hybridkg")
+    try:
+        cli.main(arguments, prog_name="hybridkg")
+    except SystemExit as e:
+        _leave_what_is_at_work(e)
+        raise
+
+
+def _leave_what_is_at_work(end: SystemExit) -> None:
+    """Ends the program at once where a query that was stopped is still in native code.
+
+    It must not come back into a Python that is shutting down.
+    """
+    stopping = sys.modules.get("hybridkg.stopping")  # not imported, no query
+    if stopping is None or not stopping.busy():
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(end.code if isinstance(end.code, int) else 0 if end.code is None else 1)
 
 
 def _open_streams() -> None:

@@ -15,6 +15,7 @@ from hybridkg.cli.options import (
     read_parameters,
     read_query,
     strategy_option,
+    timeout_option,
 )
 
 
@@ -24,6 +25,7 @@ from hybridkg.cli.options import (
 @file_option
 @param_option
 @strategy_option
+@timeout_option
 @click.option("--analyze", is_flag=True, help="Run the query, and add actual rows and own time.")
 @click.option("--format", "fmt", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def explain(
@@ -32,6 +34,7 @@ def explain(
     file: Path | None,
     parameters: tuple[str, ...],
     strategy: str | None,
+    timeout: float | None,
     analyze: bool,
     fmt: str,
 ) -> None:
@@ -41,9 +44,14 @@ def explain(
     Example:
       hybridkg explain films.ttl 'SELECT ?film { ?film MATCH "space" AS ?s } RANK BY ?s LIMIT 3'
     """
+    from threading import Event
+
     from hybridkg.cli.output import print_explanation
 
     query_text, name = read_query(text, file)
     values = read_parameters(parameters)
     with opened(kb) as base:
-        print_explanation(base.explain(query_text, values, strategy=strategy, analyze=analyze, name=name), fmt)
+        explanation = base.explain(
+            query_text, values, strategy=strategy, analyze=analyze, name=name, timeout=timeout, cancel=Event()
+        )
+        print_explanation(explanation, fmt)

@@ -92,6 +92,26 @@ class WholeNumber(click.IntRange):
     name = "whole number"
 
 
+class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """Seconds, from `10`, `10s`, `500ms` or `2m`; 0 is no limit."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The seconds."""
+        if isinstance(value, int | float):
+            return float(value)
+        from hybridkg.stopping import read_duration
+
+        return read_duration(value)
+
+
+timeout_option: Decorator = click.option(
+    "--timeout",
+    metavar="DURATION",
+    type=Duration(),
+    help="Give up after this time: 10s, 500ms, 2m; 0 for never. Default: that of kb.toml, where it is none.",
+)
 strategy_option: Decorator = click.option(
     "--strategy",
     type=click.Choice(STRATEGIES.names()),

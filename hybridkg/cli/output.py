@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,16 +43,20 @@ def print_result(result: ResultSet, fmt: str) -> None:
         click.echo(warning.render(), err=True)
     for index in result.behind:
         click.echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
+    for cap in result.caps:
+        click.echo(f"note: {cap}", err=True)
     if result.boolean is None and fmt == "table":
         click.echo(summary(result), err=True)
 
 
 def summary(result: ResultSet) -> str:
-    """`10 rows, exact`; says so when fewer came back than were asked for."""
+    """`10 rows, exact`; says why when fewer came back than were asked for."""
+    from hybridkg.results.result_set import NO_MORE
+
     rows = f"{result.returned:,} {'row' if result.returned == 1 else 'rows'}"
     short = ""
     if result.requested is not None and result.returned < result.requested:
-        short = f" (of {result.requested:,} requested: no more rows satisfy the query)"
+        short = f" (of {result.requested:,} requested: {result.shortfall or NO_MORE})"
     return f"{rows}{short}, {'exact' if result.exact else 'not exact'}"
 
 
@@ -93,12 +98,6 @@ def _count_lines(counts: dict[str, Any], indent: str) -> list[str]:
 
 def print_stats(found: dict[str, Any]) -> None:
     """The statistics as a list, the fields as a table."""
-    from rich.box import SIMPLE_HEAD
-    from rich.cells import cell_len
-    from rich.table import Table
-
-    from hybridkg.results.table import BETWEEN_COLUMNS, console_on
-
     fields = found.get("fields", [])
     for line in _count_lines({name: value for name, value in found.items() if name not in ("fields", "text")}, ""):
         click.echo(line)
@@ -111,10 +110,28 @@ def print_stats(found: dict[str, Any]) -> None:
         [f"{v:,.2f}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) else str(v) for v in field.values()]
         for field in fields
     ]
+    print_figures(names, rows, left=("field",))
+
+
+def print_figures(names: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] | None = None) -> None:
+    """A table that never cuts a figure: where it is too wide, each row is a block of lines.
+
+    Args:
+        names: the heads of the columns.
+        rows: a text for each column.
+        left: columns that are not figures; None for the first.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
+    from rich.table import Table
+    from rich.text import Text
+
+    from hybridkg.results.table import BETWEEN_COLUMNS, console_on
+
     console = console_on(sys.stdout)
     columns = list(zip(names, *rows, strict=True))
     needed = sum(max(map(cell_len, column)) + BETWEEN_COLUMNS for column in columns) - BETWEEN_COLUMNS
-    if needed > console.width:  # a figure is never cut
+    if needed > console.width:
         for row in rows:
             click.echo("")
             for name, value in zip(names, row, strict=True):
@@ -122,9 +139,9 @@ def print_stats(found: dict[str, Any]) -> None:
         return
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in names:
-        table.add_column(name, justify="left" if name == "field" else "right", no_wrap=True)
+        table.add_column(name, justify="left" if name in (left or names[:1]) else "right", no_wrap=True)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # not as str, in which brackets would be markup
     click.echo("")
     console.print(table)
 

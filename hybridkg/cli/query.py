@@ -19,6 +19,7 @@ from hybridkg.cli.options import (
     read_parameters,
     read_query,
     strategy_option,
+    timeout_option,
 )
 from hybridkg.errors import UserError
 
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 @format_option
 @click.option("--limit", metavar="N", type=WholeNumber(min=0), help="Rows to print; default: all the query returns.")
 @strategy_option
+@timeout_option
+@click.option(
+    "--max-rows", metavar="N", type=WholeNumber(min=1), help="Rows that an intermediate result may have at most."
+)
 @click.option(
     "--why",
     metavar="N",
@@ -51,6 +56,8 @@ def query(
     fmt: str,
     limit: int | None,
     strategy: str | None,
+    timeout: float | None,
+    max_rows: int | None,
     why: tuple[int, ...],
     explain: bool,
     analyze: bool,
@@ -63,6 +70,8 @@ def query(
     Example:
       hybridkg query films.ttl 'SELECT ?film ?s { ?film MATCH "space" AS ?s } RANK BY ?s' --limit 3
     """
+    from threading import Event
+
     from hybridkg.cli.output import print_result
     from hybridkg.results.build import explained
 
@@ -70,10 +79,29 @@ def query(
     values = read_parameters(parameters)
     with opened(kb) as base:
         if explain or analyze:
-            explanation = base.explain(query_text, values, limit=limit, strategy=strategy, analyze=analyze, name=name)
+            explanation = base.explain(
+                query_text,
+                values,
+                limit=limit,
+                strategy=strategy,
+                analyze=analyze,
+                name=name,
+                timeout=timeout,
+                cancel=Event(),
+            )
             print_result(explained(explanation), fmt)
             return
-        result = base.query(query_text, values, limit=limit, strategy=strategy, name=name)
+        # With an event, which nobody sets, the query has a thread of its own, so that Ctrl-C ends it at once.
+        result = base.query(
+            query_text,
+            values,
+            limit=limit,
+            strategy=strategy,
+            name=name,
+            timeout=timeout,
+            max_rows=max_rows,
+            cancel=Event(),
+        )
         if not (why and fmt == "json"):
             print_result(result, fmt)
         if why:

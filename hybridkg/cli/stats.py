@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,24 +15,50 @@ from hybridkg.cli.options import kb_argument
 @kb_argument
 @click.option("--format", "fmt", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("--verify", is_flag=True, help="Read every file and compare its checksum.")
-def stats(kb: Path, fmt: str, verify: bool) -> None:
+@click.option("--statistics", is_flag=True, help="Show what was counted in the graph, for the planner, instead.")
+@click.option("--cost", is_flag=True, help="Show what units of work cost on this machine, for the planner, instead.")
+def stats(kb: Path, fmt: str, verify: bool, statistics: bool, cost: bool) -> None:
     """Show what a knowledge base holds.
 
     \b
     Example:
       hybridkg stats films.kb
     """
-    from hybridkg.cli.output import print_stats
     from hybridkg.kb import KnowledgeBase
     from hybridkg.store.generations import Folder
 
     # First, because what is damaged may not open, and this names it.
     verified = Folder.open(kb).current().verify() if verify else None
     base = KnowledgeBase.open(kb)
-    found = base.stats()
+    found: dict[str, Any]
+    if statistics or cost:
+        found = {"statistics": _statistics(base)} if statistics else {}
+        found |= {"cost": base.cost()} if cost else {}
+    else:
+        found = base.stats()
     if verified is not None:
         found["verified_files"] = verified
     if fmt == "json":
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
+        _print(found)
+
+
+def _statistics(base: Any) -> dict[str, Any] | None:
+    counted = base.statistics()
+    return None if counted is None else counted.to_json()
+
+
+def _print(found: dict[str, Any]) -> None:
+    from hybridkg.cli.output import print_stats
+    from hybridkg.cli.planner_figures import print_costs, print_statistics
+
+    if not {"statistics", "cost"} & found.keys():
         print_stats(found)
+        return
+    if "statistics" in found:
+        print_statistics(found["statistics"])
+    if "cost" in found:
+        print_costs(found["cost"])
+    if "verified_files" in found:
+        click.echo(f"verified files: {found['verified_files']:,}")

@@ -159,6 +159,10 @@ class NodeTable:
                 found[i] = -1 if (other := self.find(nodes[i])) is None else other
         return found
 
+    def texts(self) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+        """All nodes as bytes, one behind the other in the order of their ids, and uint64[n + 1] offsets; mapped."""
+        return np.frombuffer(self._text, np.uint8), np.frombuffer(self._offsets, "<u8")
+
     def rank(self, ids: Ids) -> NDArray[np.uint32]:
         """uint32[len(ids)]: the place of each node in SPARQL order; compare nodes by this, never by id."""
         return ids

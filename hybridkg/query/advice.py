@@ -39,6 +39,21 @@ def advise(query: ast.Query, given: Container[str] = ()) -> list[QueryWarning]:
     return sorted(found, key=lambda warning: (warning.span or Span()).start)
 
 
+def parameters_of(query: ast.Query, text: str) -> tuple[str, ...]:
+    """The variables that are meant to get a value: written with `$`, or bound by nothing; in the order of the text.
+
+    >>> from hybridkg.query.parser import parse
+    >>> text = "SELECT ?x { ?x <http://e/p> $y FILTER(?x > ?z) }"
+    >>> parameters_of(parse(text), text)
+    ('y', 'z')
+    """
+    nodes = tuple(walk(query.form))
+    bound = _bound_somewhere(nodes)
+    named = (node for node in nodes if isinstance(node, ast.Var))
+    wanted = (node for node in named if node.name not in bound or text.startswith("$", node.span.start))
+    return tuple(dict.fromkeys(node.name for node in sorted(wanted, key=lambda node: node.span.start)))
+
+
 # --- products ------------------------------------------------------------------------
 
 

@@ -25,6 +25,10 @@ ParameterValue = object
 def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Query:
     """The query with its parameters in place.
 
+    Args:
+        query: as written.
+        parameters: values by name; a term in the form of syntax stands for itself.
+
     Raises:
         ParameterError: a name that the query does not use, a variable that the query itself
             assigns, or a value that cannot stand in a query.
@@ -59,7 +63,22 @@ def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Quer
     return replace(query, form=_substituted(form, single)) if single else replace(query, form=form)
 
 
+def constants(name: str, value: object) -> ast.Iri | ast.Lit | tuple[ast.Iri | ast.Lit, ...]:
+    """What stands for the value of a parameter in a query: a constant, or those of a list.
+
+    Raises:
+        ParameterError: the value, or one in the list, cannot stand in a query.
+    """
+    if type(value) is str and value.isascii():  # most values are the words of a search box
+        return ast.Lit(value)
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return tuple(_constant(name, item) for item in value)
+    return _constant(name, value)
+
+
 def _constant(name: str, value: object) -> ast.Iri | ast.Lit:
+    if isinstance(value, ast.Iri | ast.Lit):
+        return value
     try:
         return constant(from_rdflib(value))
     except (TypeError, ValueError, OverflowError) as e:

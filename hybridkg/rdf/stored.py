@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from pyoxigraph import Quad, Store
@@ -20,3 +21,17 @@ def as_stored(literal: Literal) -> Literal:
     store = Store()
     store.add(Quad(_ANY, _ANY, literal))
     return cast(Literal, next(iter(store)).object)
+
+
+def all_as_stored(literals: Sequence[Literal]) -> list[Literal]:
+    """The same of many; about 10 us each.
+
+    >>> [literal.value for literal in all_as_stored([Literal(7), Literal("x"), Literal(1.0)])]
+    ['7', 'x', '1']
+    """
+    store = Store()
+    store.extend(Quad(NamedNode(f"x:{i}"), _ANY, literal) for i, literal in enumerate(literals))
+    found = list(literals)
+    for quad in store:
+        found[int(cast(NamedNode, quad.subject).value[2:])] = cast(Literal, quad.object)
+    return found

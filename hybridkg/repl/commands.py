@@ -190,6 +190,15 @@ def _load(session: Session, argument: str) -> None:
     session.load(text, path.name)
 
 
+def _timeout(session: Session, argument: str) -> None:
+    if argument:
+        from hybridkg.stopping import read_duration
+
+        session.timeout = 0.0 if argument == "none" else read_duration(argument)
+    said = "that of kb.toml" if session.timeout is None else f"{session.timeout:g} s" if session.timeout else "none"
+    session.screen.say(f"timeout: {said}")
+
+
 def _limit(session: Session, argument: str) -> None:
     if argument.lower() in ("none", "off", "all"):
         session.limit = None
@@ -216,6 +225,7 @@ COMMANDS = {
     ".format": Command("[NAME]", f"how rows are printed: {', '.join(OUTPUT_FORMATS.names())}", _format),
     ".prefix": Command("[name: <iri>]", "declare a prefix for all queries; alone, show them", _prefix),
     ".load": Command("FILE.hq", "run the queries and commands of a file", _load),
+    ".timeout": Command("[DURATION]", "how long a query may take: 10s, 500ms, none", _timeout),
     ".limit": Command("[N]", "rows of an answer at most, or none", _limit),
     ".stats": Command("", "what the knowledge base holds", _stats),
     ".quit": Command("", "end the session", _quit),

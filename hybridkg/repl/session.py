@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Protocol, TextIO, TypeVar
 
 from hybridkg.errors import HybridkgError, Source, Span
@@ -48,7 +48,8 @@ class Session:
         screen: where it writes.
         fmt: a name of OUTPUT_FORMATS.
         limit: rows of an answer at most; None for all.
-        runner: runs the queries; the default cannot be left by Ctrl-C while Oxigraph works.
+        runner: runs what is no query; the default cannot be left by Ctrl-C while Oxigraph works.
+        timeout: seconds that a query may take; 0 for no limit, None for what kb.toml says.
     """
 
     def __init__(
@@ -59,8 +60,10 @@ class Session:
         fmt: str = "table",
         limit: int | None = None,
         runner: Runner = directly,
+        timeout: float | None = None,
     ):
         self.kb, self.screen, self.fmt, self.limit, self.runner = kb, screen, fmt, limit, runner
+        self.timeout = timeout
         self.declared: dict[str, str] = {}
         self.vocabulary: Vocabulary = NOTHING
         self.last_query = ""
@@ -154,11 +157,14 @@ class Session:
         try:
             if explain:
                 analyze = explain == "analyze"
-                result = self.runner(
-                    lambda: explained(self.kb.explain(full, limit=self.limit, analyze=analyze, name=name))
+                result = explained(
+                    self.kb.explain(
+                        full, limit=self.limit, analyze=analyze, name=name, timeout=self.timeout, cancel=Event()
+                    )
                 )
             else:
-                result = self.runner(lambda: self.kb.query(full, limit=self.limit, name=name))
+                # The event, which nobody sets, gives the query a thread of its own, so that Ctrl-C ends it at once.
+                result = self.kb.query(full, limit=self.limit, name=name, timeout=self.timeout, cancel=Event())
         except HybridkgError as e:
             raise _without_header(e, source, full, at, len(header)) from e.__cause__
         milliseconds = (time.perf_counter() - begin) * 1000
@@ -193,14 +199,18 @@ class Session:
         self.screen.rows(lambda out: writer(result, out))
         for index in result.behind:
             self.screen.say(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB")
+        for cap in result.caps:
+            self.screen.say(f"note: {cap}")
         self.screen.say(f"{self._summary(result)}{milliseconds:,.1f} ms")
 
     def _summary(self, result: ResultSet) -> str:
+        from hybridkg.results.result_set import NO_MORE
+
         if result.boolean is not None:
             return ""
         rows = f"{result.returned:,} {'row' if result.returned == 1 else 'rows'}"
         if result.requested is not None and result.returned < result.requested != self.limit:
-            rows += f" (of {result.requested:,} requested: no more rows satisfy the query)"
+            rows += f" (of {result.requested:,} requested: {result.shortfall or NO_MORE})"
         elif self.limit is not None and result.returned == result.requested == self.limit:
             rows += f" (.limit {self.limit}; there may be more: .limit none)"
         return f"{rows}, {'exact' if result.exact else 'not exact'}, "

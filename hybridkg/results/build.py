@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
 from hybridkg.algebra import nodes
 from hybridkg.algebra.visible import visible_matches
 from hybridkg.errors import HybridkgError
@@ -13,14 +17,88 @@ from hybridkg.rdf.batch import Solutions
 from hybridkg.rdf.terms import Literal
 from hybridkg.results.evidence import Evidence
 from hybridkg.results.result_set import Explanation, ResultSet
+from hybridkg.results.shortfall import caps, shortfall
 from hybridkg.results.why import Reasons
 
 
+@dataclass(frozen=True)
+class Shape:
+    """What is known of a result before its query has run, whatever the values of its parameters.
+
+    Args:
+        columns: the projected variables; None where the store projects, so that its answer tells.
+        limit, offset: the query's own, as far as they count rows.
+        scores: (variable, label) of every score in the rows.
+        ranked_by: the variable that ranks.
+        prefixes: (prefix, IRI) that the query declares.
+        is_select, is_ask, is_graph: its form; a graph is what CONSTRUCT and DESCRIBE make.
+        is_hybrid: whether it ranks.
+    """
+
+    columns: tuple[str, ...] | None
+    limit: int | None
+    offset: int
+    scores: tuple[tuple[str, str], ...]
+    ranked_by: str | None
+    prefixes: tuple[tuple[str, str], ...]
+    is_select: bool
+    is_ask: bool
+    is_graph: bool
+    is_hybrid: bool
+
+    @classmethod
+    def of(cls, query: ast.Query, logical: nodes.Plan) -> Shape:
+        """The shape of a query, parameters in place, and its plan."""
+        form = query.form
+        is_ask, is_graph = isinstance(form, ast.AskQuery), nodes.makes_graph(form)
+        ranked_by, scores = _scores(logical)
+        return cls(
+            columns=() if is_ask else projected(logical) or None,
+            limit=None if is_graph else form.modifiers.limit,  # that of a graph counts solutions
+            offset=0 if is_graph else form.modifiers.offset or 0,
+            scores=scores,
+            ranked_by=ranked_by,
+            prefixes=query.prefixes,
+            is_select=isinstance(form, ast.SelectQuery),
+            is_ask=is_ask,
+            is_graph=is_graph,
+            is_hybrid=is_hybrid(form),
+        )
+
+
+@dataclass(frozen=True)
+class Behind:
+    """What is behind the rows of a SELECT, made when somebody asks for it.
+
+    Args:
+        query: gives the query, parameters in place.
+        logical: its plan.
+        context: the graph and the index that answered.
+    """
+
+    query: Callable[[], ast.Query]
+    logical: nodes.Plan
+    context: ExecutionContext
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """Finds the triples behind a row."""
+        where = self.query().form.where
+        return Evidence.of(where or ast.Group(()), self.context.store)
+
+    @cached_property
+    def reasons(self) -> Reasons:
+        """Explains the scores of a row."""
+        return Reasons.of(self.logical, self.context)
+
+
 def build_result(
-    query: ast.Query,
+    shape: Shape,
+    query: Callable[[], ast.Query],
     logical: nodes.Plan,
     solutions: Solutions,
     *,
+    matches: tuple[ast.Match, ...],
     context: ExecutionContext,
     strategy: str,
     limit: int | None,
@@ -31,37 +109,38 @@ def build_result(
     """The result of a query.
 
     Args:
-        query: what was asked, parameters in place.
+        shape: what was known before.
+        query: gives what was asked, parameters in place, where somebody wants to know what is behind a row.
         logical: its plan.
         solutions: what the root operator gave.
-        context: the graph and the index, for what is behind a row.
+        matches: every MATCH of the query, parameters in place.
+        context: the graph and the index, and what has been counted.
         strategy: how it was run.
         limit: the limit given beside the query, None where there is none.
         generation: the state that answered.
         behind: indexes that are older than the graph; counted only where the query used one.
         warnings: what the query probably does not mean.
     """
-    form = query.form
-    own_limit = None if nodes.makes_graph(form) else form.modifiers.limit  # that of a graph counts solutions
-    limits = [n for n in (own_limit, limit) if n is not None]
-    is_ask = isinstance(form, ast.AskQuery)
-    ranked_by, scores = _scores(logical)
+    requested = shape.limit if limit is None else limit if shape.limit is None else min(limit, shape.limit)
+    is_ask, returned = shape.is_ask, len(solutions.rows)
+    is_short = requested is not None and returned < requested and not is_ask and not shape.is_graph
     return ResultSet(
-        columns=() if is_ask else projected(logical) or solutions.variables,
+        columns=solutions.variables if shape.columns is None else shape.columns,
         variables=() if is_ask else solutions.variables,
         cells=[] if is_ask else solutions.rows,
-        scores=scores,
-        ranked_by=ranked_by,
-        requested=min(limits) if limits else None,
+        scores=shape.scores,
+        ranked_by=shape.ranked_by,
+        requested=requested,
+        caps=caps(matches, context),
+        shortfall=shortfall(returned, shape.offset, matches, context) if is_short else "",
         generation=generation,
-        behind=behind if is_hybrid(form) else (),
+        behind=behind if shape.is_hybrid else (),
         strategy=strategy,
         warnings=warnings,
-        prefixes=query.prefixes,
+        prefixes=shape.prefixes,
         boolean=bool(solutions.rows) if is_ask else None,
-        is_graph=nodes.makes_graph(form),
-        evidence=Evidence.of(form.where, context.store) if isinstance(form, ast.SelectQuery) else None,
-        reasons=Reasons.of(logical, context) if isinstance(form, ast.SelectQuery) else None,
+        is_graph=shape.is_graph,
+        origin=Behind(query, logical, context) if shape.is_select else None,
     )
 
 

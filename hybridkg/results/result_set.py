@@ -10,7 +10,6 @@ from hybridkg.errors import HybridkgError, MissingExtraError, UnknownNameError, 
 from hybridkg.rdf.batch import Row as Cells
 from hybridkg.rdf.terms import Term, Triple, to_python, to_rdflib
 from hybridkg.registry import did_you_mean
-from hybridkg.results.evidence import Evidence
 from hybridkg.results.numbers import as_float
 
 if TYPE_CHECKING:
@@ -19,7 +18,12 @@ if TYPE_CHECKING:
     import rdflib
     from rdflib.term import Identifier
 
+    from hybridkg.results.evidence import Evidence
     from hybridkg.results.why import Reasons, Why
+
+
+NO_MORE = "no more rows satisfy the query"
+"""Why an answer is short, where nothing more is known."""
 
 
 class Explanation(Protocol):
@@ -30,6 +34,18 @@ class Explanation(Protocol):
 
     def _repr_html_(self) -> str:
         """The plan for a notebook."""
+
+
+class Origin(Protocol):
+    """What is behind the rows (results.build)."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """Finds the triples behind a row."""
+
+    @property
+    def reasons(self) -> Reasons:
+        """Explains the scores of a row."""
 
 
 class Row(Mapping[str, Any]):
@@ -144,8 +160,8 @@ class ResultSet(Sequence[Row]):
         boolean: the answer of an ASK; None for SELECT.
         prefixes: (prefix, IRI) that the query declares.
         is_graph: whether the rows are the triples of a CONSTRUCT or DESCRIBE.
-        evidence: finds the triples behind a row.
-        reasons: explains the scores of a row.
+        shortfall: why there are fewer rows than requested, in words; empty where there are not.
+        origin: what is behind the rows of a SELECT.
         explanation: the plan, for EXPLAIN; else None.
     """
 
@@ -164,9 +180,19 @@ class ResultSet(Sequence[Row]):
     boolean: bool | None = None
     prefixes: tuple[tuple[str, str], ...] = ()
     is_graph: bool = False
-    evidence: Evidence | None = field(default=None, repr=False)
-    reasons: Reasons | None = field(default=None, repr=False)
     explanation: Explanation | None = field(default=None, repr=False)
+    shortfall: str = ""
+    origin: Origin | None = field(default=None, repr=False)
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """Finds the triples behind a row; None where rows are no solutions."""
+        return None if self.origin is None else self.origin.evidence
+
+    @property
+    def reasons(self) -> Reasons | None:
+        """Explains the scores of a row; None where rows are no solutions."""
+        return None if self.origin is None else self.origin.reasons
 
     @property
     def returned(self) -> int:

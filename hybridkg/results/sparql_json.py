@@ -23,6 +23,7 @@ def write_json(result: ResultSet, out: TextIO) -> None:
     about = {
         "requested": result.requested,
         "returned": result.returned,
+        "shortfall": result.shortfall,
         "exact": result.exact,
         "generation": result.generation,
         "strategy": result.strategy,

@@ -34,12 +34,14 @@ class Batch:
         plain: N-Quads of those without blank nodes.
         plain_statements: how many these are.
         renamed: the others; can be read once.
+        renamed_text: the same as N-Quads.
     """
 
     statements: int
     plain: bytes
     plain_statements: int
     renamed: Iterable[Quad] = ()
+    renamed_text: bytes = b""
 
 
 class BlankNodeNames:
@@ -72,7 +74,7 @@ class BlankNodeNames:
             (marked if MARK in line else plain).append(line)
         renamed = _TOKEN.sub(self._rename, b"\n".join(marked))
         of_renamed = parse(renamed, format=RdfFormat.N_QUADS, lenient=True)
-        return Batch(len(quads), b"\n".join(plain), len(quads) - len(marked), of_renamed)
+        return Batch(len(quads), b"\n".join(plain), len(quads) - len(marked), of_renamed, renamed)
 
     def _rename(self, found: re.Match[bytes]) -> bytes:
         label = found[1]

@@ -24,6 +24,9 @@ except ImportError:  # Windows refuses to delete open files by itself
 
 READERS = "READERS"
 
+DISPENSABLE = "projection"
+"""A folder that queries can do without; whoever opens it looks after it."""
+
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Generation:
@@ -74,7 +77,7 @@ def open_generation(path: Path) -> Generation:
     descriptor = _hold(path)
     try:
         manifest = read_manifest(path)
-        check_sizes(path, manifest)
+        check_sizes(path, manifest, but=DISPENSABLE)
     except BaseException:
         if descriptor is not None:
             os.close(descriptor)

@@ -26,7 +26,7 @@ GENERATION = re.compile(r"[0-9]{6,}")
 BUILDING = ".building-"
 REMOVED = ".removed-"
 OURS = re.compile(
-    rf"kb\.toml|CURRENT|LOCK|ENGINES|{GENERATION.pattern}|\.text-work|\.(building|removed)-.*|\.(CURRENT|kb\.toml|ENGINES)\.new"
+    rf"kb\.toml|cost\.json|CURRENT|LOCK|ENGINES|{GENERATION.pattern}|\.text-work|\.(building|removed)-.*|\.cost\.json\..*|\.(CURRENT|kb\.toml|ENGINES)\.new"
 )
 """Names that a knowledge base, whole or half made, may contain."""
 
@@ -40,6 +40,7 @@ class Folder:
 
     def __init__(self, path: Path):
         self.path = path
+        self._config_file = str(path / "kb.toml")
 
     def __repr__(self) -> str:
         return f"Folder({str(self.path)!r})"
@@ -114,6 +115,14 @@ class Folder:
             ConfigError: the file is missing or wrong.
         """
         return read_config(self.path / "kb.toml")
+
+    def config_state(self) -> object:
+        """Differs after kb.toml has been changed; one small question to the file system."""
+        try:
+            found = os.stat(self._config_file)  # noqa: PTH116 - asked for each query, and a Path makes its text anew
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
 
     def configure(self, config: Config) -> None:
         """Replaces kb.toml."""

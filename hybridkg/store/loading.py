@@ -8,7 +8,7 @@ are written beside the parser, in threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -29,6 +29,9 @@ from hybridkg.store.rdf_parsing import quads_of
 from hybridkg.store.rdflib_input import name_of, quads_of_rdflib
 
 STATEMENTS_PER_REPORT = 8_192
+
+Also = Callable[[bytes], None]
+"""Gets the statements that are loaded, as N-Quads."""
 
 Source = Path | str | Iterable[Any]
 """A file, an rdflib graph, or an iterable of triples or quads of rdflib or pyoxigraph terms."""
@@ -67,7 +70,12 @@ def check_sources(sources: Sequence[Source]) -> None:
 
 
 def load(
-    building: Building, sources: Sequence[Source], progress: Progress = SILENT, *, base_iri: str | None = None
+    building: Building,
+    sources: Sequence[Source],
+    progress: Progress = SILENT,
+    *,
+    base_iri: str | None = None,
+    also: Also | None = None,
 ) -> list[SourceCount]:
     """Adds RDF to the graph of `building`; all or nothing, because an error ends the building.
 
@@ -76,6 +84,7 @@ def load(
         sources: files of any format of FORMATS, plain or compressed, and rdflib graphs.
         progress: told each input's name and size, and bytes and statements read.
         base_iri: what relative IRIs of files are resolved against; without it they are errors.
+        also: gets every statement as well, with its blank nodes renamed, in whole lines.
 
     Returns:
         one SourceCount for each source.
@@ -87,7 +96,7 @@ def load(
     check_sources(sources)
     store, quads_before = building.writable_graph(), building.counts["quads"]
     try:
-        counts = [_load(store, source, building, progress, base_iri) for source in sources]
+        counts = [_load(store, source, building, progress, base_iri, also) for source in sources]
         if building.counts["quads"] >= 2 * quads_before:  # so a graph that grows is compacted once per doubling
             store.optimize()
         store.flush()
@@ -96,10 +105,12 @@ def load(
         del store  # closes it; the frames of an exception would keep it open while its folder is removed
 
 
-def _load(store: Store, source: Source, building: Building, progress: Progress, base_iri: str | None) -> SourceCount:
+def _load(
+    store: Store, source: Source, building: Building, progress: Progress, base_iri: str | None, also: Also | None
+) -> SourceCount:
     try:
         with _opened(source, building.next_document(), progress, base_iri) as reading, PartWriter(store) as writer:
-            quads = _with_blank_nodes(reading, writer)
+            quads = _with_blank_nodes(reading, writer, also)
             read_before = -1
             while reading.statements > read_before:
                 read_before = reading.statements
@@ -111,10 +122,13 @@ def _load(store: Store, source: Source, building: Building, progress: Progress, 
         del store
 
 
-def _with_blank_nodes(reading: _Reading, writer: PartWriter) -> Iterator[Quad]:
+def _with_blank_nodes(reading: _Reading, writer: PartWriter, also: Also | None) -> Iterator[Quad]:
     """The quads that have blank nodes; the others go to the writer as they come."""
     for batch in reading:
         writer.add(batch.plain, batch.plain_statements)
+        if also is not None:
+            also(batch.plain)
+            also(batch.renamed_text)
         yield from batch.renamed
 
 

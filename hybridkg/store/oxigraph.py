@@ -18,7 +18,7 @@ from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, QueryTr
 from hybridkg.errors import CorruptError, StorageError, UnsupportedQueryError
 from hybridkg.rdf.batch import Row, SolutionStream
 from hybridkg.rdf.terms import Literal, Quad, Term, Triple, Variable
-from hybridkg.store.result_lines import Output, Writer, read_lines
+from hybridkg.store.result_lines import Output, Writer, read_chunks, read_lines
 
 T = TypeVar("T")
 
@@ -96,6 +96,10 @@ class OxigraphStore:
             StorageError: the disk failed.
         """
         return read_lines([self._writer(sparql) for sparql in queries])
+
+    def select_text(self, queries: Sequence[str]) -> Generator[tuple[int, bytes], None, None]:
+        """The same as text, without taking lines apart: (index of a query, lines), then (index, b"") once."""
+        return read_chunks([self._writer(sparql) for sparql in queries])
 
     def _writer(self, sparql: str) -> Writer:
         def write(output: Output) -> None:

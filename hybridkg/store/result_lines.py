@@ -12,7 +12,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Protocol
 
 CHUNK_BYTES = 1 << 18
@@ -84,13 +84,24 @@ def _size(chunk: Chunk) -> int:
 
 
 def read_lines(writers: Sequence[Writer]) -> Generator[tuple[int, list[str]], None, None]:
+    """What `read_chunks` gives, as lines, an empty list for the end of a writer; pieces of about CHUNK_BYTES."""
+    with closing(read_chunks(writers)) as chunks:
+        for number, lines in chunks:
+            if lines:
+                for piece in _pieces(lines):
+                    yield number, piece.decode().split("\n")
+            else:
+                yield number, []
+
+
+def read_chunks(writers: Sequence[Writer]) -> Generator[tuple[int, bytes], None, None]:
     """Runs the writers in threads, at most MOST_READERS, and one core is left to the consumer.
 
     Close the iterator unless it is read to its end: the readers then stop at their next write.
 
     Yields:
-        (index of a writer, some of its lines without the first), then (index, []) once: each writer's lines in
-        their order, the writers begun in theirs. What a writer raises is raised here.
+        (index of a writer, some of its lines without the first, the last one without its end), then (index, b"")
+        once: each writer's lines in their order, the writers begun in theirs. What a writer raises is raised here.
     """
     channel = _Channel()
     left = deque(range(len(writers)))
@@ -105,11 +116,8 @@ def read_lines(writers: Sequence[Writer]) -> Generator[tuple[int, list[str]], No
                 raise chunk
             if chunk is None:
                 readers -= 1
-            elif chunk[1]:
-                for piece in _pieces(chunk[1]):
-                    yield chunk[0], piece.decode().split("\n")
             else:
-                yield chunk[0], []
+                yield chunk
     finally:
         channel.close()
         for thread in threads:

@@ -1,50 +1,27 @@
-"""Arrays on disk: one raw little-endian file each, and a JSON header that names their types and shapes.
+"""The arrays of a text index on disk: an index header, `text.json`, and a header for each segment.
 
-A folder has one index header, `text.json`. Arrays belong to it, or to a
-segment, whose files and header begin with its name (`1.packed`, `1.json`); a
-segment is never changed once its header is written. Headers are written last,
-so a folder without one is unfinished. Sizes are checked when the folder is
-opened; the contents are covered by the checksums of the generation's manifest.
-docs/text-index.md lists the arrays.
+Arrays belong to the index, or to a segment, whose files and header begin with
+its name (`1.packed`, `1.json`); a segment is never changed once its header is
+written. docs/text-index.md lists the arrays.
 """
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from hybridkg.arrays import Array, ArrayStream, Layout, Reader, Writer, smallest_unsigned
 
-from hybridkg.errors import CorruptError
+__all__ = ["HEADER", "Array", "ArrayReader", "ArrayStream", "ArrayWriter", "header_name", "smallest_unsigned"]
 
 HEADER = "text.json"
 FORMAT = "hybridkg-text"
 FORMAT_VERSION = 3
 """2: where the languages of a field's values change. 3: packed postings in segments."""
 
-Array = NDArray[Any]
-
-POPULATE_READ = 22
-"""MADV_POPULATE_READ of Linux 5.14; elsewhere an error, which is passed over."""
-
-_DTYPES = ("<u1", "<u2", "<u4", "<u8")
+LAYOUT = Layout(FORMAT, FORMAT_VERSION, HEADER, "text index")
 
 
-def smallest_unsigned(largest: int) -> np.dtype[Any]:
-    """The narrowest little-endian unsigned type that holds `largest`.
-
-    >>> smallest_unsigned(255).str, smallest_unsigned(256).str
-    ('|u1', '<u2')
-    """
-    return next(np.dtype(d) for d in _DTYPES if largest <= np.iinfo(d).max)
-
-
-class ArrayWriter:
+class ArrayWriter(Writer):
     """Writes the arrays of an index or of one segment of it, then the header.
 
     Args:
@@ -53,77 +30,10 @@ class ArrayWriter:
     """
 
     def __init__(self, folder: Path, segment: str = ""):
-        self._folder, self._segment = folder, segment
-        self._arrays: dict[str, dict[str, Any]] = {}
-
-    def path(self, name: str) -> Path:
-        """The file of an array."""
-        return self._folder / (f"{self._segment}.{name}" if self._segment else name)
-
-    def create(self, name: str, dtype: np.dtype[Any] | str, shape: tuple[int, ...]) -> Array:
-        """A new array of zeros, mapped to its file; `finish` makes it durable."""
-        dtype = np.dtype(dtype).newbyteorder("<")
-        self.declare(name, dtype, shape)
-        if math.prod(shape) == 0:
-            self.path(name).write_bytes(b"")
-            return np.zeros(shape, dtype)
-        return np.memmap(self.path(name), dtype=dtype, mode="w+", shape=shape)
-
-    def declare(self, name: str, dtype: np.dtype[Any] | str, shape: tuple[int, ...]) -> None:
-        """Puts an array into the header that somebody else writes to `path(name)`."""
-        self._arrays[name] = {"dtype": np.dtype(dtype).newbyteorder("<").str, "shape": list(shape)}
-
-    def write(self, name: str, array: Array) -> None:
-        """Writes a whole array."""
-        target = self.create(name, array.dtype, array.shape)
-        target[...] = array
-
-    def stream(self, name: str, dtype: np.dtype[Any] | str, width: int = 0) -> ArrayStream:
-        """A new array whose length is not known yet, written from its beginning to its end.
-
-        Args:
-            name: of the array.
-            dtype: of its elements.
-            width: columns of each row; 0 for an array of one dimension.
-        """
-        return ArrayStream(self, name, np.dtype(dtype).newbyteorder("<"), width)
-
-    def finish(self, about: dict[str, Any]) -> None:
-        """Writes the header, which makes the arrays readable."""
-        header = {"format": FORMAT, "version": FORMAT_VERSION, **about, "arrays": self._arrays}
-        text = json.dumps(header, indent=1, ensure_ascii=False, sort_keys=True)
-        (self._folder / header_name(self._segment)).write_text(text + "\n", encoding="utf-8")
+        super().__init__(LAYOUT, folder, segment)
 
 
-class ArrayStream:
-    """An array that grows at its end; `close` puts it into the header."""
-
-    def __init__(self, out: ArrayWriter, name: str, dtype: np.dtype[Any], width: int):
-        self._out, self._name, self._dtype, self._width = out, name, dtype, width
-        self._file = out.path(name).open("wb")
-        self._rows = 0
-
-    def append(self, array: Array) -> None:
-        """Adds rows; they are converted to the array's type, which must hold them."""
-        np.ascontiguousarray(array, self._dtype).tofile(self._file)
-        self._rows += len(array)
-
-    def close(self) -> None:
-        """Ends the array."""
-        self._file.close()
-        self._out.declare(self._name, self._dtype, (self._rows, self._width) if self._width else (self._rows,))
-
-
-def header_name(segment: str) -> str:
-    """The file with the header of a segment, or of the index.
-
-    >>> header_name("1"), header_name("")
-    ('1.json', 'text.json')
-    """
-    return f"{segment}.json" if segment else HEADER
-
-
-class ArrayReader:
+class ArrayReader(Reader):
     """The header and the memory-mapped arrays of an index, or of one segment of it.
 
     Args:
@@ -135,72 +45,13 @@ class ArrayReader:
     """
 
     def __init__(self, folder: Path, segment: str = ""):
-        self._folder, self._segment = folder, segment
-        self._name = header_name(segment)
-        path = folder / self._name
-        try:
-            header = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as e:
-            raise CorruptError(f"the text index has no {self._name!r}", hint="index again", place=str(folder)) from e
-        except (OSError, ValueError) as e:
-            raise CorruptError(f"{self._name!r} cannot be read: {e}", hint="index again", place=str(path)) from e
-        if not isinstance(header, dict) or header.get("format") != FORMAT:
-            raise CorruptError(f"{self._name!r} is not the header of a text index", place=str(path))
-        if header.get("version") != FORMAT_VERSION:
-            raise CorruptError(
-                f"text index of version {header.get('version')!r}; this hybridkg reads {FORMAT_VERSION}",
-                hint="index again",
-                place=str(path),
-            )
-        self.header: dict[str, Any] = header
-        self._mapped: dict[str, np.memmap[Any, Any]] = {}
+        super().__init__(LAYOUT, folder, segment)
 
-    def about(self, key: str) -> Any:
-        """A value of the header.
 
-        Raises:
-            CorruptError: the header lacks it.
-        """
-        if key not in self.header:
-            raise CorruptError(f"{self._name!r} lacks {key!r}", hint="index again", place=str(self._folder))
-        return self.header[key]
+def header_name(segment: str) -> str:
+    """The file with the header of a segment, or of the index.
 
-    def array(self, name: str) -> Array:
-        """An array, read-only and mapped."""
-        path = self._folder / (f"{self._segment}.{name}" if self._segment else name)
-        try:
-            declared = self.about("arrays")[name]
-            dtype, shape = np.dtype(declared["dtype"]), tuple(int(n) for n in declared["shape"])
-        except (KeyError, TypeError, ValueError) as e:
-            raise CorruptError(f"{self._name!r} does not describe {name!r}", place=str(self._folder)) from e
-        try:
-            size = path.stat().st_size
-        except OSError as e:
-            raise CorruptError(f"the text index lacks {name!r}", hint="index again", place=str(path)) from e
-        wanted = math.prod(shape) * dtype.itemsize
-        if size != wanted:
-            raise CorruptError(
-                f"{name!r} has {size:,} bytes instead of {wanted:,}", hint="index again", place=str(path)
-            )
-        if wanted == 0:
-            return np.zeros(shape, dtype)
-        mapped = np.memmap(path, dtype=dtype, mode="r", shape=shape)
-        self._mapped[name] = mapped
-        # A plain array over the map: memmap objects make each slice several times dearer.
-        return np.asarray(mapped)
-
-    def populate(self, names: Sequence[str]) -> None:
-        """Enters the pages of mapped arrays into the page table at once, where the system can.
-
-        A page that is first touched by a query costs it up to a microsecond, even where the system has it in memory;
-        a rare word touches some thirty. This takes about 0.1 us for each page, and no memory that the process owns.
-        """
-        for name in names:
-            pages = getattr(self._mapped.get(name), "_mmap", None)
-            if pages is not None:
-                with suppress(OSError, ValueError):
-                    pages.madvise(POPULATE_READ)
-
-    def has(self, name: str) -> bool:
-        """Whether the header describes an array of that name."""
-        return name in self.about("arrays")
+    >>> header_name("1"), header_name("")
+    ('1.json', 'text.json')
+    """
+    return LAYOUT.header_name(segment)

@@ -66,7 +66,7 @@ def test_json_is_the_w3c_format_with_one_member_more(films):
 
 def test_fewer_rows_than_asked_for_are_said_so(films):
     result = run("query", films, SPACE, "--limit", "1000")
-    assert "of 1,000 requested: no more rows satisfy the query" in result.stderr
+    assert "4 rows (of 1,000 requested: only 4 entities match the text of ?film), exact" in result.stderr
 
 
 def test_parameters_are_terms_and_never_text_of_the_query(films):

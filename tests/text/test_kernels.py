@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybridkg.text import kernels
+from hybridkg import kernels
 from hybridkg.text.kernels import PATIENCE, LazyKernel
 
 

@@ -1,0 +1,67 @@
+"""What `hybridkg stats --statistics` and `--cost` print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hybridkg.cli.output import print_figures
+
+PREDICATES_SHOWN = 20
+"""Predicates in the table, the most frequent; the JSON has all that are listed."""
+
+CLASSES_SHOWN = 10
+
+
+def print_statistics(found: dict[str, Any] | None) -> None:
+    """The counts of the graph, its most frequent predicates, and what is summed up."""
+    from hybridkg.query.well_known import shortened
+
+    if found is None:
+        click.echo("no statistics of this graph: they are counted by: hybridkg index KB")
+        return
+    for name in ("triples", "subjects", "entities", "nodes", "terms"):
+        click.echo(f"{name}: {found[name]:,}")
+    sets, others = found["characteristic_sets"]["sets"], found["characteristic_sets"]["others"]
+    merged = "many" if others["sets"] is None else f"{others['sets']:,}"
+    rest = f", and {merged} rarer ones of {others['subjects']:,} subjects, merged" if others["subjects"] else ""
+    click.echo(f"characteristic sets: {len(sets):,} of {sum(one[0] for one in sets):,} subjects{rest}")
+    if found["omitted"]:
+        click.echo(f"predicates with triples that are not counted: {', '.join(map(shortened, found['omitted']))}")
+    classes = list(found["classes"].items())[:CLASSES_SHOWN]
+    if classes:
+        print_figures(["class", "instances"], [[shortened(iri), f"{n:,}"] for iri, n in classes])
+        _print_rest(len(found["classes"]) - len(classes), found["other_classes"], "class", "classes")
+    rows = [_row(one, shortened(one["iri"])) for one in found["predicates"][:PREDICATES_SHOWN]]
+    if rows:
+        heads = ["predicate", "triples", "subjects", "objects", "literals", "out P50/P99/max", "in P50/P99/max"]
+        print_figures(heads, rows)
+        _print_rest(len(found["predicates"]) - len(rows), found["other_predicates"], "predicate", "predicates")
+
+
+def _row(one: dict[str, Any], name: str) -> list[str]:
+    literals = one["triples"] - one["kinds"].get("node", 0)
+    degrees = ["/".join(f"{of[i]:,}" for i in (0, 2, 3)) for of in (one["out_degrees"], one["in_degrees"])]
+    return [name, *(f"{n:,}" for n in (one["triples"], one["subjects"], one["objects"], literals)), *degrees]
+
+
+def _print_rest(listed: int, others: list[int], one: str, many: str) -> None:
+    names, triples, _ = others
+    parts = [f"{listed:,} more with --format json"] if listed else []
+    parts += [f"{names:,} rarer {one if names == 1 else many} with {triples:,} triples summed up"] if names else []
+    if parts:
+        click.echo(f"({'; '.join(parts)})")
+
+
+def print_costs(found: dict[str, Any]) -> None:
+    """Each unit cost with its origin."""
+    click.echo(f"text engine: {found['engine']}")
+    click.echo(f"unit costs: {found['state']}")
+    rows = []
+    for unit in found["unit_costs"]:
+        runs = unit["refined_by_runs"]
+        refined = f", refined by {runs:,} {'run' if runs == 1 else 'runs'}" if runs else ""
+        name = unit["name"].removeprefix("us_").replace("_", " ")
+        rows.append([name, f"{unit['us']:,.4g}", f"{unit['default_us']:,.4g}", unit["origin"] + refined])
+    print_figures(["unit cost", "microseconds", "default", "origin"], rows, left=("unit cost", "origin"))

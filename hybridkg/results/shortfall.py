@@ -1,0 +1,92 @@
+"""Why an answer has fewer rows than were asked for, in words, from what the operators counted on their way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hybridkg.operators.context import CANDIDATES, JOINED, TOTAL, ExecutionContext, Found
+from hybridkg.operators.text_query import text_query
+from hybridkg.query import ast
+from hybridkg.results.result_set import NO_MORE
+
+
+def caps(matches: Sequence[ast.Match], context: ExecutionContext) -> tuple[str, ...]:
+    """The limits inside the query that were reached, one sentence each."""
+    return tuple(
+        f"TOP {match.top:,} keeps the best {match.top:,} of the entities that match the text of ?{match.entity.name}"
+        for match in matches
+        if match.top is not None and (found := _found(match, context)) is not None and found.n >= match.top
+    )
+
+
+def matches_something(match: ast.Match, matches: Sequence[ast.Match], context: ExecutionContext) -> bool:
+    """Whether an entity was seen that the text of a MATCH matches; `matches` are all of the query."""
+    found = _found(match, context)
+    return bool(found.n if found is not None else len(matches) == 1 and _joined(match, context))
+
+
+def shortfall(returned: int, offset: int, matches: Sequence[ast.Match], context: ExecutionContext) -> str:
+    """Why there are no more rows than these.
+
+    Args:
+        returned: rows of the answer.
+        offset: rows that the query leaves out first.
+        matches: every MATCH of the query.
+        context: with the notes of the run.
+    """
+    total = context.noted(TOTAL)
+    if total is not None and offset and total > returned:
+        return (
+            f"the query has {_count(total, 'row', 'rows')} in all, and OFFSET leaves out the first {total - returned:,}"
+        )
+    reasons = dict.fromkeys(reason for match in matches if (reason := _reason(match, returned, context)))
+    if reasons:
+        return "; ".join(reasons)
+    candidates, joined = context.noted(CANDIDATES), context.noted(JOINED)
+    if candidates is not None:
+        only = "only " if candidates else ""
+        many = f"{only}{_count(candidates, 'entity satisfies', 'entities satisfy')} the pattern"
+        if joined is None or joined >= candidates or len(matches) != 1:
+            return many
+        return f"{many}, and {_count(joined, 'of them matches', 'of them match')} the text of ?{matches[0].entity.name}"
+    return NO_MORE if returned else "nothing satisfies the query"
+
+
+def _found(match: ast.Match, context: ExecutionContext) -> Found | None:
+    """How many entities were seen to match; None where they have not been counted, or rows give the text."""
+    return context.found.get(text_query(match)) if context.found and isinstance(match.text, ast.Lit) else None
+
+
+def _joined(match: ast.Match, context: ExecutionContext) -> int | None:
+    joined = context.noted(JOINED, match)
+    return context.noted(JOINED) if joined is None else joined
+
+
+def _reason(match: ast.Match, returned: int, context: ExecutionContext) -> str:
+    """What limits the entities of one MATCH; empty where it has not been counted."""
+    name, found, joined = match.entity.name, _found(match, context), _joined(match, context)
+    if found is None:
+        return ""
+    n = found.n
+    if match.top is not None and n >= match.top:
+        n, said = match.top, f"TOP {match.top:,} of ?{name} was reached"
+    elif not found.is_all:
+        return ""
+    elif n == 0:
+        return f"no entity matches the text of ?{name}"
+    else:
+        said = f"only {_count(n, 'entity matches', 'entities match')} the text of ?{name}"
+    if joined is not None and joined < n:
+        return f"{said}, and {_count(joined, 'of them satisfies', 'of them satisfy')} the rest of the pattern"
+    if joined is None and returned < n:
+        return f"{said}, and not all of them satisfy the rest of the query"
+    return said
+
+
+def _count(n: int, one: str, many: str) -> str:
+    """`1 entity matches`, `1,200 entities match`, `no entity matches`."""
+    return (
+        f"no {one}"
+        if n == 0 and not one.startswith("of")
+        else f"{'none' if n == 0 else f'{n:,}'} {one if n == 1 else many}"
+    )

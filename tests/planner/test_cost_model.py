@@ -1,0 +1,401 @@
+"""Unit costs: their arithmetic, what is measured, what use teaches, and the file that keeps them."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from dataclasses import fields
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybridkg.errors import TextServerError
+from hybridkg.interfaces.text_index import TermStatistics
+from hybridkg.planner import calibration, unit_costs
+from hybridkg.planner.calibration import Measured, Stopwatch, calibrate
+from hybridkg.planner.cost_model import DEFAULTS, FARTHEST, PRICES, UNITS, CostModel, default_costs
+from hybridkg.planner.unit_costs import FILE, FIXED, GRAPH, REFINES, STORE, TEXT_RANKING, Refinement, UnitCosts
+from hybridkg.rdf.terms import NamedNode
+
+OTHER = {"architecture": "abacus", "system": "wood", "processor": "beads", "cores": 10}
+
+
+@pytest.fixture(autouse=True)
+def learning(monkeypatch):
+    monkeypatch.delenv(FIXED, raising=False)
+
+
+# --- the model ---------------------------------------------------------------------
+
+
+def test_a_prediction_is_the_sum_of_counts_times_costs():
+    cost = CostModel(us_per_adjacency_entry=0.5, us_per_posting=0.25, us_per_store_question=100.0, us_per_store_row=2.0)
+    counts = {"adjacency": 10, "postings": 4, "store questions": 1, "store rows": 3, "something else": 9}
+    assert cost.predicted_us(counts) == 5.0 + 1.0 + 100.0 + 6.0
+    assert cost.predicted_us({}) == 0.0
+
+
+def test_every_unit_cost_says_what_it_is_and_every_kind_of_work_has_a_price():
+    text = Path(calibration.__file__).with_name("cost_model.py").read_text(encoding="utf-8")
+    for one in fields(CostModel):
+        assert one.name.startswith("us_per_")
+        assert f'{one.name}: float = {one.default}\n    """' in text
+    assert set(PRICES.values()) <= set(UNITS)
+    assert sorted(name for names in REFINES.values() for name in names) == sorted(UNITS)
+
+
+@pytest.mark.parametrize("engine", sorted(DEFAULTS))
+def test_defaults_are_above_zero_and_a_stranger_has_those_of_the_embedded_engine(engine):
+    assert all(getattr(default_costs(engine), name) > 0 for name in UNITS)
+    assert default_costs("of a plug-in") == default_costs("embedded")
+
+
+@given(st.dictionaries(st.sampled_from(UNITS), st.floats(1e-12, 1e12)))
+def test_no_measurement_takes_a_cost_far_from_its_default(measured):
+    default = CostModel()
+    bounded = default.bounded(**measured)
+    for name in UNITS:
+        own, found = getattr(default, name), getattr(bounded, name)
+        assert own / FARTHEST * 0.999 <= found <= own * FARTHEST * 1.001
+        if own / FARTHEST <= measured.get(name, own) <= own * FARTHEST:
+            assert found == measured.get(name, own)
+
+
+# --- calibration -------------------------------------------------------------------
+
+
+class Clock:
+    """A clock that moves when work is done on it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def work(self, us: float) -> None:
+        self.now += us / 1e6
+
+
+class Machine:
+    """A text index, a projection and a store at once, whose every answer takes exactly what a model says."""
+
+    scan_limit = None
+    n_nodes = 100_000
+    names_of_rows = tuple((NamedNode(f"n:{i}"), NamedNode("n:o")) for i in range(2_000))
+
+    def __init__(self, cost: CostModel, clock: Clock):
+        self.cost, self.clock = cost, clock
+        self.df = {"rare": 3, "middle": 4_000, "common": 50_000}
+
+    # the text index
+    def terms(self, query):
+        return [TermStatistics(word, self.df.get(word, 0)) for word in query.text.split()]
+
+    def prepare(self, queries):
+        pass
+
+    def most(self, query):
+        return sum(self.df[word] for word in query.text.split())
+
+    def topk(self, query, k, among=None):
+        n = self.most(query)
+        us = self.cost.us_per_text_question + n * self.cost.us_per_posting + min(k, n) * self.cost.us_per_hit
+        self.clock.work(us + (0 if among is None else len(among)) * self.cost.us_per_masked_candidate)
+        return np.arange(min(k, n), dtype=np.uint32), np.zeros(min(k, n))
+
+    def matching(self, query):
+        n = self.most(query)
+        self.clock.work(self.cost.us_per_text_question + n * self.cost.us_per_scored_posting)
+        return np.arange(n, dtype=np.uint32), np.zeros(n)
+
+    def score(self, query, ids):
+        self.clock.work(self.cost.us_per_text_question + len(ids) * self.cost.us_per_scored_candidate)
+
+    # the projection
+    def prepare_pattern(self, pattern):
+        entries = sum({"big": 100_000, "small": 10}[scan.path.predicate] for scan in pattern.parts)
+        machine = self
+
+        class Prepared:
+            def work(self, variable):
+                return float(entries)
+
+            def candidates(self, variable, meter):
+                machine.clock.work(machine.cost.us_per_graph_question + entries * machine.cost.us_per_adjacency_entry)
+
+        return Prepared()
+
+    def names(self, ids):
+        self.clock.work(len(ids) * self.cost.us_per_row_of_terms)
+        return ids.tolist()
+
+    # the store
+    def select(self, sparql):
+        values = sparql.count("<n:")
+        n = values or int(sparql.rsplit(" ", 1)[1])
+        each = self.cost.us_per_probe_in_store if values else self.cost.us_per_store_row
+        self.clock.work(self.cost.us_per_store_question + n * each)
+
+        class Stream:
+            rows = iter(Machine.names_of_rows[:n])
+
+        return Stream()
+
+
+class Graph:
+    def __init__(self, machine: Machine):
+        self.prepare, self.terms, self.n_nodes = machine.prepare_pattern, machine.names, machine.n_nodes
+
+
+def measure(cost: CostModel, **options) -> Measured:
+    clock = Clock()
+    machine = Machine(cost, clock)
+    given_ = {
+        "text": machine,
+        "words": ["common", "rare", "middle", "absent"],
+        "graph": Graph(machine),
+        "store": machine,
+        "predicates": [("big", 50_000), ("small", 5)],
+        "watch": Stopwatch(clock, clock, 100.0),
+    }
+    return calibrate(**(given_ | options))
+
+
+factors = st.floats(0.2, 5.0)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.lists(factors, min_size=len(UNITS), max_size=len(UNITS)))
+def test_calibration_finds_the_costs_of_a_machine(of_units):
+    default = CostModel()
+    true = default.bounded(**{name: getattr(default, name) * f for name, f in zip(UNITS, of_units, strict=True)})
+    # A question has a little in it of what it asks for: one value, ten entries, three hits.
+    inside = {
+        "us_per_store_question": true.us_per_probe_in_store,
+        "us_per_probe_in_store": true.us_per_store_row,
+        "us_per_graph_question": 20 * true.us_per_adjacency_entry,
+        "us_per_posting": 10 * true.us_per_hit / 50_000,
+        "us_per_text_question": 3 * (true.us_per_hit + true.us_per_posting),
+    }
+    found = measure(true).us
+    assert set(found) == set(UNITS) - {"us_per_operator"}
+    for name, us in found.items():
+        assert getattr(true, name) * 0.95 <= us <= getattr(true, name) * 1.05 + inside.get(name, 0.0)
+
+
+def test_about_twenty_runs_are_made():
+    assert 15 <= measure(CostModel()).runs <= 25
+
+
+def test_what_is_too_small_to_be_measured_is_left_out():
+    clock = Clock()
+    machine = Machine(CostModel(), clock)
+    machine.df = {"rare": 1, "common": 20}
+    found = measure(CostModel(), text=machine, predicates=[("small", 5)], watch=Stopwatch(clock, clock, 100.0)).us
+    assert "us_per_text_question" in found
+    assert not {"us_per_posting", "us_per_scored_posting", "us_per_adjacency_entry", "us_per_store_row"} & set(found)
+
+
+def test_calibration_stops_when_its_time_is_over():
+    clock = Clock()
+    slow = default_costs("embedded").bounded(us_per_store_row=40.0, us_per_text_question=3_000.0)
+    machine = Machine(slow, clock)
+    found = measure(slow, text=machine, store=machine, graph=None, watch=Stopwatch(clock, clock, 0.05))
+    assert found.runs < 10
+    assert clock.now < 2.0
+    assert "us_per_scored_candidate" not in found.us
+
+
+def test_a_server_that_does_not_answer_leaves_the_rest_measured():
+    class Dead(Machine):
+        def terms(self, query):
+            raise TextServerError("gone")
+
+    found = measure(CostModel(), text=Dead(CostModel(), Clock())).us
+    assert "us_per_store_row" in found
+    assert "us_per_text_question" not in found
+
+
+def test_an_outlier_among_the_repeats_does_not_count():
+    clock, calls = Clock(), count()
+    watch = Stopwatch(clock, clock, 100.0)
+    assert watch.us(lambda: clock.work(10_000.0 if next(calls) in (0, 3) else 100.0)) == pytest.approx(100.0)
+
+
+# --- refinement --------------------------------------------------------------------
+
+
+def test_a_refinement_is_the_exponential_mean_of_ratios():
+    once = Refinement().after(100.0, 200.0)
+    assert once == Refinement(pytest.approx(2**0.1), 1)
+    back = once.after(100.0 * once.factor, 50.0 * once.factor)
+    assert back == Refinement(pytest.approx(1.0), 2)
+
+
+@given(st.floats(1.05 / FARTHEST, FARTHEST / 1.05))
+@settings(max_examples=20, deadline=None)
+def test_a_machine_that_is_steadily_faster_or_slower_is_learned(truth):
+    costs = UnitCosts()
+    default = costs.model.us_per_adjacency_entry
+    for _ in range(100):
+        predicted = costs.model.us_per_adjacency_entry * 1e6
+        costs.observe(GRAPH, predicted, default * truth * 1e6)
+    assert costs.model.us_per_adjacency_entry == pytest.approx(default * truth, rel=0.01)
+    assert costs.model.us_per_posting == CostModel().us_per_posting
+
+
+@pytest.mark.parametrize(
+    ("kind", "predicted", "actual"),
+    [("stars", 1e3, 1e3), (GRAPH, 0, 1e3), (GRAPH, 1e3, math.nan), (GRAPH, math.inf, 1e3), (GRAPH, 3.0, 20.0)],
+)
+def test_what_teaches_nothing_is_not_learned(kind, predicted, actual):
+    costs = UnitCosts()
+    costs.observe(kind, predicted, actual)
+    assert costs.model == CostModel()
+    assert all(not unit["refined_by_runs"] for unit in costs.to_json()["unit_costs"])
+
+
+def test_one_monstrous_run_moves_a_cost_a_little():
+    costs = UnitCosts()
+    costs.observe(STORE, 100.0, 1e12)
+    assert costs.model.us_per_store_row == pytest.approx(CostModel().us_per_store_row * FARTHEST**0.1)
+
+
+def test_threads_may_learn_at_once(tmp_path):
+    costs = UnitCosts("embedded", tmp_path / FILE)
+
+    def learn():
+        for _ in range(50):
+            costs.observe(STORE, costs.model.us_per_store_row * 1e3, 3e3)
+            costs.save()
+
+    threads = [threading.Thread(target=learn) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {one["refined_by_runs"] for one in costs.to_json()["unit_costs"] if "store" in one["name"]} == {200}
+    assert costs.model.us_per_store_row == pytest.approx(3.0, rel=0.2)
+    assert [file.name for file in tmp_path.iterdir()] == [FILE]
+
+
+# --- the file ----------------------------------------------------------------------
+
+
+def measured(**us: float) -> Measured:
+    return Measured(us, 1, 0.1)
+
+
+def test_what_was_measured_and_learned_is_there_again(tmp_path):
+    costs = UnitCosts.open(tmp_path, "embedded")
+    assert costs.to_json()["state"] == "nothing has been measured here"
+    costs.calibrated(measured(us_per_posting=0.007, us_per_store_row=1e9))
+    costs.observe(TEXT_RANKING, 1_000.0, 2_000.0)
+    costs.save()
+    again = UnitCosts.open(tmp_path, "embedded")
+    assert again.model == costs.model
+    assert again.model.us_per_store_row == CostModel().us_per_store_row * FARTHEST
+    assert again.to_json() == costs.to_json()
+    by_name = {unit["name"]: unit for unit in again.to_json()["unit_costs"]}
+    assert (by_name["us_per_posting"]["origin"], by_name["us_per_posting"]["refined_by_runs"]) == ("calibrated", 1)
+    assert (by_name["us_per_hit"]["origin"], by_name["us_per_hit"]["refined_by_runs"]) == ("default", 1)
+    assert (by_name["us_per_operator"]["origin"], by_name["us_per_operator"]["refined_by_runs"]) == ("default", 0)
+
+
+def test_another_engine_or_machine_has_its_own_costs(tmp_path, monkeypatch):
+    UnitCosts.open(tmp_path, "embedded").calibrated(measured(us_per_posting=0.007))
+    assert UnitCosts.open(tmp_path, "elasticsearch").model == default_costs("elasticsearch")
+    monkeypatch.setattr(unit_costs, "machine", lambda: OTHER)
+    other = UnitCosts.open(tmp_path, "embedded")
+    assert other.model == CostModel()
+    assert "another machine" in other.to_json()["state"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 99_999, '{"format": 1}', '{"format": 2}', "\x00\xff"])
+def test_a_damaged_file_means_defaults_and_is_told(tmp_path, text):
+    (tmp_path / FILE).write_text(text, encoding="latin-1")
+    costs = UnitCosts.open(tmp_path, "embedded")
+    assert costs.model == CostModel()
+    assert "defaults hold" in costs.to_json()["state"]
+    assert costs.save()
+    assert UnitCosts.open(tmp_path, "embedded").to_json()["state"] == "nothing has been measured here"
+
+
+@pytest.mark.parametrize("value", [0, -1, "much", None, [], 1e999, "nan"])
+def test_a_cost_that_is_none_is_not_believed(tmp_path, value):
+    costs = UnitCosts.open(tmp_path, "embedded")
+    costs.calibrated(measured(us_per_posting=0.007))
+    content = json.loads((tmp_path / FILE).read_text())
+    for part, damaged in (("calibrated", {"us_per_posting": value}), ("refined", {GRAPH: [value, 1]})):
+        (tmp_path / FILE).write_text(json.dumps(content | {part: damaged}))
+        assert UnitCosts.open(tmp_path, "embedded").model == CostModel()
+
+
+def test_a_folder_that_cannot_be_written_fails_nothing(tmp_path):
+    costs = UnitCosts.open(tmp_path / "gone", "embedded")
+    costs.calibrated(measured(us_per_posting=0.007))
+    assert not costs.save()
+    assert costs.model.us_per_posting == 0.007
+
+
+def test_what_another_process_has_measured_meanwhile_is_kept(tmp_path):
+    old = UnitCosts.open(tmp_path, "embedded")
+    old.observe(GRAPH, 100.0, 200.0)
+    UnitCosts.open(tmp_path, "embedded").calibrated(measured(us_per_posting=0.007))
+    assert not old.save()
+    assert old.model.us_per_posting == 0.007
+    assert UnitCosts.open(tmp_path, "embedded").model.us_per_posting == 0.007
+
+
+def test_the_file_is_written_rarely(tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(unit_costs, "monotonic", lambda: now[0])
+    costs = UnitCosts.open(tmp_path, "embedded")
+    for _ in range(1_000):
+        costs.observe(GRAPH, 100.0, 200.0)
+    assert not (tmp_path / FILE).exists()
+    now[0] = 61.0
+    costs.observe(GRAPH, 100.0, 200.0)
+    assert (tmp_path / FILE).exists()
+
+
+@pytest.mark.parametrize("by_argument", [True, False])
+def test_fixed_costs_are_the_defaults_whatever_happens(tmp_path, monkeypatch, by_argument):
+    UnitCosts.open(tmp_path, "embedded").calibrated(measured(us_per_posting=0.007))
+    before = (tmp_path / FILE).read_bytes()
+    if not by_argument:
+        monkeypatch.setenv(FIXED, "default")
+    costs = UnitCosts.open(tmp_path, "embedded", fixed=True if by_argument else None)
+    costs.observe(GRAPH, 100.0, 1e5)
+    costs.calibrated(measured(us_per_posting=0.009))
+    assert costs.model == CostModel()
+    assert not costs.save()
+    assert (tmp_path / FILE).read_bytes() == before
+    assert costs.to_json()["state"] == "fixed: HYBRIDKG_COSTS=default"
+
+
+def test_what_could_not_be_measured_follows_the_pace_of_the_machine(tmp_path):
+    default = CostModel()
+    local = ("us_per_adjacency_entry", "us_per_store_row", "us_per_store_question", "us_per_graph_question")
+    twice = measured(**{name: 2 * getattr(default, name) for name in local})
+    costs = UnitCosts.open(tmp_path, "embedded")
+    costs.calibrated(twice)
+    assert costs.model == default.bounded(**{name: 2 * getattr(default, name) for name in UNITS})
+    assert UnitCosts.open(tmp_path, "embedded").model == costs.model
+    origins = {unit["name"]: unit["origin"] for unit in costs.to_json()["unit_costs"]}
+    assert (origins["us_per_store_row"], origins["us_per_posting"]) == ("calibrated", "default x 2")
+
+
+def test_a_server_does_not_follow_the_pace_of_this_machine(tmp_path):
+    default = default_costs("elasticsearch")
+    local = ("us_per_adjacency_entry", "us_per_store_row", "us_per_store_question", "us_per_graph_question")
+    costs = UnitCosts.open(tmp_path, "elasticsearch")
+    costs.calibrated(measured(**{name: 2 * getattr(default, name) for name in local}))
+    assert costs.model.us_per_text_question == default.us_per_text_question
+    assert costs.model.us_per_operator == 2 * default.us_per_operator

@@ -1,0 +1,123 @@
+"""What a knowledge base knows of its graph and of its machine, from indexing to the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hybridkg import KnowledgeBase, measuring
+from hybridkg.cli import cli
+from hybridkg.errors import CorruptError
+from hybridkg.graph.stored import FOLDER
+from hybridkg.planner.cost_model import UNITS, CostModel
+from hybridkg.planner.unit_costs import FILE, FIXED, GRAPH
+from hybridkg.statistics.catalog import FILE as STATISTICS
+
+ROOT = Path(__file__).resolve().parents[2]
+FILMS = ROOT / "examples" / "films.ttl"
+DIRECTOR = "http://example.org/films/director"
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch) -> Path:
+    monkeypatch.delenv(FIXED, raising=False)
+    KnowledgeBase.create(tmp_path / "f.kb").load(FILMS, index=True)
+    return tmp_path / "f.kb"
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def test_the_statistics_of_an_index_are_those_of_its_graph(path):
+    kb = KnowledgeBase.open(path)
+    found = kb.statistics()
+    assert found.triples == len(kb.query("SELECT ?s { ?s ?p ?o }"))
+    of_predicate = found.predicate(DIRECTOR)
+    assert of_predicate.triples == len(kb.query(f"SELECT ?s {{ ?s <{DIRECTOR}> ?o }}"))
+    assert found.star([(DIRECTOR, None)]).guess == of_predicate.subjects
+    assert kb.snapshot.statistics == found
+
+
+def test_the_same_graph_gives_the_same_statistics(path, tmp_path):
+    KnowledgeBase.create(tmp_path / "g.kb").load(FILMS, index=True)
+    first, second = (
+        KnowledgeBase.open(one).snapshot.generation.path / FOLDER / STATISTICS for one in (path, tmp_path / "g.kb")
+    )
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_damaged_statistics_are_told_and_no_query_needs_them(path):
+    kb = KnowledgeBase.open(path)
+    file = kb.snapshot.generation.path / FOLDER / STATISTICS
+    file.write_bytes(b"x" * file.stat().st_size)
+    with pytest.raises(CorruptError, match=r"statistics\.json"):
+        kb.statistics()
+    assert kb.snapshot.statistics is None
+    assert kb.snapshot.graph is not None
+    assert len(kb.query(f"SELECT ?f {{ ?f <{DIRECTOR}> ?d . ?f MATCH 'space' AS ?s }} RANK BY ?s"))
+    refused = run("stats", path, "--statistics")
+    assert refused.exit_code == 1
+    assert "hybridkg index" in refused.stderr
+
+
+def test_stats_show_statistics_and_costs(path):
+    found = json.loads(run("stats", path, "--statistics", "--cost", "--format", "json").stdout)
+    assert found["statistics"]["triples"] == found["statistics"]["characteristic_sets"]["others"]["subjects"] + sum(
+        triples for _, *pairs in found["statistics"]["characteristic_sets"]["sets"] for _, triples in pairs
+    )
+    assert [unit["name"] for unit in found["cost"]["unit_costs"]] == list(UNITS)
+    assert {unit["origin"] for unit in found["cost"]["unit_costs"]} == {"default"}
+    text = run("stats", path, "--statistics").stdout
+    assert "characteristic sets: " in text
+    assert DIRECTOR in text
+    text = run("stats", path, "--cost").stdout
+    assert "unit costs: nothing has been measured here" in text
+    assert "per store question" in text
+
+
+def test_a_small_graph_is_not_measured_and_a_large_one_is(path, monkeypatch):
+    assert not (path / FILE).exists()
+    monkeypatch.setattr(measuring, "LEAST_TRIPLES", 10)
+    kb = KnowledgeBase.open(path)
+    kb.index()
+    assert (path / FILE).exists()
+    assert kb.cost()["state"] == "measured on this machine"
+    origins = {unit["name"]: unit["origin"] for unit in kb.cost()["unit_costs"]}
+    assert origins["us_per_text_question"] == origins["us_per_store_question"] == "calibrated"
+    assert "calibrated" in run("stats", path, "--cost").stdout
+    assert FILE not in {Path(name).name for name in kb.snapshot.generation.manifest.files}
+    assert KnowledgeBase.open(path).snapshot.planning().cost == kb.snapshot.costs.model
+
+
+def test_who_wants_fixed_costs_has_nothing_measured(path, monkeypatch):
+    monkeypatch.setattr(measuring, "LEAST_TRIPLES", 10)
+    monkeypatch.setenv(FIXED, "default")
+    kb = KnowledgeBase.open(path)
+    kb.index()
+    assert not (path / FILE).exists()
+    assert kb.snapshot.planning().cost == CostModel()
+
+
+def test_what_was_learned_is_kept_when_the_knowledge_base_is_closed(path):
+    with KnowledgeBase.open(path) as kb:
+        for _ in range(30):
+            kb.snapshot.costs.observe(GRAPH, 1_000.0, 2_000.0)
+        learned = kb.snapshot.costs.model
+    assert learned.us_per_adjacency_entry > CostModel().us_per_adjacency_entry
+    with KnowledgeBase.open(path) as kb:
+        assert kb.snapshot.costs.model == learned
+    assert "refined by 30 runs" in run("stats", path, "--cost").stdout
+
+
+def test_a_read_only_knowledge_base_answers_and_learns_in_memory(path):
+    (path / FILE).mkdir()  # root may write where nobody else may, but not over a folder
+    with KnowledgeBase.open(path) as kb:
+        for _ in range(30):
+            kb.snapshot.costs.observe(GRAPH, 1_000.0, 2_000.0)
+        assert kb.cost()["state"] == "cost.json cannot be read, so the defaults hold"
+        assert len(kb.query("SELECT ?s { ?s ?p ?o }"))
+    assert [entry.name for entry in path.iterdir() if entry.name.startswith(".cost")] == []
