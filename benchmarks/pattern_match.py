@@ -179,12 +179,26 @@ PATTERNS: dict[str, tuple[Pattern, str]] = {
         "?p m:cites ?q . ?q m:topic m:topic3",
     ),
     "three hops": (
-        Join((scan("p", "author", "a"), scan("a", "affiliation", "i"), scan("q", "author", "a"), scan("q", "venue", node("venue9")))),
+        Join(
+            (
+                scan("p", "author", "a"),
+                scan("a", "affiliation", "i"),
+                scan("q", "author", "a"),
+                scan("q", "venue", node("venue9")),
+            )
+        ),
         "?p m:author ?a . ?a m:affiliation ?i . ?q m:author ?a . ?q m:venue m:venue9",
     ),
     "star, two hops, range": (
         Restrict(
-            Join((scan("p", "year", "y"), scan("p", "topic", node("topic9")), scan("p", "author", "a"), scan("a", "affiliation", node("institution7")))),
+            Join(
+                (
+                    scan("p", "year", "y"),
+                    scan("p", "topic", node("topic9")),
+                    scan("p", "author", "a"),
+                    scan("a", "affiliation", node("institution7")),
+                )
+            ),
             (since(2000),),
         ),
         "?p m:year ?y . ?p m:topic m:topic9 . ?p m:author ?a . ?a m:affiliation m:institution7 FILTER(?y >= 2000)",
@@ -198,19 +212,33 @@ PATTERNS: dict[str, tuple[Pattern, str]] = {
         "?p m:topic ?t . ?t m:broader* m:topic40",
     ),
     "triangle": (
-        Join((scan("p", "cites", "q"), scan("p", "author", "a"), scan("q", "author", "a"), scan("p", "venue", node("venue9")))),
+        Join(
+            (
+                scan("p", "cites", "q"),
+                scan("p", "author", "a"),
+                scan("q", "author", "a"),
+                scan("p", "venue", node("venue9")),
+            )
+        ),
         "?p m:cites ?q . ?p m:author ?a . ?q m:author ?a . ?p m:venue m:venue9",
     ),
     "name contains": (
-        Restrict(Join((scan("p", "author", "a"), scan("a", "name", "n"))), (StringTest("CONTAINS", "n", Literal("solvetenka")),)),
+        Restrict(
+            Join((scan("p", "author", "a"), scan("a", "name", "n"))),
+            (StringTest("CONTAINS", "n", Literal("solvetenka")),),
+        ),
         '?p m:author ?a . ?a m:name ?n FILTER CONTAINS(?n, "solvetenka")',
     ),
 }  # fmt: skip
 
-FIVE = Join(
-    tuple(scan("p", *rest) for rest in (("year", "y"), ("venue", "v"), ("topic", "t"), ("author", "a")))
-    + (scan("a", "affiliation", "i"),)
+LINKS_OF_FIVE = (
+    ("p", "year", "y"),
+    ("p", "venue", "v"),
+    ("p", "topic", "t"),
+    ("p", "author", "a"),
+    ("a", "affiliation", "i"),
 )
+FIVE = Join(tuple(scan(*link) for link in LINKS_OF_FIVE))
 
 
 def timed(work: Callable[[], Any], rounds: int) -> tuple[Any, float, float]:

@@ -159,7 +159,8 @@ class Snapshot:
 
     def context(self) -> ExecutionContext:
         """The state of one run over this snapshot."""
-        return ExecutionContext(self.store, self.text, self.nodes, self.texts, scratch, graph=self.graph)
+        price = self.costs.model.predicted_us
+        return ExecutionContext(self.store, self.text, self.nodes, self.texts, scratch, graph=self.graph, price=price)
 
     def planning(self) -> Planning:
         """What the planner sees, for one query."""

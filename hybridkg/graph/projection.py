@@ -45,7 +45,7 @@ class Projection:
         """As GraphIndex has it."""
         preparing = Preparing(self._columns, self._relations.of, self._strings, self._truth, self._tests)
         try:
-            return Prepared(preparing.node(pattern), self._max_rows)
+            return Prepared(preparing.prepared(pattern), self._max_rows)
         except Declined:
             return None
 

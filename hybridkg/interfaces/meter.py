@@ -12,10 +12,22 @@ ADJACENCY = "adjacency"
 """Entries of the projection that were read: sources, targets, values."""
 
 POSTINGS = "postings"
-"""Postings that were scored or skipped over one by one."""
+"""Postings of lists that were read for their best, most of which are skipped unread."""
+
+SCORED_POSTINGS = "scored postings"
+"""Entities of a complete relation, each with its score."""
 
 PROBES = "probes"
 """Entities whose text was scored one by one."""
+
+MASKED = "masked candidates"
+"""Candidates of a set that the text index ranked."""
+
+TEXT_QUESTIONS = "text questions"
+"""Questions to the text index."""
+
+GRAPH_QUESTIONS = "graph questions"
+"""Questions to the projection."""
 
 STORE_ROWS = "store rows"
 """Rows that the graph store gave."""
@@ -27,21 +39,25 @@ ROWS = "rows"
 """Rows that operators made of terms."""
 
 MICROSECONDS: Mapping[str, float] = {
-    ADJACENCY: 0.01,
-    POSTINGS: 0.005,
-    PROBES: 0.1,
-    STORE_ROWS: 2.0,
-    STORE_QUESTIONS: 60.0,
+    ADJACENCY: 0.012,
+    POSTINGS: 0.006,
+    SCORED_POSTINGS: 0.1,
+    PROBES: 0.4,
+    MASKED: 0.03,
+    TEXT_QUESTIONS: 60.0,
+    GRAPH_QUESTIONS: 50.0,
+    STORE_ROWS: 8.0,
+    STORE_QUESTIONS: 100.0,
     ROWS: 2.0,
 }
-"""What a unit of each kind costs, roughly, where nobody has measured: orders of magnitude on the 2-core machine."""
+"""What a unit of each kind costs where nobody has measured: the defaults of planner/cost_model.py."""
 
 
 def priced(counts: Mapping[str, int]) -> float:
     """Microseconds of some work, by MICROSECONDS.
 
     >>> round(priced({POSTINGS: 200, ROWS: 2}), 3)
-    5.0
+    5.2
     """
     return sum(MICROSECONDS.get(kind, 0.0) * n for kind, n in counts.items())
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hybridkg.interfaces.text_index import TextIndex, TextQuery, TextQuestion
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
 from hybridkg.rdf.batch import Solutions
 
 
@@ -27,7 +28,7 @@ class PhysicalOperator(ABC):
             yield operator
             waiting += reversed(operator.children)
 
-    def estimate(self, text: TextIndex | None) -> float | None:
+    def estimate(self, known: Known) -> float | None:
         """Rows it expects to give; None where nothing is known: statistics of the graph do not exist yet."""
         return None
 
@@ -39,7 +40,7 @@ class PhysicalOperator(ABC):
     def describe(self) -> str:
         """One line for EXPLAIN."""
 
-    def details(self, text: TextIndex | None) -> str:
+    def details(self, known: Known) -> str:
         """A second line for EXPLAIN, or nothing."""
         return ""
 
@@ -68,6 +69,6 @@ class OneChild(PhysicalOperator):
         """The child alone."""
         return (self.child,)
 
-    def estimate(self, text: TextIndex | None) -> float | None:
+    def estimate(self, known: Known) -> float | None:
         """As many as the child."""
-        return self.child.estimate(text)
+        return known.rows(self.child)

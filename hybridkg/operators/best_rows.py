@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.candidates import Candidates
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
 from hybridkg.operators.order_rows import ordered
 from hybridkg.operators.rank_value import RankValue
 from hybridkg.operators.slices import Slice
@@ -101,7 +101,7 @@ class BestRows(OneChild):
         names = " ".join(f"?{candidates.variable}" for candidates in self.candidates)
         return f"{type(self).__name__} {names}" + ("" if self.top.k is None else f" k={self.top.k}")
 
-    def details(self, text: TextIndex | None) -> str:
+    def details(self, known: Known) -> str:
         """What the candidate sets are made of."""
         parts = [
             f"?{candidates.variable} in {' and '.join(filter(None, shown))}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible
+from hybridkg.operators.known import Known
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Term
@@ -24,7 +24,7 @@ class BindJoin(OneChild):
     fragment: GraphFragment
     variable: str
 
-    def estimate(self, text: TextIndex | None) -> float | None:
+    def estimate(self, known: Known) -> float | None:
         """Unknown: statistics of the graph do not exist yet."""
         return None
 
@@ -48,9 +48,9 @@ class BindJoin(OneChild):
         """The probed variable."""
         return f"BindJoin on ?{self.variable}"
 
-    def details(self, text: TextIndex | None) -> str:
+    def details(self, known: Known) -> str:
         """What is probed."""
-        return self.fragment.details(text)
+        return self.fragment.details(known)
 
 
 def met(fragment: GraphFragment, variable: str, values: list[Term | None], context: ExecutionContext) -> list[Row]:

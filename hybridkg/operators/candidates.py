@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.interfaces.meter import STORE_QUESTIONS, STORE_ROWS
-from hybridkg.interfaces.text_index import Ids, TextQuestion
+from hybridkg.interfaces.meter import GRAPH_QUESTIONS, STORE_QUESTIONS, STORE_ROWS
+from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.text_access import every_match, scores_among
 from hybridkg.operators.text_query import checked_index, text_query
 from hybridkg.query import ast
 from hybridkg.query.write import write
@@ -59,8 +60,8 @@ class Candidates:
 
         index = checked_index(context.text, match)
         if among is None:
-            return context.answer(index, TextQuestion(text_query(match)))[0]
-        return among[~np.isnan(index.score(text_query(match), among))]
+            return every_match(index, text_query(match), context)[0]
+        return among[~np.isnan(scores_among(index, text_query(match), among, context))]
 
     def _all_matching(self, matches: list[ast.Match], context: ExecutionContext) -> Ids:
         """The entities of another variable that pass all of its filters."""
@@ -81,6 +82,7 @@ def _candidates(
     if prepared is None:
         return _both(among, _asked(fragment, variable, context))
     assert context.graph is not None
+    context.meter.add(GRAPH_QUESTIONS, 1)
     if bound:
         if among is not None:
             bound = {**bound, variable: among}

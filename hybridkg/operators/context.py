@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from hybridkg.errors import QueryLimitError, QueryStoppedError, Span
 from hybridkg.interfaces.graph_index import GraphIndex, IdTable, Pattern, PreparedPattern
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.interfaces.meter import Meter, priced
+from hybridkg.interfaces.meter import ROWS, Meter, priced
 from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuery, TextQuestion
 from hybridkg.rdf.batch import Solutions
 from hybridkg.rdf.terms import Node, Term, Triple
@@ -218,6 +218,7 @@ class ExecutionContext:
         Raises:
             QueryLimitError: there are more rows than `max_rows`, or they take more memory than `max_bytes`.
         """
+        self.meter.add(ROWS, table.size)
         names = table.variables if columns is None else tuple(columns)
         if not table.size or not names:
             return Solutions(names, self.collect(repeat((), table.size)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import ExistsTest, evaluate, with_tests
+from hybridkg.operators.known import Known
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Solutions
@@ -27,9 +27,9 @@ class Extend(PhysicalOperator):
         """The extended operator, and the patterns of EXISTS."""
         return (self.child, *(test.pattern for test in self.tests))
 
-    def estimate(self, text: TextIndex | None) -> float | None:
+    def estimate(self, known: Known) -> float | None:
         """As many as the child."""
-        return self.child.estimate(text)
+        return known.rows(self.child)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Evaluates the expression."""

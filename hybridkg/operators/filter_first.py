@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hybridkg.interfaces.meter import PROBES
-from hybridkg.interfaces.text_index import Ids, Scores, TextQuestion
+from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.context import CANDIDATES, JOINED, ExecutionContext
 from hybridkg.operators.rank_functions import ListStatistics, rrf_term, spread
 from hybridkg.operators.slices import Slice
+from hybridkg.operators.text_access import relation, scores_among
 from hybridkg.operators.text_query import checked_index, text_query
 from hybridkg.query import ast
 
@@ -131,19 +131,15 @@ def scored(
     found: dict[str, Scores] = {}
     # Short relations first: what they leave out need not be scored by the others.
     for match, score in sorted(matches, key=lambda pair: pair[0].top is None):
-        index = checked_index(context.text, match)
         if match.top is not None or ids is None:
-            listed, own = context.answer(index, TextQuestion(text_query(match), match.top))
-            ascending = np.argsort(listed, kind="stable")
-            listed, own = listed[ascending], own[ascending]
+            listed, own = relation(match, context)
             if ids is None:
                 ids, found[score] = listed, own
                 continue
             ids, mine, theirs = np.intersect1d(ids, listed, assume_unique=True, return_indices=True)
             own = own[theirs]
         else:
-            context.meter.add(PROBES, len(ids))
-            own = index.score(text_query(match), ids)
+            own = scores_among(checked_index(context.text, match), text_query(match), ids, context)
             mine = np.flatnonzero(~np.isnan(own))
             ids, own = ids[mine], own[mine]
         found = {name: of_match[mine] for name, of_match in found.items()}

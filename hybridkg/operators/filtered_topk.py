@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybridkg.interfaces.meter import PROBES
 from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.context import CANDIDATES, JOINED, ExecutionContext
 from hybridkg.operators.filter_first import GROWTH
 from hybridkg.operators.slices import Slice
+from hybridkg.operators.text_access import best_matches
 from hybridkg.operators.text_query import checked_index, text_query
 
 
@@ -33,8 +33,7 @@ class FilteredTopK(BestRows):
             context.note(CANDIDATES, len(among))
         begin, end = 0, self.top.k
         while True:
-            context.meter.add(PROBES, index.most(query) if among is None else len(among))
-            ids, scores = index.topk(query, end + 1, among)
+            ids, scores = best_matches(index, query, end + 1, context, among)
             if len(ids) <= end and among is not None:
                 context.note(JOINED, len(ids))
             bound = float(self.top.value.of({score: scores[end]}, {})) if len(ids) > end else -np.inf

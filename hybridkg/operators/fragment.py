@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Solutions
@@ -30,7 +30,7 @@ class SparqlFragment(PhysicalOperator):
         projection = tuple(ast.Projection(ast.Var(name)) for name in self.columns) or None
         return write(ast.SelectQuery(projection, self.group, dataset=self.dataset))
 
-    def estimate(self, text: TextIndex | None) -> float | None:
+    def estimate(self, known: Known) -> float | None:
         """Known only for the empty group: statistics of the graph do not exist yet."""
         return None if self.group.elements else 1.0
 

@@ -9,11 +9,11 @@ from functools import cached_property
 from hybridkg.algebra.pattern_text import pattern_text
 from hybridkg.algebra.to_pattern import Declined, pattern_of
 from hybridkg.interfaces.graph_index import Ids, Pattern, PreparedPattern
-from hybridkg.interfaces.meter import STORE_QUESTIONS, STORE_ROWS
-from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.interfaces.meter import GRAPH_QUESTIONS, STORE_QUESTIONS, STORE_ROWS
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
+from hybridkg.operators.known import Known
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.query import ast
 from hybridkg.query.write import write
@@ -61,7 +61,7 @@ class GraphFragment(PhysicalOperator):
             return " ".join(write(self.group).split())
         return f"{{ {pattern_text(self.pattern)} }}"
 
-    def estimate(self, text: TextIndex | None) -> float | None:
+    def estimate(self, known: Known) -> float | None:
         """Known only for the empty group."""
         return self.in_store.estimate(text)
 
@@ -103,6 +103,7 @@ class GraphFragment(PhysicalOperator):
             self._count(context, len(solutions.rows))
             return solutions
         held = [name for name in self.columns if name in prepared.variables]
+        context.meter.add(GRAPH_QUESTIONS, 1)
         return context.solutions_of(prepared.rows(held, context.meter, bound), self.columns)
 
     def _count(self, context: ExecutionContext, rows: int) -> None:
@@ -114,7 +115,7 @@ class GraphFragment(PhysicalOperator):
         """The variables it binds; what is asked is on a line of its own."""
         return " ".join(["GraphFragment", *(f"?{name}" for name in self.columns)])
 
-    def details(self, text: TextIndex | None) -> str:
+    def details(self, known: Known) -> str:
         """Who is asked: the columns of the projection what, or Oxigraph why."""
         if isinstance(self.pattern, Declined):
             return f"Oxigraph: {self.pattern.reason}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hybridkg.errors import QueryLimitError
-from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import inline
+from hybridkg.operators.known import Known
 from hybridkg.operators.order_rows import OrderRows, RankRows
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.snippet import Snippet
@@ -56,7 +56,7 @@ class GroupRows(OneChild):
         head, _, tail = write(replace(self.query, where=pattern)).partition(write(pattern))
         return head, tail
 
-    def estimate(self, text: TextIndex | None) -> float | None:
+    def estimate(self, known: Known) -> float | None:
         """Unknown without statistics, one where nothing is grouped by."""
         return None if self.keys else 1.0
 

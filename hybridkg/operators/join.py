@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Term
 
@@ -99,7 +99,7 @@ class Union(PhysicalOperator):
         """The branches."""
         return self.branches
 
-    def estimate(self, text: TextIndex | None) -> float | None:
+    def estimate(self, known: Known) -> float | None:
         """The sum, where every branch knows."""
         parts = [branch.estimate(text) for branch in self.branches]
         return None if None in parts else float(sum(part for part in parts if part is not None))
@@ -131,7 +131,7 @@ class Minus(PhysicalOperator):
         """Left, right."""
         return (self.left, self.right)
 
-    def estimate(self, text: TextIndex | None) -> float | None:
+    def estimate(self, known: Known) -> float | None:
         """At most the left side."""
         return self.left.estimate(text)
 

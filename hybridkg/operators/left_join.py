@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.bind_join import met
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import ExistsTest, evaluate, true_rows, with_tests
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible
+from hybridkg.operators.known import Known
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
@@ -58,7 +58,7 @@ class BindLeftJoin(OneChild):
         """The child, and the patterns of EXISTS; the fragment is part of this operator."""
         return (self.child, *(test.pattern for test in self.tests))
 
-    def estimate(self, text: TextIndex | None) -> float | None:
+    def estimate(self, known: Known) -> float | None:
         """At least the child; more is unknown."""
         return None
 

@@ -9,6 +9,7 @@ from hybridkg.interfaces.text_index import Ids, Scores, TextIndex
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext, together
 from hybridkg.operators.join import Compatible
+from hybridkg.operators.known import Known
 from hybridkg.operators.text_query import checked_index, describe
 from hybridkg.operators.text_relation import question, rows_of
 from hybridkg.query import ast
@@ -27,7 +28,7 @@ class MatchEach(OneChild):
     match: ast.Match
     score: str
 
-    def estimate(self, text: TextIndex | None) -> float | None:
+    def estimate(self, known: Known) -> float | None:
         """Unknown: statistics of the graph do not exist yet."""
         return None
 
@@ -74,6 +75,6 @@ class MatchEach(OneChild):
         """The MATCH; EXPLAIN adds model and fields."""
         return f"MatchEach ?{self.match.entity.name} ?{self.score}"
 
-    def details(self, text: TextIndex | None) -> str:
+    def details(self, known: Known) -> str:
         """Model, fields and the variable."""
-        return describe(self.match, text)
+        return describe(self.match, known.text)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import TOTAL, ExecutionContext
+from hybridkg.operators.known import Known
 from hybridkg.rdf.batch import Row, Solutions
 
 
@@ -44,9 +44,9 @@ class Slice(OneChild):
     offset: int
     limit: int | None
 
-    def estimate(self, text: TextIndex | None) -> float | None:
+    def estimate(self, known: Known) -> float | None:
         """At most the limit."""
-        below = self.child.estimate(text)
+        below = known.rows(self.child)
         if below is None:
             return None
         return max(0.0, below - self.offset) if self.limit is None else min(below, float(self.limit))

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hybridkg.interfaces.meter import POSTINGS, PROBES
-from hybridkg.interfaces.text_index import Ids, Scores, TextQuestion
+from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.filter_first import FilterFirst, best_first
 from hybridkg.operators.slices import Slice
+from hybridkg.operators.text_access import best_matches, scores_among
 from hybridkg.operators.text_query import checked_index, text_query
 from hybridkg.query import ast
 
@@ -92,8 +92,7 @@ class RankFirst(BestRows):
                 known = own[ascending][place] if len(listed) else np.zeros(len(ids))
                 kept = listed[ascending][place] == ids if len(listed) else np.zeros(len(ids), bool)
             else:
-                context.meter.add(PROBES, len(ids))
-                known = checked_index(context.text, match).score(text_query(match), ids)
+                known = scores_among(checked_index(context.text, match), text_query(match), ids, context)
                 kept = ~np.isnan(known)
             ids, scores = ids[kept], {name: of_match[kept] for name, of_match in scores.items()}
             scores[score] = known[kept]
@@ -153,8 +152,7 @@ def look(match: ast.Match, depth: int, context: ExecutionContext) -> tuple[Ids, 
     """The best of the relation of a MATCH, best first, and whether there are no more."""
     index = checked_index(context.text, match)
     k = depth if match.top is None else min(depth, match.top)
-    ids, scores = context.answer(index, TextQuestion(text_query(match), k))
-    context.meter.add(POSTINGS, index.most(text_query(match)))
+    ids, scores = best_matches(index, text_query(match), k, context)
     return ids, scores, len(ids) < k or k == match.top
 
 

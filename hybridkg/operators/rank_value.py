@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.query import ast
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 SLACK = 1e-9
 """Relative difference between a rank score computed here and the same computed by Oxigraph, at most."""
+
+LEAST = -1.7976931348623157e308
+"""Stands for a rank score that is no number, or less than any: no value is below it, and it is not -inf, which says
+that nothing is missing."""
 
 _NUMBERS = frozenset(XSD + name for name in ("integer", "decimal", "double"))
 
@@ -31,7 +36,8 @@ class RankValue:
 
     Args:
         expression: as written.
-        of: the rank scores float64[n], from float64[n] for each score, and for each rank function of the expression.
+        of: the rank scores float64[n], from float64[n] for each score, and for each rank function of the expression;
+            LEAST where that is no number.
         plain: whether it is one score alone, so that equal scores are equal rank scores and the reverse.
         rising: whether no score can rise without the rank score rising or staying: what lets a list end early.
         functions: the functions of all surviving scores in it.
@@ -53,7 +59,7 @@ def rank_value(expression: ast.Expression, scores: frozenset[str]) -> RankValue 
 
     >>> twice = ast.Binary("*", ast.Lit("2", XSD + "integer"), ast.Var("s"))
     >>> value = rank_value(twice, frozenset({"s"}))
-    >>> value.of({"s": 1.5}, {}), value.rising
+    >>> float(value.of({"s": 1.5}, {})), value.rising
     (3.0, True)
     """
     functions: dict[ast.RankFunction, None] = {}
@@ -61,7 +67,16 @@ def rank_value(expression: ast.Expression, scores: frozenset[str]) -> RankValue 
     if built is None:
         return None
     of, rising, _ = built
-    return RankValue(expression, of, isinstance(expression, ast.Var), rising and not functions, tuple(functions))
+    if isinstance(expression, ast.Var):
+        return RankValue(expression, of, True, True, ())
+
+    def numbers(values: Mapping[str, Any], lists: Lists) -> Any:
+        import numpy as np
+
+        with np.errstate(all="ignore"):  # large numbers overflow for Oxigraph as well
+            return np.nan_to_num(of(values, lists), nan=LEAST, posinf=inf, neginf=LEAST)
+
+    return RankValue(expression, numbers, False, rising and not functions, tuple(functions))
 
 
 _Built = tuple[Callable[[Mapping[str, Any], Lists], Any], bool, float | None]
@@ -75,8 +90,8 @@ def _built(
         case ast.Var(name) if name in scores:
             return (lambda values, lists: values[name]), True, None
         case ast.Lit(lexical, datatype) if datatype in _NUMBERS:
-            number = float(lexical)
-            return (lambda values, lists: number), True, number
+            number = _finite(lexical)
+            return None if number is None else ((lambda values, lists: number), True, number)
         case ast.RankFunction():
             functions[expression] = None
             return (lambda values, lists: lists[expression]), False, None
@@ -92,6 +107,15 @@ def _built(
             a, b = _built(left, scores, functions), _built(right, scores, functions)
             return None if a is None or b is None else _combined(op, a, b)
     return None
+
+
+def _finite(lexical: str) -> float | None:
+    """The value of a literal; None where it is infinite, or no number."""
+    try:
+        number = float(lexical)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
 
 
 def _negative(number: float | None) -> float | None:

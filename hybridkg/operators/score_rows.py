@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
 from hybridkg.operators.text_join import scores_of_entities
 from hybridkg.operators.text_query import checked_index, describe, text_query
 from hybridkg.query import ast
@@ -40,6 +40,6 @@ class ScoreRows(OneChild):
         """Entity and score."""
         return f"ScoreRows ?{self.match.entity.name} ?{self.score}" + (" where it matches" if self.optional else "")
 
-    def details(self, text: TextIndex | None) -> str:
+    def details(self, known: Known) -> str:
         """Model, fields, terms with df."""
-        return describe(self.match, text)
+        return describe(self.match, known.text)

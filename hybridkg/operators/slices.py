@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hybridkg.interfaces.meter import PROBES
-from hybridkg.interfaces.text_index import Ids, Scores, TextIndex
+from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
 from hybridkg.operators.rank_functions import ListStatistics
+from hybridkg.operators.text_access import scores_among
 from hybridkg.operators.text_query import checked_index, describe, text_query
 from hybridkg.operators.text_relation import rows_of
 from hybridkg.query import ast
@@ -64,9 +65,9 @@ class SliceOf(PhysicalOperator):
         """Entity and score."""
         return f"SliceOf ?{self.match.entity.name} ?{self.score}"
 
-    def details(self, text: TextIndex | None) -> str:
+    def details(self, known: Known) -> str:
         """Model, fields, terms with df."""
-        return describe(self.match, text)
+        return describe(self.match, known.text)
 
 
 def relation_among(match: ast.Match, terms: Iterable[Term | None], context: ExecutionContext) -> tuple[Ids, Scores]:
@@ -80,7 +81,6 @@ def relation_among(match: ast.Match, terms: Iterable[Term | None], context: Exec
     nodes = [term for term in dict.fromkeys(terms) if isinstance(term, NamedNode | BlankNode)]
     found = context.nodes.find_many(nodes)
     ids = np.sort(found[found >= 0]).astype(np.uint32)
-    context.meter.add(PROBES, len(ids))
-    scores = index.score(text_query(match), ids)
+    scores = scores_among(index, text_query(match), ids, context)
     matching = ~np.isnan(scores)
     return ids[matching], scores[matching]

@@ -8,14 +8,15 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import HybridkgError
-from hybridkg.interfaces.meter import POSTINGS, PROBES
 from hybridkg.interfaces.text_index import Condition, Ids, Scores, TextIndex, TextQuery, TextQuestion
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.candidates import Candidates
 from hybridkg.operators.conditions import conditions
 from hybridkg.operators.context import JOINED, ExecutionContext
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.known import Known
 from hybridkg.operators.probing import rows_meeting
+from hybridkg.operators.text_access import every_match, scores_among
 from hybridkg.operators.text_query import checked_index, describe, text_query
 from hybridkg.query import ast
 from hybridkg.rdf.batch import Row, Solutions
@@ -61,10 +62,10 @@ class TextJoin(PhysicalOperator):
             rows = list(islice(stream, most + 1))
             if len(rows) <= most:
                 return self._joined(
-                    rows, _asked_for(_distinct(rows, at), text_query(self.match), index, nodes), context
+                    rows, _asked_for(_distinct(rows, at), text_query(self.match), index, context), context
                 )
             begun = rows, stream
-        ids, scores = context.answer(index, TextQuestion(query))
+        ids, scores = every_match(index, query, context)
         rows = rows_meeting(self.fragment.in_store, variable, len(ids), lambda: nodes.nodes(ids), context, begun)
         return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, nodes), context)
 
@@ -77,11 +78,10 @@ class TextJoin(PhysicalOperator):
         if index.scan_limit is not None and index.most(query) > index.scan_limit:
             found = Candidates(variable, (self.fragment,)).find(context)
             assert found is not None
-            scores = index.score(query, found)
+            scores = scores_among(index, query, found, context)
             ids, scores = found[~np.isnan(scores)], scores[~np.isnan(scores)]
         else:
-            ids, scores = context.answer(index, TextQuestion(self._query(index)))
-            context.meter.add(POSTINGS, len(ids))
+            ids, scores = every_match(index, self._query(index), context)
         rows = self.fragment.rows_for(context, variable, ids).rows
         at = self.fragment.columns.index(variable)
         return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, context.nodes), context)
@@ -126,10 +126,10 @@ class TextJoin(PhysicalOperator):
         """Entity and score."""
         return f"TextJoin ?{self.match.entity.name} ?{self.score}"
 
-    def details(self, text: TextIndex | None) -> str:
+    def details(self, known: Known) -> str:
         """Model, fields, terms with df; and the conditions that go along to the index."""
         pushed = () if text is None else self._query(text).conditions
-        return describe(self.match, text) + (f" where {' and '.join(map(_shown, pushed))}" if pushed else "")
+        return describe(self.match, known.text) + (f" where {' and '.join(map(_shown, pushed))}" if pushed else "")
 
 
 def _shown(condition: Condition) -> str:
@@ -156,10 +156,8 @@ def scores_of_entities(
     nodes = [term for term in entities if isinstance(term, NamedNode | BlankNode)]
     few = index.scan_limit is not None or len(nodes) * MATCHES_PER_PROBE < index.most(query)
     if few:
-        context.meter.add(PROBES, len(nodes))
-        return _asked_for(nodes, query, index, context.nodes)
-    ids, scores = context.answer(index, TextQuestion(query))
-    context.meter.add(POSTINGS, len(ids))
+        return _asked_for(nodes, query, index, context)
+    ids, scores = every_match(index, query, context)
     return _looked_up(nodes, ids, scores, context.nodes)
 
 
@@ -180,18 +178,21 @@ def _looked_up(entities: list[Node], ids: Ids, scores: Scores, nodes: Nodes) -> 
     return _by_entity(entities, scores[place], found)
 
 
-def _asked_for(entities: list[Node], query: TextQuery, index: TextIndex, nodes: Nodes) -> dict[Term | None, Literal]:
+def _asked_for(
+    entities: list[Node], query: TextQuery, index: TextIndex, context: ExecutionContext
+) -> dict[Term | None, Literal]:
     """The score of each entity that matches, asked of the index for these entities alone."""
     import numpy as np
 
     if not entities:
         return {}
-    wanted = nodes.find_many(entities)
+    assert context.nodes is not None
+    wanted = context.nodes.find_many(entities)
     known = wanted >= 0
     if not known.any():
         return {}
     scores = np.full(len(wanted), np.nan)
-    scores[known] = index.score(query, wanted[known].astype(np.uint32))
+    scores[known] = scores_among(index, query, wanted[known].astype(np.uint32), context)
     return _by_entity(entities, scores, ~np.isnan(scores))
 
 

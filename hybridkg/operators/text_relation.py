@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.meter import ROWS
 from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuestion
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
+from hybridkg.operators.text_access import best_matches, every_match
 from hybridkg.operators.text_query import checked_index, describe, text_query
 from hybridkg.query import ast
 from hybridkg.rdf.batch import Solutions
@@ -30,7 +33,7 @@ class TextRelation(PhysicalOperator):
         """Entity and score."""
         return (self.match.entity.name, self.score)
 
-    def estimate(self, text: TextIndex | None) -> float | None:
+    def estimate(self, known: Known) -> float | None:
         """No fewer than match."""
         if text is None:
             return None
@@ -48,16 +51,22 @@ class TextRelation(PhysicalOperator):
     def run(self, context: ExecutionContext) -> Solutions:
         """Asks the text index."""
         index = checked_index(context.text, self.match)
-        return rows_of(self.match, self.score, context.answer(index, question(self.match, top=self.top)), context)
+        return rows_of(self.match, self.score, _asked(index, question(self.match, top=self.top), context), context)
 
     def describe(self) -> str:
         """The MATCH; EXPLAIN adds model, fields and df."""
         top = "" if self.top is None else f" k={self.top}"
         return f"Text{'Relation' if self.top is None else 'TopK'} ?{self.match.entity.name}{top} ?{self.score}"
 
-    def details(self, text: TextIndex | None) -> str:
+    def details(self, known: Known) -> str:
         """Model, fields, terms with df."""
-        return describe(self.match, text)
+        return describe(self.match, known.text)
+
+
+def _asked(index: TextIndex, asked: TextQuestion, context: ExecutionContext) -> tuple[Ids, Scores]:
+    if asked.k is None:
+        return every_match(index, asked.query, context)
+    return best_matches(index, asked.query, asked.k, context)
 
 
 def question(match: ast.Match, *, text: Literal | None = None, top: int | None = None) -> TextQuestion:
@@ -69,6 +78,7 @@ def question(match: ast.Match, *, text: Literal | None = None, top: int | None =
 def rows_of(match: ast.Match, score: str, answer: tuple[Ids, Scores], context: ExecutionContext) -> Solutions:
     """The answer of the text index as rows (entity, score)."""
     ids, scores = answer
+    context.meter.add(ROWS, len(ids))
     assert context.nodes is not None
     entities = context.nodes.nodes(ids)
     return Solutions((match.entity.name, score), list(zip(entities, map(double, scores.tolist()), strict=True)))

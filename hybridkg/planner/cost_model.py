@@ -12,7 +12,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
-from hybridkg.interfaces.meter import ADJACENCY, POSTINGS, PROBES, ROWS, STORE_QUESTIONS, STORE_ROWS
+from hybridkg.interfaces.meter import (
+    ADJACENCY,
+    GRAPH_QUESTIONS,
+    MASKED,
+    POSTINGS,
+    PROBES,
+    ROWS,
+    SCORED_POSTINGS,
+    STORE_QUESTIONS,
+    STORE_ROWS,
+    TEXT_QUESTIONS,
+)
 
 FARTHEST = 20.0
 """Times a default: a unit cost is never taken to be more, nor less than the inverse, whatever has been measured. Biased
@@ -94,7 +105,11 @@ class CostModel:
 
 PRICES = {
     ADJACENCY: "us_per_adjacency_entry",
+    GRAPH_QUESTIONS: "us_per_graph_question",
+    TEXT_QUESTIONS: "us_per_text_question",
     POSTINGS: "us_per_posting",
+    SCORED_POSTINGS: "us_per_scored_posting",
+    MASKED: "us_per_masked_candidate",
     PROBES: "us_per_scored_candidate",
     STORE_ROWS: "us_per_store_row",
     STORE_QUESTIONS: "us_per_store_question",

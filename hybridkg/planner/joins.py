@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from hybridkg.algebra.certain import certain, certain_of
@@ -18,15 +19,16 @@ from hybridkg.planner.lower import ExistsPlanner, Ready, left_condition, lower
 from hybridkg.planner.planning import Planning
 
 
-def joined(plan: Plan, planning: Planning, sliced: frozenset[str] = frozenset()) -> PhysicalOperator:
+def joined(plan: Plan, planning: Planning, sliced: Collection[Match] = ()) -> PhysicalOperator:
     """The reference's operators, but where a fragment or a MATCH meets rows that bind its variable.
 
     Args:
         plan: what to compute.
         planning: of the query.
-        sliced: score variables of MATCHes whose relations an operator above chooses (operators/slices.py).
+        sliced: MATCHes of the plan whose relations an operator above chooses (operators/slices.py). These nodes, and
+            no others with the same score: in MINUS or a sub-select a score may have the name of one outside.
     """
-    joins = _Joins(planning, sliced)
+    joins = _Joins(planning, frozenset(map(id, sliced)))
     joins.collect(plan)
     return lowered(plan, joins.ready, planning)
 
@@ -44,7 +46,7 @@ def exists_in(planning: Planning) -> ExistsPlanner:
 @dataclass
 class _Joins:
     planning: Planning
-    sliced: frozenset[str]
+    sliced: frozenset[int]
     ready: dict[int, PhysicalOperator] = field(default_factory=dict)
 
     def collect(self, plan: Plan) -> None:
@@ -52,7 +54,7 @@ class _Joins:
             self.collect(child)
         found: PhysicalOperator | None = None
         match plan:
-            case Match(match, score, early) if score in self.sliced:
+            case Match(match, score, early) if id(plan) in self.sliced:
                 found = SliceOf(match, score)
                 if early:
                     found = Snippet(found, match, score)
@@ -78,7 +80,7 @@ class _Joins:
         return None
 
     def _is_plain(self, match: Match) -> bool:
-        return match.match.top is None and not match.snippet_early and match.score not in self.sliced
+        return match.match.top is None and not match.snippet_early and id(match) not in self.sliced
 
     def _left_join(self, plan: LeftJoin, left: Plan, right: Plan) -> PhysicalOperator | None:
         if isinstance(right, Fragment):

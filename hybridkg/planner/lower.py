@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
@@ -40,8 +40,8 @@ Planner = Callable[[nodes.Plan], PhysicalOperator]
 FragmentPlanner = Callable[[nodes.Fragment], PhysicalOperator]
 """Makes the operator of a fragment."""
 
-ExistsPlanner = Callable[[nodes.Plan, frozenset[str]], PhysicalOperator]
-"""Makes the operators of a pattern, where those of some scores are given slices of their relations."""
+ExistsPlanner = Callable[[nodes.Plan, Collection[nodes.Match]], PhysicalOperator]
+"""Makes the operators of a pattern, where some of its MATCHes are given slices of their relations."""
 
 Ready = Mapping[int, PhysicalOperator]
 """Operators by `id` of the logical node: a node is a deep tree, and to compare trees takes longer than to plan."""
@@ -61,7 +61,7 @@ def lower(
         ready: the operators of subtrees that a strategy has decided already, by the identity of the node.
         again: how the strategy makes the operators for each graph of GRAPH ?variable.
         fragment: how it asks for a fragment; without it, the store is asked for all of its rows.
-        exists: how it makes the operators of the pattern of an EXISTS, the relations with the given scores being
+        exists: how it makes the operators of the pattern of an EXISTS, the relations of the given MATCHes being
             cut down to what the rows ask about; without it, they are complete.
     """
     return _Lowering(ready or {}, again or lower, fragment or in_store, exists).operator(plan)
@@ -74,12 +74,12 @@ def left_condition(
     return _Lowering({}, lower, fragment or in_store, exists).left_condition(plan)
 
 
-def _asked_among(pattern: nodes.Plan, certain: frozenset[str]) -> tuple[tuple[ast.Match, str], ...]:
+def _asked_among(pattern: nodes.Plan, certain: frozenset[str]) -> tuple[nodes.Match, ...]:
     """The MATCHes of a pattern of EXISTS that need to be asked about the entities of the rows only."""
     while isinstance(pattern, nodes.Project):
         pattern = pattern.child
     return tuple(
-        (part.match, part.score)
+        part
         for part in spine_of(pattern).matches
         if part.match.entity.name in certain and part.match.top is None and not part.snippet_early
     )
@@ -178,9 +178,8 @@ class _Lowering:
                 name += "_"
             pattern = rewrite(exists_plan(node.pattern, dataset))
             among = () if self.exists is None else _asked_among(pattern, certain)
-            scores = frozenset(score for _, score in among)
-            operator = self.operator(pattern) if self.exists is None else self.exists(pattern, scores)
-            tests.append(ExistsTest(name, operator, node.negated, among))
+            operator = self.operator(pattern) if self.exists is None else self.exists(pattern, among)
+            tests.append(ExistsTest(name, operator, node.negated, tuple((m.match, m.score) for m in among)))
             return ast.Var(name)
 
         return change(expression), tuple(tests)  # type: ignore[return-value]

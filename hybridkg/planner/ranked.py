@@ -37,7 +37,7 @@ def candidates_of(ranking: Ranking, variable: str, planning: Planning) -> Candid
 
 def rest_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
     """The operators of what is ranked, over the parts of the scored relations that an operator above chooses."""
-    return joined(ranking.top, planning, frozenset(match.score for match in ranking.scored))
+    return joined(ranking.top, planning, ranking.scored)
 
 
 def under(logical: Plan, ranking: Ranking, top: PhysicalOperator, planning: Planning) -> PhysicalOperator:

@@ -48,7 +48,7 @@ def _new(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(statements=graph, entities=some, union=st.booleans())
 def test_the_builder_makes_the_columns_of_the_oracle(folder, compiled, statements, entities, union):
     own = _new(folder)
@@ -58,7 +58,7 @@ def test_the_builder_makes_the_columns_of_the_oracle(folder, compiled, statement
     assert_equal(found, expected(statements, known, union=union))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(statements=graph, entities=some, union=st.booleans(), data=st.data())
 def test_the_bytes_depend_on_the_set_of_quads_alone(folder, statements, entities, union, data):
     own = _new(folder)
@@ -74,7 +74,7 @@ def test_the_bytes_depend_on_the_set_of_quads_alone(folder, statements, entities
         assert same_bytes(own / "p", own / f"q{i}")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(statements=graph, entities=some, union=st.booleans(), compiled=st.booleans())
 def test_what_is_loaded_gives_the_bytes_of_what_the_store_made_of_it(folder, statements, entities, union, compiled):
     own = _new(folder)
@@ -85,7 +85,7 @@ def test_what_is_loaded_gives_the_bytes_of_what_the_store_made_of_it(folder, sta
     assert same_bytes(own / "p", own / "q")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(statements=graph, union=st.booleans(), compiled=st.booleans())
 def test_rows_of_predicates_give_the_bytes_of_statements(folder, statements, union, compiled):
     own = _new(folder)

@@ -40,7 +40,7 @@ NODES = [*TEXTS, ox.NamedNode(E + "m"), ox.NamedNode(E + "n")]
 NUMBERS = [ox.Literal(n) for n in (1, 2, 2, 3)]
 NUMBERS += [ox.Literal("2.5", datatype=ox.NamedNode("http://www.w3.org/2001/XMLSchema#decimal")), ox.Literal("2")]
 
-WORDS = ("red", "red", "fish", "boat", "blue", "red boat", "red fish blue", "green", "nothing", "red -fish", "+red blue")
+WORDS = ("red", "red", "fish", "boat", "blue", "red boat", "red fish blue", "green red", "red -fish", "+red blue", "red boat fish")
 CONDITIONS = ("?s > 0.2", "?t < ?s", "?y > 1", "?b != ?a", "BOUND(?b)", "!BOUND(?c)", "?x = 2 || ?y < 2", "isIRI(?a)")
 CONDITIONS += ("COALESCE(?t, 0) < 1", "?s > 0.3 || BOUND(?c)")
 VALUES = ("?a { :a :b :c _U :m }", "?b { :a :d :e :nowhere }", "?y { 1 2 3 }", "(?a ?b) { (:a :b) (:c UNDEF) (UNDEF :d) }")
@@ -164,7 +164,7 @@ class Maker:
     def graph(self) -> list[ox.Quad]:
         """About half of the triples are in the named graph :g1, and most of them in the default graph."""
         quads = []
-        for triple in self.some(self.triple_of_graph, 0, 40):
+        for triple in self.some(self.triple_of_graph, *self.choose([(0, 15), (30, 70), (30, 70), (60, 100)])):
             where = self.choose(["default", "default", "default", "both", "named"])
             quads += [ox.Quad(*triple)] if where != "named" else []
             quads += [ox.Quad(*triple, ox.NamedNode(E + "g1"))] if where != "default" else []
@@ -187,11 +187,11 @@ class Maker:
 
     def match(self, nested: bool = False, variable: str | None = None, *, named: bool = False) -> str:
         name = variable or self.choose(["?a", "?a", "?a", "?b", "?b", "?c"])
-        modes = self.choose(["", "", "", "", "ALL "])
-        words = self.choose(WORDS)
+        modes = "ALL " if self.one_in(12) else ""
+        words = self.choose(WORDS) if not self.one_in(20) else "nothing"
         on = self.choose(["", "", "", " ON (label)", " ON (label^3, note)", " ON (note)"])
         using = self.choose(["", "", "", " USING lm", " USING bm25", " USING lm(mu=1)"])
-        if "-" in words or "+" in words:
+        if "-" in words or "+" in words or "^" in on:
             using = ""
         top = f" TOP {self.choose([1, 2, 3, 8])}" if self.one_in(8) else ""
         score = f" AS {self.score(nested)}" if named or not self.one_in(4) else ""
@@ -205,7 +205,7 @@ class Maker:
         return f'{name} MATCH {modes}"{words}"{on}{using}{top}{score}{snippet} .'
 
     def triple(self) -> str:
-        kind = self.choose(["node"] * 5 + ["value"] * 2 + ["path", "constant", "any"])
+        kind = self.choose(["node"] * 8 + ["value"] * 2 + ["path"] * 2 + ["constant", "any"])
         s, o = self.choose(["?a", "?a", "?b", "?c"]), self.choose(["?a", "?b", "?b", "?c", "?o"])
         if kind == "node":
             return f"{s} :{self.choose('ppq')} {o} ."
@@ -221,7 +221,7 @@ class Maker:
         return f"VALUES {self.choose(VALUES).replace('_U', 'UNDEF' if self.one_in(4) else ':f')}"
 
     def leaf(self, nested: bool) -> str:
-        kind = self.choose(["triple"] * 6 + ["match"] * 2 + ["values", "filter"])
+        kind = self.choose(["triple"] * 8 + ["match"] * 2 + ["values", "filter"])
         if kind == "match":
             return self.match(nested)
         if kind == "values":
@@ -238,7 +238,7 @@ class Maker:
         return " ".join(self.some(lambda: self.choose([self.triple, self.triple, self.triple, self.values])(), 1, most))
 
     def element(self) -> str:
-        kind = self.choose(["leaf"] * 8 + ["optional"] * 3 + ["minus", "exists", "union", "select", "graph", "group", "bind"])
+        kind = self.choose(["leaf"] * 10 + ["optional"] * 3 + ["minus", "exists", "union", "select", "graph", "group", "bind"])
         match kind:
             case "optional":
                 if self.one_in(3):
@@ -272,7 +272,7 @@ class Maker:
         first = [self.match(variable="?a", named=True)]
         if "?t" in ranked or self.one_in(4):
             first.append(self.match(variable=self.choose(["?a", "?b"]), named=True))
-        elements = self.some(self.element, 0, 4)
+        elements = self.some(self.element, 0, 3)
         elements[(at := self.choose(range(len(elements) + 1))) : at] = first
         order = self.choose(ORDERS).replace("%", ranked)
         cut = ""

@@ -3,8 +3,8 @@
 What Oxigraph 0.5.13 does (tests/graph/test_conditions.py compares each pair of kinds): numbers of different datatypes
 are promoted, and an integer or a decimal meets a float in float32, so whatever lies within a few float32 steps of the
 constant is in doubt; dates with and without a zone are comparable when they are more than 14 hours apart; strings
-compare by bytes, those of one language among themselves; `!=` is true between kinds; of IRIs only equality is known,
-and `<=` of a term with itself. The segment "other" is always in doubt.
+compare by bytes, those of one language among themselves; booleans have no order; `!=` is true between kinds; of IRIs
+only equality is known, and `<=` of a term with itself. The segment "other" is always in doubt.
 """
 
 from __future__ import annotations
@@ -82,6 +82,9 @@ def comparison(op: str, constant: Term, table: TermTable, strings: Strings, deci
     mine = Ranges.of([table.segments[segment] for segment in family])
     if name == "language":  # other languages are known to be different, and not to be comparable
         mine = Ranges.of([strings.language(constant.language or "")])
+    if name == "boolean" and op in ("<", ">", "<=", ">="):  # has no order, only equality
+        order = Order(Ranges(()), order.equal, Ranges(()))
+        mine = order.equal
     sure = order.true(op)
     if op == "!=":
         sure = sure | (everything - mine - other)

@@ -82,8 +82,10 @@ def source(edge: Edge, sets: Sets, conditions: Conditions) -> Source:
     found = Source(True, None, None, edge.relation.work(None, True))
     for forward, end in ((True, edge.subject), (False, edge.object)):
         members = sets.get(end) if isinstance(end, str) else singleton(end)
-        if members is not None and (work := len(members) + edge.relation.near(members, forward)) < found.work:
-            found = Source(forward, members, None, work)
+        if members is not None:
+            work = edge.relation.near(members, forward) + (len(members) if isinstance(end, str) else 0)
+            if work < found.work:
+                found = Source(forward, members, None, work)
         condition = conditions.get(end) if isinstance(end, str) else None
         if condition is not None and members is None:
             work = edge.relation.work_ranges(condition.span, forward)

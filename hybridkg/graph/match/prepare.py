@@ -54,7 +54,7 @@ Truth = Callable[[str, Sequence[Term]], list[bool]]
 """(expression over ?x, values) -> for each value, whether the expression is true."""
 
 MOST_PARTS = 500
-"""Nodes of a pattern, paths and tests included; a larger one goes to the store."""
+"""Patterns and tests in a pattern; a larger one goes to the store."""
 
 MOST_DEPTH = 40
 """How deep they may be nested."""
@@ -84,16 +84,19 @@ class Preparing:
     strings: Strings
     truth: Truth
     known: dict[Test, Condition]
-    _parts: int = 0
     _hidden: int = 0
 
-    def node(self, pattern: Pattern, depth: int = 0) -> Node:
-        """The node of a pattern.
+    def prepared(self, pattern: Pattern) -> Node:
+        """The node of a whole pattern.
 
         Raises:
             Declined: the projection cannot answer it.
         """
-        self._count(depth)
+        measure(pattern)
+        return self.node(pattern)
+
+    def node(self, pattern: Pattern, depth: int = 0) -> Node:
+        """The node of a part."""
         match pattern:
             case Scan() | Join() | Restrict() | Values():
                 return self._join(pattern, depth)
@@ -109,11 +112,6 @@ class Preparing:
                 return SelectNode(self.node(child, depth + 1), tuple(dict.fromkeys(variables)), distinct)
         raise Declined
 
-    def _count(self, depth: int, parts: int = 1) -> None:
-        self._parts += parts
-        if self._parts > MOST_PARTS or depth > MOST_DEPTH:
-            raise Declined
-
     # --- joins ---------------------------------------------------------------------
 
     def _join(self, pattern: Pattern, depth: int) -> Node:
@@ -126,8 +124,6 @@ class Preparing:
         waiting: list[tuple[Pattern, int]] = [(pattern, depth)]
         while waiting:
             part, at = waiting.pop()
-            if part is not pattern:
-                self._count(at)
             match part:
                 case Scan(subject, Steps(paths), object_):
                     waiting += [(scan, at + 1) for scan in reversed(self._steps(subject, paths, object_))]
@@ -187,7 +183,6 @@ class Preparing:
     def _values(self, part: Values, certain: set[str], all_values: Sequence[Values]) -> Node:
         """VALUES; rows with a term that the graph does not have are dropped where they cannot match."""
         terms = list(dict.fromkeys(term for row in part.rows for term in row if term is not None))
-        self._count(0, len(part.rows) // 100)
         ids = dict(zip(terms, self.columns.terms.find(terms).tolist(), strict=True)) if terms else {}
         rows = []
         for row in part.rows:
@@ -214,7 +209,6 @@ class Preparing:
         while waiting:
             test = waiting.pop(0)
             if isinstance(test, AllOf):
-                self._count(depth)
                 waiting = [*test.tests, *waiting]
                 continue
             made = self._row_test(test, depth)
@@ -225,7 +219,6 @@ class Preparing:
         return {name: all_of(found) for name, found in by_variable.items()}, rest
 
     def _row_test(self, test: Test, depth: int) -> RowTest:
-        self._count(depth)
         match test:
             case Same(left, right, negated):
                 return SameColumns(left, right, negated)
@@ -312,6 +305,34 @@ class Preparing:
                 )
             return JoinNode((), (left,), {}, (member,), (), left.variables)
         return SortedOutNode(left, right, negated, disjoint)
+
+
+def measure(pattern: Pattern) -> None:
+    """Looks at the size of a pattern before anything recursive does.
+
+    Raises:
+        Declined: it has more than MOST_PARTS parts, or they are nested deeper than MOST_DEPTH.
+    """
+    waiting: list[tuple[Pattern | Test, int]] = [(pattern, 0)]
+    parts = 0
+    while waiting:
+        part, depth = waiting.pop()
+        parts += 1
+        if parts + len(waiting) > MOST_PARTS or depth > MOST_DEPTH:
+            raise Declined
+        inner: Sequence[Pattern | Test] = ()
+        match part:
+            case Join(parts=several) | Union(branches=several) | AnyOf(tests=several) | AllOf(tests=several):
+                inner = several
+            case LeftJoin(left, right, tests):
+                inner = (left, right, *tests)
+            case Minus(left, right) | Exists(left, right):
+                inner = (left, right)
+            case Restrict(child, tests):
+                inner = (child, *tests)
+            case Distinct(child):
+                inner = (child,)
+        waiting += [(one, depth + 1) for one in inner]
 
 
 def variables_of_test(test: Test) -> frozenset[str]:

@@ -8,11 +8,18 @@ searches.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hybridkg.graph.match.combine import NothingNode, RestrictNode, SelectNode, TableNode, UnionNode
+from hybridkg.graph.match.conditions import Condition
 from hybridkg.graph.match.edges import Edge, source
+from hybridkg.graph.match.ids import Ranges
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import Node
 from hybridkg.graph.match.optional import OptionalNode, SortedOutNode
+
+DOUBT_SHARE = 0.1
+"""So many of the values that a test has to look at one by one are taken to pass it."""
 
 DEPTH = 6
 """How many triple patterns away from a variable are looked at."""
@@ -25,7 +32,7 @@ def guess_join(node: JoinNode, variable: str | None) -> float:
     rows = 1.0
     times: dict[str, float] = {}
     for edge in node.edges:
-        rows *= source(edge, {}, node.conditions).work
+        rows *= _pairs(node, edge)
         for name in edge.variables:
             domain = max(1.0, edge.relation.sources(edge.from_subject(name)))
             if name in times:
@@ -47,14 +54,25 @@ def guess_join(node: JoinNode, variable: str | None) -> float:
     return min([rows, *(other.guess(variable) for other in node.others if variable in other.variables)])
 
 
+def _pairs(node: JoinNode, edge: Edge) -> float:
+    """About how many solutions an edge has with the tests of its variables."""
+    found = source(edge, {}, node.conditions).work
+    for name in edge.variables:
+        condition = node.conditions.get(name)
+        if condition is not None and condition.doubt.bounds:
+            forward = edge.from_subject(name)
+            found = min(found, _passing(condition, lambda ranges: edge.relation.work_ranges(ranges, forward)))  # noqa: B023
+    return found
+
+
 class Counts:
     """Numbers of values of the variables of a join."""
 
     def __init__(self, node: JoinNode):
         self._node = node
 
-    def values(self, variable: str, via: Edge | None, seen: frozenset[str]) -> float:
-        """About how many values a variable has, by all that hangs on it but the edge `via`."""
+    def values(self, variable: str, via: Edge | None, seen: frozenset[str], *, tested: bool = True) -> float:
+        """About how many values a variable has, by all that hangs on it but the edge `via`, and perhaps its tests."""
         node = self._node
         sizes, universe = [], 1.0
         for edge in node.edges:
@@ -64,8 +82,9 @@ class Counts:
             universe = max(universe, edge.relation.sources(forward))
             if edge is not via:
                 sizes.append(self._by_edge(edge, variable, forward, seen | {variable}))
-            if variable in node.conditions:
-                sizes.append(edge.relation.sources_in(node.conditions[variable].span, forward))
+            if tested and variable in node.conditions:
+                condition = node.conditions[variable]
+                sizes.append(_passing(condition, lambda ranges: edge.relation.sources_in(ranges, forward)))  # noqa: B023
         sizes += [other.guess(variable) for other in node.others if variable in other.certain]
         for member in node.members:
             if member.variable == variable:
@@ -83,14 +102,21 @@ class Counts:
             return source(edge, {}, {}).work
         if other in seen or len(seen) > DEPTH:
             return mine
-        pairs, domain = relation.work(None, forward), max(1.0, relation.sources(not forward))
-        condition = self._node.conditions.get(other)
-        share = min(1.0, self.values(other, edge, seen) / domain)
-        if condition is not None:
-            share = min(share, relation.work_ranges(condition.span, not forward) / max(1.0, pairs))
+        pairs = relation.work(None, forward)
+        share = self._share(edge, other, forward, seen)
         if share >= 1.0 or mine == 0:
             return mine
         return float(min(mine * (1.0 - (1.0 - share) ** (pairs / mine)), share * pairs))
+
+    def _share(self, edge: Edge, other: str, forward: bool, seen: frozenset[str]) -> float:
+        """The share of the pairs of an edge whose far end is one of the values that the rest leaves."""
+        relation = edge.relation
+        pairs, domain = relation.work(None, forward), max(1.0, relation.sources(not forward))
+        share = min(1.0, self.values(other, edge, seen, tested=False) / domain)
+        condition = self._node.conditions.get(other)
+        if condition is not None and pairs:
+            share *= _passing(condition, lambda ranges: relation.work_ranges(ranges, not forward)) / pairs
+        return share
 
     def work(self, variable: str, via: Edge | None, seen: frozenset[str]) -> float:
         """About how many entries it takes to reduce a variable."""
@@ -116,12 +142,15 @@ class Counts:
         """Entries that it takes to solve what is behind an edge and to carry it back."""
         child = edge.other(variable)
         assert isinstance(child, str)
-        pairs = edge.relation.work(None, not forward)
-        share = self.values(child, edge, seen) / max(1.0, edge.relation.sources(not forward))
-        if child in self._node.conditions:
-            span = self._node.conditions[child].span
-            share = min(share, edge.relation.work_ranges(span, not forward) / max(1.0, pairs))
-        return self.work(child, edge, seen) + pairs * min(1.0, share)
+        return self.work(child, edge, seen) + edge.relation.work(None, not forward) * self._share(
+            edge, child, forward, seen
+        )
+
+
+def _passing(condition: Condition, count: Callable[[Ranges], float]) -> float:
+    """About how many of something pass a test."""
+    sure = count(condition.sure)
+    return sure + DOUBT_SHARE * (count(condition.span) - sure) if condition.doubt.bounds else sure
 
 
 def work_each_of(node: Node, variable: str) -> float:
@@ -164,7 +193,9 @@ def work_of(node: Node, variable: str | None) -> float:
     match node:
         case JoinNode():
             parts = sum(work_of(other, None) for other in node.others)
-            parts += sum(work_of(member.node, member.variable) for member in node.members)
+            for member in node.members:
+                probing = 2.0 * node.guess(member.variable) * work_each_of(member.node, member.variable)
+                parts += min(work_of(member.node, member.variable), probing)
             names = [name for edge in node.edges for name in edge.variables]
             if not names:
                 return parts

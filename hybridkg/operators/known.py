@@ -1,0 +1,110 @@
+"""What estimates of rows are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from hybridkg.algebra.to_pattern import Declined
+from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.text_query import text_query
+from hybridkg.query import ast
+
+if TYPE_CHECKING:
+    from hybridkg.operators.base import PhysicalOperator
+
+
+@dataclass(frozen=True)
+class Known:
+    """The indexes that operators ask what to expect; what several of them ask is found out once.
+
+    Expected rows are best guesses: what different parts of a query ask is taken to be independent, as in the
+    planner's costs. None where nothing is known.
+
+    Args:
+        text: the text index; None before the first index.
+        graph: the projection; None where there is none that is up to date.
+        sliced: below a BestRows, the entities that it takes of the relation of each score variable.
+        narrowed: identities of the fragments and MATCHes that those entities have been tested by.
+
+    >>> Known().entities, Known().most(ast.Match(ast.Var("f"), ast.Lit("space")))
+    (0.0, None)
+    """
+
+    text: TextIndex | None = None
+    graph: GraphIndex | None = None
+    sliced: Mapping[str, float | None] = field(default_factory=dict)
+    narrowed: frozenset[int] = frozenset()
+    _prepared: dict[int, tuple[Pattern, PreparedPattern | None]] = field(default_factory=dict)
+    _most: dict[ast.Match, float | None] = field(default_factory=dict)
+    _rows: dict[int, tuple[PhysicalOperator, float | None]] = field(default_factory=dict)
+    """Of nodes that are kept, so that no other gets their identity."""
+
+    @property
+    def entities(self) -> float:
+        """Entities of the text index; 0 where there are none."""
+        return 0.0 if self.text is None else float(self.text.counts.get("entities", 0))
+
+    def rows(self, operator: PhysicalOperator) -> float | None:
+        """Rows that an operator expects to give."""
+        if id(operator) not in self._rows:
+            self._rows[id(operator)] = operator, operator.estimate(self)
+        return self._rows[id(operator)][1]
+
+    def most(self, match: ast.Match) -> float | None:
+        """No fewer entities match; with TOP no more than that. None where the index has an objection, or the text is
+        that of a variable.
+        """
+        if match not in self._most:
+            self._most[match] = self._asked(match)
+        return self._most[match]
+
+    def _asked(self, match: ast.Match) -> float | None:
+        if self.text is None or isinstance(match.text, ast.Var):
+            return None
+        try:
+            most = float(self.text.most(text_query(match)))
+        except HybridkgError:
+            return None
+        return most if match.top is None else min(most, float(match.top))
+
+    def share(self, match: ast.Match) -> float | None:
+        """The share of all entities that match, 0..1."""
+        if id(match) in self.narrowed:
+            return 1.0
+        most = self.most(match)
+        return None if most is None else min(1.0, most / max(self.entities, 1.0))
+
+    def prepared(self, pattern: Pattern | Declined) -> PreparedPattern | None:
+        """A pattern, ready to be asked; None where only the store can answer it."""
+        if isinstance(pattern, Declined) or self.graph is None:
+            return None
+        if id(pattern) not in self._prepared:
+            self._prepared[id(pattern)] = pattern, self.graph.prepare(pattern)
+        return self._prepared[id(pattern)][1]
+
+    def size(self, pattern: Pattern | Declined, variable: str | None = None) -> float | None:
+        """How many solutions a pattern has, or how many values one of its variables."""
+        prepared = self.prepared(pattern)
+        return None if prepared is None else prepared.size(variable).guess
+
+    def below(self, sliced: Mapping[str, float | None], narrowed: frozenset[int]) -> Known:
+        """What is known below an operator that takes a part of some relations."""
+        return replace(self, sliced={**self.sliced, **sliced}, narrowed=self.narrowed | narrowed, _rows={})
+
+
+def times(*factors: float | None) -> float | None:
+    """The product; None where a factor is not known.
+
+    >>> times(2.0, 3.0), times(2.0, None)
+    (6.0, None)
+    """
+    product = 1.0
+    for factor in factors:
+        if factor is None:
+            return None
+        product *= factor
+    return product
