@@ -68,7 +68,7 @@ def conditions(group: ast.Group, variable: str) -> tuple[Condition, ...]:
 
 def _required(group: ast.Group) -> Iterator[ast.TriplePattern | ast.Filter]:
     """The triple patterns and filters that hold in every solution; a group within the group is joined with it."""
-    waiting = [iter(group.elements)]
+    waiting = [iter(_whole(group).elements)]
     while waiting:
         element = next(waiting[-1], None)
         match element:
@@ -80,6 +80,16 @@ def _required(group: ast.Group) -> Iterator[ast.TriplePattern | ast.Filter]:
                 yield element
             case ast.Group(elements):
                 waiting.append(iter(elements))
+
+
+def _whole(group: ast.Group) -> ast.Group:
+    """The group of which a plan takes some variables only (algebra/rules/narrow_distinct.py)."""
+    match group.elements:
+        case (ast.SubSelect(ast.SelectQuery(_, where, "DISTINCT", (), modifiers, None)),) if (
+            modifiers == ast.Modifiers()
+        ):
+            return where
+    return group
 
 
 def _value(constant: ast.Iri | ast.Lit) -> str | None:

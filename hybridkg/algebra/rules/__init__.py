@@ -10,10 +10,12 @@ from collections.abc import Callable
 
 from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.rules.gather_fragments import gather_fragments
+from hybridkg.algebra.rules.narrow_distinct import narrow_distinct
 from hybridkg.algebra.rules.push_filters import push_filters
 
-RULES: tuple[Callable[[Plan], Plan], ...] = (gather_fragments, push_filters)
-"""gather_fragments first: a filter finds the widest fragment to go into."""
+RULES: tuple[Callable[[Plan], Plan], ...] = (gather_fragments, push_filters, narrow_distinct)
+"""gather_fragments first: a filter finds the widest fragment to go into. narrow_distinct last: what a filter in a
+fragment reads need not leave it."""
 
 
 def rewrite(plan: Plan) -> Plan:
