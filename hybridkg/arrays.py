@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from hybridkg.errors import CorruptError
 
@@ -75,7 +75,7 @@ class Writer:
         """The file of an array."""
         return self._folder / (f"{self._segment}.{name}" if self._segment else name)
 
-    def create(self, name: str, dtype: np.dtype[Any] | str, shape: tuple[int, ...]) -> Array:
+    def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...]) -> Array:
         """A new array of zeros, mapped to its file; `finish` makes it durable."""
         dtype = np.dtype(dtype).newbyteorder("<")
         self.declare(name, dtype, shape)
@@ -84,7 +84,7 @@ class Writer:
             return np.zeros(shape, dtype)
         return np.memmap(self.path(name), dtype=dtype, mode="w+", shape=shape)
 
-    def declare(self, name: str, dtype: np.dtype[Any] | str, shape: tuple[int, ...]) -> None:
+    def declare(self, name: str, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
         """Puts an array into the header that somebody else writes to `path(name)`."""
         self._arrays[name] = {"dtype": np.dtype(dtype).newbyteorder("<").str, "shape": list(shape)}
 
@@ -93,7 +93,7 @@ class Writer:
         target = self.create(name, array.dtype, array.shape)
         target[...] = array
 
-    def stream(self, name: str, dtype: np.dtype[Any] | str, width: int = 0) -> ArrayStream:
+    def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> ArrayStream:
         """A new array whose length is not known yet, written from its beginning to its end.
 
         Args:

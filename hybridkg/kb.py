@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -30,9 +30,11 @@ from hybridkg.errors import (
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.strategy import STRATEGIES
+from hybridkg.limits import Limits
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
-from hybridkg.planner.explain import Explanation
+from hybridkg.planner.explain import Explanation, Ran
 from hybridkg.prepared import Parameters, PreparedQuery, QueryText, Recent, Request, Template, query_text
 from hybridkg.query import ast
 from hybridkg.query.holes import Value
@@ -192,7 +194,7 @@ class KnowledgeBase:
             snapshot, limit = self.snapshot, _checked(limit, strategy)
             known = text if isinstance(text, QueryText) else query_text(text, name)
             limits = self._limits(timeout, max_rows, max_megabytes)
-            context = limits.context(snapshot)
+            context = limits.kept_by(snapshot.context())
             if not limits.timeout and cancel is None:
                 return self._answer(snapshot, known, params, limit, strategy, context, name)
 
@@ -241,7 +243,7 @@ class KnowledgeBase:
             snapshot, limit = self.snapshot, _checked(limit, strategy)
             known = text if isinstance(text, QueryText) else query_text(text, name)
             limits = self._limits(timeout, None, None)
-            context = limits.context(snapshot)
+            context = limits.kept_by(snapshot.context())
             analyze = analyze or known.written.explain == "analyze"
 
             def work(meter: Meter) -> Explanation:
@@ -356,8 +358,9 @@ class KnowledgeBase:
         """The plan; with a context, run in it."""
         if context is not None:
             _run(context, request, plan)
-        actuals = None if context is None else context.actuals
-        return Explanation(plan, snapshot.text, actuals, request.template.query.prefixes)
+        ran = None if context is None else Ran.of(context)
+        known = Known(snapshot.text, snapshot.graph)
+        return Explanation(plan, known, snapshot.costs.model, ran, request.template.query.prefixes)
 
     def parity(
         self,
@@ -546,46 +549,6 @@ def _opened(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | None]:
         return Snapshot.open(folder), None
     except IndexCorruptError as e:
         return None, e
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one query may use.
-
-    Args:
-        timeout: seconds; None for no limit.
-        max_rows: rows of an intermediate result.
-        max_megabytes: memory of one.
-    """
-
-    timeout: float | None
-    max_rows: int
-    max_megabytes: float
-
-    @classmethod
-    def of(cls, timeout: object, max_rows: object, max_megabytes: object) -> Limits:
-        """The limits; a timeout of 0 is none.
-
-        Raises:
-            UserError: one is no number, or out of range.
-        """
-        return cls(
-            _number("timeout", timeout, "seconds, 0 for no limit", 0) or None,
-            int(_number("max_rows", max_rows, "a number of rows", 1)),
-            _number("max_megabytes", max_megabytes, "a number of megabytes", 0),
-        )
-
-    def context(self, snapshot: Snapshot) -> ExecutionContext:
-        """The state of one run that keeps them."""
-        context = snapshot.context()
-        context.max_rows, context.max_bytes = self.max_rows, int(self.max_megabytes * 1e6)
-        return context
-
-
-def _number(name: str, value: object, what: str, least: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < float("inf"):
-        raise UserError(f"{name} is {what}, not {value!r}")
-    return value
 
 
 class _Remembered:

@@ -213,7 +213,7 @@ def test_opening_what_is_not_there_is_an_error(tmp_path):
 
 
 def test_an_unknown_strategy_names_the_known_ones(films):
-    with pytest.raises(UnknownNameError, match="bind_join, oxigraph, reference, text_topk"):
+    with pytest.raises(UnknownNameError, match=r"bind_join, .*oxigraph, .*reference, text_topk"):
         films.query(SPACE, strategy="refrence")
 
 

@@ -1,4 +1,4 @@
-"""What is true of each question: which papers satisfy its pattern, which have one of its words; by numpy, from no database."""
+"""What is true of each question: which papers satisfy its pattern, which have one of its words; by numpy alone."""
 
 from __future__ import annotations
 

@@ -134,7 +134,9 @@ class Constants:
         people = len(graph.affiliation)
         productive = np.argsort(-np.diff(papers_of.starts), kind="stable")[:40]
         for one in distinct(np.concatenate([productive, self._rng.integers(0, people, 400)])).tolist():
-            together = distinct(np.concatenate([graph.authors.at(p) for p in papers_of.at(one)] or [[]]).astype(np.int64))
+            together = distinct(
+                np.concatenate([graph.authors.at(p) for p in papers_of.at(one)] or [[]]).astype(np.int64)
+            )
             size = len(distinct(np.concatenate([papers_of.at(a) for a in together] or [[]]).astype(np.int64)))
             yield Constant({"author": one}, size, int(graph.author_leaf[one]))
 

@@ -59,6 +59,11 @@ class Data:
         """The folder of tables."""
         return self.folder / "tables"
 
+    @property
+    def engines(self) -> Path:
+        """The folder of the engines' own files."""
+        return self.folder / "engines"
+
     def about(self) -> dict[str, Any]:
         """What was counted; empty for another seed or version, or where nothing is complete."""
         try:

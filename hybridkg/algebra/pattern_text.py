@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from hybridkg.interfaces import graph_index as g
+from hybridkg.rdf.terms import XSD, Literal, Term
 
 MOST_VALUES = 5
 """Rows of VALUES that are shown."""
+
+_SHORT = {
+    f"{XSD}integer": re.compile(r"[+-]?[0-9]+"),
+    f"{XSD}decimal": re.compile(r"[+-]?[0-9]*\.[0-9]+"),
+    f"{XSD}boolean": re.compile("true|false"),
+}
+"""What the literals of a datatype look like that SPARQL lets stand by themselves."""
 
 _LOOSE, _STEP, _TIGHT = range(3)
 """How tightly a path binds where it stands: alternatives, steps, everything else."""
@@ -22,7 +32,7 @@ def pattern_text(pattern: g.Pattern) -> str:
         case g.Scan(subject, path, target):
             return f"{_slot(subject)} {_path(path)} {_slot(target)}"
         case g.Values(variables, rows):
-            cells = [f"({' '.join('UNDEF' if cell is None else str(cell) for cell in row)})" for row in rows]
+            cells = [f"({' '.join(map(_term, row))})" for row in rows]
             if len(cells) > MOST_VALUES:
                 cells[MOST_VALUES:] = [f"... {len(rows):,} rows"]
             return " ".join([f"VALUES ({' '.join(f'?{name}' for name in variables)}) {{", *cells, "}"])
@@ -49,7 +59,20 @@ def _left(pattern: g.Pattern) -> str:
 
 
 def _slot(slot: g.Slot) -> str:
-    return _name(slot.name) if isinstance(slot, g.Variable) else str(slot)
+    return _name(slot.name) if isinstance(slot, g.Variable) else _term(slot)
+
+
+def _term(term: Term | None) -> str:
+    """A constant as short as SPARQL has it.
+
+    >>> from hybridkg.rdf.terms import Literal
+    >>> _term(Literal(2010)), _term(Literal("2010")), _term(Literal(True))
+    ('2010', '"2010"', 'true')
+    """
+    if not isinstance(term, Literal):
+        return "UNDEF" if term is None else str(term)
+    form = _SHORT.get(term.datatype.value)
+    return term.value if form is not None and form.fullmatch(term.value) else str(term)
 
 
 def _name(name: str) -> str:
@@ -83,9 +106,9 @@ def _filter(tests: tuple[g.Test, ...]) -> str:
 def _test(test: g.Test) -> str:
     match test:
         case g.Comparison(variable, op, constant):
-            return f"{_name(variable)} {op} {constant}"
+            return f"{_name(variable)} {op} {_term(constant)}"
         case g.StringTest(function, variable, argument):
-            return f"{function}({_name(variable)}, {argument})"
+            return f"{function}({_name(variable)}, {_term(argument)})"
         case g.Opaque(variable, "true"):
             return f"BOUND({_name(variable)})"
         case g.Opaque(variable, expression):

@@ -115,6 +115,7 @@ class ProjectionBuilder:
         if self._failure is None:
             self._failure = NotHeldError("it was given up")
         self._end(raising=False)
+        self._runs.close()
         shutil.rmtree(self._work, ignore_errors=True)
 
     def _end(self, *, raising: bool = True) -> None:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,9 @@ FIRST_KINDS = (
 
 TRIPLES_AT_ONCE = 1 << 16
 
-U8, U32, I64 = NDArray[np.uint8], NDArray[np.uint32], NDArray[np.int64]
+U8: TypeAlias = NDArray[np.uint8]
+U32: TypeAlias = NDArray[np.uint32]
+I64: TypeAlias = NDArray[np.int64]
 
 
 class NotHeldError(Exception):
@@ -93,13 +96,13 @@ class CompiledReader:
         Raises:
             NotHeldError: the text is something else.
         """
+        number = -1 if rows_of is None else self._predicate(rows_of)
         if len(self._scratch) < len(text):
             self._scratch = np.empty(len(text), np.uint8)
         at, tables = self._at, (self._terms, self._predicates, self._kinds)
         for table in tables:
             table.reserve_letters(len(text))
         at[0] = at[5] = 0
-        number = -1 if rows_of is None else self._predicate(rows_of)
         while True:
             at[1], at[2], at[3], at[4] = *(table.n for table in tables), 0
             status = self._kernel.cut(
@@ -259,7 +262,7 @@ class PlainReader:
 
     def _kind(self, found: re.Match[bytes] | None) -> int | None:
         """None for what is left out."""
-        if found is None or found[4] is not None and b"--" in found[4]:
+        if found is None or (found[4] is not None and b"--" in found[4]):
             return None
         if found[1] is not None:
             return IRI

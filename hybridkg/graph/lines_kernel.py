@@ -103,9 +103,9 @@ def intern(
         if slot & uint64(0xFFFFFFFF00000000) == upper:
             number = int64(slot & uint64(0xFFFFFFFF)) - 1
             start = ends[number]
-            if hashes[number] == h and kinds[number] == kind and ends[number + 1] - start == size:
-                if _same(letters, start, text, begin, size):
-                    return number
+            alike = hashes[number] == h and kinds[number] == kind and ends[number + 1] - start == size
+            if alike and _same(letters, start, text, begin, size):
+                return number
         place = (place + uint64(1)) & mask
     slots[place] = upper | uint64(n + 1)
     hashes[n] = h
@@ -283,8 +283,9 @@ def _token(text: Any, i: Any, size: Any, found: Any) -> None:
     """The term that begins at `i`.
 
     `found` gets: what it is (0 blank node, 1 IRI, 2 string, 3 string with a language, 4 string with a datatype,
-    5 what the projection leaves out, 6 a literal without quotes, whose kind stands in place of its datatype, -1 none), where its text begins and ends, whether it has escapes, where its
-    language or datatype begins and ends, whether that has escapes, and the place behind the term.
+    5 what the projection leaves out, 6 a literal without quotes, -1 none), where its text begins and ends, whether
+    that has escapes, where its language or datatype begins (of a literal without quotes: its kind) and ends, whether
+    that has escapes, and the place behind the term.
     """
     found[0] = -1
     found[3] = found[6] = 0
@@ -463,7 +464,17 @@ def cut(
                             status = BROKEN
                             break
                         kind = intern(
-                            scratch, begin, end, uint32(0), secret, k_slots, k_hashes, k_kinds, k_ends, k_letters, n_kinds
+                            scratch,
+                            begin,
+                            end,
+                            uint32(0),
+                            secret,
+                            k_slots,
+                            k_hashes,
+                            k_kinds,
+                            k_ends,
+                            k_letters,
+                            n_kinds,
                         )
                     else:
                         kind = intern(
@@ -471,7 +482,11 @@ def cut(
                         )
                     n_kinds += 1 if kind == n_kinds else 0
                 subject = before_number
-                if s[0] != before_kind or s[2] - s[1] != before_size or not _same(text, before, text, s[1], before_size):
+                if (
+                    s[0] != before_kind
+                    or s[2] - s[1] != before_size
+                    or not _same(text, before, text, s[1], before_size)
+                ):
                     subject = _intern_token(
                         text, s, scratch, uint32(s[0]), secret, t_slots, t_hashes, t_kinds, t_ends, t_letters, n_terms
                     )

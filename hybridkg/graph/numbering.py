@@ -114,8 +114,9 @@ def number_terms(runs: Runs, nodes: NodeTable, out: Writer, folder: Path) -> Num
     ids = mapped(folder / "ids", np.uint32, (runs.terms,))
     merging = _Merging(terms, order, np.array([run.first for run in runs.runs], np.int64), ids, Known(nodes), kernel)
     others, literals = _Strings(out, "others"), _Strings(out, "literals")
-    kinds, values = out.stream("literals.kinds", smallest_unsigned(max(0, len(names) - 1))), out.stream(
-        "literals.values", np.float64
+    kinds, values = (
+        out.stream("literals.kinds", smallest_unsigned(max(0, len(names) - 1))),
+        out.stream("literals.values", np.float64),
     )
     next_id, ends = len(nodes), []
     for class_ in range(CLASSES):
@@ -182,9 +183,7 @@ def _sort(terms: _Terms, first: int, end: int, order: U32, kernel: ModuleType | 
 class _Merging:
     """Merges the runs."""
 
-    def __init__(
-        self, terms: _Terms, order: U32, bases: I64, ids: U32, known: Known, kernel: ModuleType | None
-    ):
+    def __init__(self, terms: _Terms, order: U32, bases: I64, ids: U32, known: Known, kernel: ModuleType | None):
         self._terms, self._order, self._bases, self._ids = terms, order, bases, ids
         self._known, self._kernel = known, kernel
 

@@ -16,7 +16,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.arrays import ArrayStream, Writer
+from hybridkg.arrays import Array, ArrayStream, Writer
 from hybridkg.graph.lines import I64, U32
 from hybridkg.graph.runs import Runs
 from hybridkg.graph.spool import Spool, mapped
@@ -67,7 +67,10 @@ def write_adjacency(runs: Runs, ids: U32, out: Writer, folder: Path) -> int:
                 part = pairs[i : i + BLOCK]
                 part[:] = (part << _HALF) | (part >> _HALF)
         _sort(pairs, bounds)
-        keys, offsets = Spool(folder / f"{direction}.keys", np.uint32), Spool(folder / f"{direction}.offsets", np.uint64)
+        keys, offsets = (
+            Spool(folder / f"{direction}.keys", np.uint32),
+            Spool(folder / f"{direction}.offsets", np.uint64),
+        )
         targets = out.stream(f"{direction}.targets", np.uint32)
         sizes = _emit_all(pairs, bounds, (keys, offsets, targets), kernel)
         targets.close()
@@ -177,24 +180,27 @@ def _sort(pairs: Pairs, bounds: I64) -> None:
             pass
 
 
-def _emit_all(
-    pairs: Pairs, bounds: I64, streams: tuple[Spool, Spool, ArrayStream], kernel: ModuleType | None
-) -> I64:
+def _emit_all(pairs: Pairs, bounds: I64, streams: tuple[Spool, Spool, ArrayStream], kernel: ModuleType | None) -> I64:
     """Writes one direction; int64[predicates, 2]: targets and keys of each."""
+
+    def append(keys: Array, offsets: Array, targets: Array) -> None:
+        streams[0].append(keys)
+        streams[1].append(offsets)
+        streams[2].append(targets)
+
     sizes = np.zeros((len(bounds) - 1, 2), np.int64)
     if kernel is None:
         for i in range(len(sizes)):
             found = np.unique(pairs[bounds[i] : bounds[i + 1]])
             keys, counts = np.unique(found >> _HALF, return_counts=True)
             parts = keys, np.concatenate(([0], np.cumsum(counts))), found & np.uint64(0xFFFFFFFF)
-            for stream, part in zip(streams, parts, strict=True):
-                stream.append(part)
+            append(*parts)
             sizes[i] = len(found), len(keys)
         return sizes
     keys, offsets, targets = np.empty(BLOCK, np.uint32), np.empty(BLOCK + 1, np.uint64), np.empty(BLOCK, np.uint32)
     state = np.array([0, 0, -1, 0, 0, 0], np.int64)
     while state[0] < len(sizes):
         kernel.emit(pairs, bounds, state, keys, offsets, targets, sizes)
-        for stream, array, n in zip(streams, (keys, offsets, targets), state[3:].tolist(), strict=True):
-            stream.append(array[:n])
+        n_keys, n_offsets, n_targets = state[3:].tolist()
+        append(keys[:n_keys], offsets[:n_offsets], targets[:n_targets])
     return sizes

@@ -13,8 +13,9 @@ from hybridkg.graph.match.conditions import Condition
 from hybridkg.graph.match.ids import both, inside
 from hybridkg.graph.match.nodes import Node
 from hybridkg.graph.match.paths import Relations
-from hybridkg.graph.match.prepare import Declined, Preparing, Truth
+from hybridkg.graph.match.prepare import Preparing, Truth
 from hybridkg.graph.match.run import Run
+from hybridkg.graph.match.shape import Declined
 from hybridkg.graph.match.sizes import bounds_of, work_each_of, work_of
 from hybridkg.graph.match.strings import Strings
 from hybridkg.interfaces.graph_index import Ids, IdTable, Pattern, Size, Test
@@ -43,9 +44,9 @@ class Projection:
 
     def prepare(self, pattern: Pattern) -> Prepared | None:
         """As GraphIndex has it."""
-        preparing = Preparing(self._columns, self._relations.of, self._strings, self._truth, self._tests)
+        preparing = Preparing(self._columns, self._relations.of, self._strings, self._truth, self._tests, pattern)
         try:
-            return Prepared(preparing.prepared(pattern), self._max_rows)
+            return Prepared(preparing.prepared(), self._max_rows)
         except Declined:
             return None
 

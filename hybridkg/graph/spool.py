@@ -33,10 +33,9 @@ class Spool:
         self._file.close()
         return mapped(self._path, self._dtype, (self.rows, self._width) if self._width else (self.rows,))
 
-    def remove(self) -> None:
-        """Ends it, and deletes the file; arrays that are mapped stay valid where the system allows it."""
+    def close(self) -> None:
+        """Takes no more rows; may be called again."""
         self._file.close()
-        self._path.unlink(missing_ok=True)
 
 
 def mapped(path: Path, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:

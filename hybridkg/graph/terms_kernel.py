@@ -96,7 +96,10 @@ def _sort_words(words: Any, order: Any, begin: Any, end: Any, stack: Any) -> Non
             words[j], order[j] = word, number
 
 
-@njit(void(_input(uint8), _input(int64), _input(uint32), uint32[::1], int64, int64), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+_SORT = void(_input(uint8), _input(int64), _input(uint32), uint32[::1], int64, int64)
+
+
+@njit(_SORT, nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def sort_strings(letters: Any, starts: Any, lengths: Any, order: Any, begin: Any, end: Any) -> None:
     """Sorts a range of `order`, numbers of strings, by the bytes of these.
 
@@ -151,19 +154,17 @@ def sort_strings(letters: Any, starts: Any, lengths: Any, order: Any, begin: Any
             i = j
 
 
-@njit(
-    int64(_input(uint8), _input(int64), _input(uint32), _input(float64), _input(uint32), int64, int64),
-    nogil=True, cache=True, error_model="numpy",
-)  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
+_ORDER = int64(_input(uint8), _input(int64), _input(uint32), _input(float64), _input(uint32), int64, int64)
+
+
+@njit(_ORDER, nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _order(letters: Any, starts: Any, lengths: Any, values: Any, ranks: Any, a: Any, b: Any) -> Any:
     """How two terms of one class compare."""
     if values[a] != values[b]:
         return int64(-1) if values[a] < values[b] else int64(1)
     if ranks[a] != ranks[b]:
         return int64(-1) if ranks[a] < ranks[b] else int64(1)
-    return _compare(
-        letters, starts[a], starts[a] + lengths[a], letters, starts[b], starts[b] + lengths[b]
-    )
+    return _compare(letters, starts[a], starts[a] + lengths[a], letters, starts[b], starts[b] + lengths[b])
 
 
 _SIFT = void(
@@ -280,7 +281,10 @@ def merge(
     return n_out
 
 
-@njit(int64(_input(uint8), _input(int64), _input(uint32), int64[::1], uint8[::1]), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
+_GATHER = int64(_input(uint8), _input(int64), _input(uint32), int64[::1], uint8[::1])
+
+
+@njit(_GATHER, nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def gather(letters: Any, starts: Any, lengths: Any, terms: Any, out: Any) -> Any:
     """Writes the texts of some terms one behind the other; the bytes written."""
     n = 0

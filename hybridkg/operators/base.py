@@ -29,8 +29,12 @@ class PhysicalOperator(ABC):
             waiting += reversed(operator.children)
 
     def estimate(self, known: Known) -> float | None:
-        """Rows it expects to give; None where nothing is known: statistics of the graph do not exist yet."""
+        """Rows it expects to give; None where nothing is known. Asked through `known.rows`. Cheap; never raises."""
         return None
+
+    def below(self, known: Known) -> Known:
+        """What the operators below it know."""
+        return known
 
     @abstractmethod
     def run(self, context: ExecutionContext) -> Solutions:
@@ -41,7 +45,7 @@ class PhysicalOperator(ABC):
         """One line for EXPLAIN."""
 
     def details(self, known: Known) -> str:
-        """A second line for EXPLAIN, or nothing."""
+        """More lines for EXPLAIN, or nothing."""
         return ""
 
     def sized(self, text: TextIndex) -> tuple[TextQuery, ...]:
@@ -52,8 +56,7 @@ class PhysicalOperator(ABC):
         """What it will ask the text index whatever its children give, so that a run can ask for all at once."""
         return ()
 
-    @property
-    def sparql(self) -> str:
+    def asks(self, known: Known) -> str:
         """The exact text that it sends to the store, or nothing."""
         return ""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.candidates import Candidates
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known
+from hybridkg.operators.known import Known, times
 from hybridkg.operators.order_rows import ordered
 from hybridkg.operators.rank_value import RankValue
 from hybridkg.operators.slices import Slice
@@ -96,22 +96,35 @@ class BestRows(OneChild):
         least = part.bound + slack
         return sum(isinstance(cell := row[at], Literal) and float(cell.value) > least for row in found.rows)
 
+    def matching(self, known: Known) -> float | None:
+        """The candidates of the one ranked variable that every MATCH is expected to match."""
+        (candidates,) = self.candidates
+        return times(candidates.estimate(known), *(known.share(match) for match, _ in self.top.matches))
+
+    def sizes(self, known: Known) -> dict[str, float | None]:
+        """By score variable, the entities of the slices that it expects to need."""
+        matching = self.matching(known)
+        if self.top.k is not None and self.top.value is not None:
+            matching = float(self.top.k) if matching is None else min(matching, float(self.top.k))
+        return {score: matching for _, score in self.top.matches}
+
+    def below(self, known: Known) -> Known:
+        """That only some of the entities take part, and that these have been tested."""
+        tested = [id(part) for candidates in self.candidates for part in (*candidates.fragments, *candidates.filters)]
+        return known.below(self.sizes(known), frozenset(tested))
+
+    def estimate(self, known: Known) -> float | None:
+        """Those of the child over its slices, at most k."""
+        rows, k = self.below(known).rows(self.child), self.top.k
+        if k is None:
+            return rows
+        return float(k) if rows is None else min(rows, float(k))
+
     def describe(self) -> str:
         """The strategy, the ranked variables and how many rows are wanted."""
         names = " ".join(f"?{candidates.variable}" for candidates in self.candidates)
         return f"{type(self).__name__} {names}" + ("" if self.top.k is None else f" k={self.top.k}")
 
-    def details(self, known: Known) -> str:
-        """What the candidate sets are made of."""
-        parts = [
-            f"?{candidates.variable} in {' and '.join(filter(None, shown))}"
-            for candidates in self.candidates
-            if (shown := [*(f.shown for f in candidates.fragments), *map(_shown, candidates.filters)])
-        ]
-        return f"candidates: {'; '.join(parts)}" if parts else ""
-
-
-def _shown(match: ast.Match) -> str:
-    from hybridkg.query.write import write
-
-    return " ".join(write(match).split())
+    def asks(self, known: Known) -> str:
+        """What the store is asked for candidate sets."""
+        return "\n".join(text for candidates in self.candidates for text in candidates.asks(known))

@@ -8,7 +8,7 @@ from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible
-from hybridkg.operators.known import Known
+from hybridkg.operators.known import Known, times
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Term
@@ -25,8 +25,8 @@ class BindJoin(OneChild):
     variable: str
 
     def estimate(self, known: Known) -> float | None:
-        """Unknown: statistics of the graph do not exist yet."""
-        return None
+        """Each row of the child as often as the fragment has rows for an entity."""
+        return times(known.rows(self.child), self.fragment.rows_each(known, self.variable))
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Reads the child, then what the fragment has for it."""
@@ -39,10 +39,9 @@ class BindJoin(OneChild):
         merged = (pairs.merged(row, other) for row in left.rows for other in pairs.rows_for(row))
         return Solutions(pairs.variables, context.collect(merged))
 
-    @property
-    def sparql(self) -> str:
+    def asks(self, known: Known) -> str:
         """The fragment, without the values."""
-        return self.fragment.sparql
+        return self.fragment.asks(known)
 
     def describe(self) -> str:
         """The probed variable."""

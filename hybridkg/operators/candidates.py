@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from hybridkg.algebra.certain import certain
 from hybridkg.interfaces.meter import GRAPH_QUESTIONS, STORE_QUESTIONS, STORE_ROWS
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.known import Known, times
+from hybridkg.operators.probing import FEW_VALUES, rows_meeting
 from hybridkg.operators.text_access import every_match, scores_among
 from hybridkg.operators.text_query import checked_index, text_query
 from hybridkg.query import ast
 from hybridkg.query.write import write
-from hybridkg.rdf.terms import BlankNode, NamedNode
+from hybridkg.rdf.batch import Row
+from hybridkg.rdf.terms import BlankNode, NamedNode, Term
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,31 @@ class Candidates:
         """Whether every entity is a candidate."""
         return not self.fragments and not self.filters
 
+    @property
+    def shown(self) -> str:
+        """What they are in, in one line; empty where every entity is one."""
+        filters = (" ".join(write(match).split()) for match in self.filters)
+        return " and ".join([*(fragment.shown for fragment in self.fragments), *filters])
+
+    def asks(self, known: Known) -> list[str]:
+        """The texts sent to the store about fragments that the projection does not hold, without values."""
+        outside = [fragment for fragment in self.fragments if known.prepared(fragment.pattern) is None]
+        elsewhere = dict.fromkeys(match.entity.name for match in self.filters if match.entity.name != self.variable)
+        return [
+            _question(fragment, (self.variable, *(name for name in elsewhere if name in certain(fragment.group))))
+            for fragment in outside
+        ]
+
+    def estimate(self, known: Known) -> float | None:
+        """How many it expects to find; of those that only the store can tell nothing is known."""
+        expected: float | None = known.entities
+        for fragment in self.fragments:
+            size = known.size(fragment.pattern, self.variable)
+            expected = times(expected, size, 1 / max(known.entities, 1.0))
+        for match in self.filters:
+            expected = times(expected, known.share(match))
+        return expected
+
     def find(self, context: ExecutionContext, among: Ids | None = None) -> Ids | None:
         """uint32[n], ascending and distinct, below the number of entities; None where every entity is a candidate.
 
@@ -50,7 +85,8 @@ class Candidates:
             found = _both(found, self._matching(match, context, found))
         bound = {name: self._all_matching(matches, context) for name, matches in elsewhere.items()}
         for fragment in self.fragments:
-            of_fragment = {name: ids for name, ids in bound.items() if name in fragment.columns}
+            sure = certain(fragment.group)
+            of_fragment = {name: ids for name, ids in bound.items() if name in sure}
             found = _candidates(fragment, self.variable, found, of_fragment, context)
         return found
 
@@ -80,7 +116,7 @@ def _candidates(
 
     prepared = fragment.prepared(context)
     if prepared is None:
-        return _both(among, _asked(fragment, variable, context))
+        return _both(among, _asked(fragment, variable, among, bound, context))
     assert context.graph is not None
     context.meter.add(GRAPH_QUESTIONS, 1)
     if bound:
@@ -92,18 +128,52 @@ def _candidates(
     return found[: np.searchsorted(found, context.graph.n_entities)]
 
 
-def _asked(fragment: GraphFragment, variable: str, context: ExecutionContext) -> Ids:
-    """The same from the store, which is asked for distinct terms."""
+def _asked(
+    fragment: GraphFragment, variable: str, among: Ids | None, bound: dict[str, Ids], context: ExecutionContext
+) -> Ids:
+    """The same from the store, of a few entities or of all; perhaps more of them than `among`."""
     import numpy as np
 
     assert context.nodes is not None
-    projection = (ast.Projection(ast.Var(variable)),)
-    query = ast.SelectQuery(projection, fragment.group, reduction="DISTINCT", dataset=fragment.dataset)
-    rows = context.collect(context.store.select(write(query)).rows)
+    names = (variable, *bound)
+    rows = None if among is None else _probed(fragment, names, among, context)
+    if rows is None:
+        rows = context.collect(context.store.select(_question(fragment, names)).rows)
     context.meter.add(STORE_QUESTIONS, 1)
     context.meter.add(STORE_ROWS, len(rows))
-    wanted = context.nodes.find_many([term for (term,) in rows if isinstance(term, NamedNode | BlankNode)])
+    kept = np.ones(len(rows), bool)
+    for at, name in enumerate(names[1:], 1):
+        kept &= np.isin(_entities([row[at] for row in rows], context), bound[name])
+    wanted = _entities([row[0] for row in rows], context)[kept]
     return np.unique(wanted[wanted >= 0].astype(np.uint32))
+
+
+def _question(fragment: GraphFragment, names: tuple[str, ...]) -> str:
+    """The text sent to the store."""
+    projection = tuple(ast.Projection(ast.Var(name)) for name in names)
+    return write(ast.SelectQuery(projection, fragment.group, reduction="DISTINCT", dataset=fragment.dataset))
+
+
+def _probed(fragment: GraphFragment, names: tuple[str, ...], among: Ids, context: ExecutionContext) -> list[Row] | None:
+    """The rows of a few entities; None where it takes less to ask for all, or they cannot be named in a query."""
+    assert context.nodes is not None
+    if len(among) > FEW_VALUES:
+        return None
+    terms = context.nodes.nodes(among)
+    if not all(isinstance(term, NamedNode) for term in terms):
+        return None
+    asked = SparqlFragment(fragment.group, names, fragment.dataset)
+    return rows_meeting(asked, names[0], len(terms), lambda: terms, context)
+
+
+def _entities(terms: list[Term | None], context: ExecutionContext) -> NDArray[np.int64]:
+    """int64[len(terms)]: the id of each, -1 for one that is no entity."""
+    import numpy as np
+
+    assert context.nodes is not None
+    distinct = dict.fromkeys(term for term in terms if isinstance(term, NamedNode | BlankNode))
+    ids: dict[Term | None, int] = dict(zip(distinct, context.nodes.find_many(list(distinct)).tolist(), strict=True))
+    return np.array([ids.get(term, -1) for term in terms], np.int64)
 
 
 def _both(first: Ids | None, second: Ids) -> Ids:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hybridkg.algebra.nodes import GRAPH_COLUMNS
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known, times
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
@@ -23,6 +24,10 @@ class Construct(OneChild):
     """
 
     template: tuple[ast.TriplePattern, ...]
+
+    def estimate(self, known: Known) -> float | None:
+        """The template for each row; fewer where triples repeat."""
+        return times(known.rows(self.child), float(len(self.template)))
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Fills the template in, row after row."""

@@ -118,6 +118,8 @@ class ExecutionContext:
     found: dict[TextQuery, Found] = field(default_factory=dict)
     """How many entities each text was seen to match."""
     actuals: dict[int, Actual] = field(default_factory=dict)
+    told: dict[int, dict[str, int]] = field(default_factory=dict)
+    """How operators went about their work (`tell`)."""
     query_strings: dict[TextQuery, Span] = field(default_factory=dict)
     """Texts of rows that were read as query strings (MATCH QUERY ?text), and the place of their variable."""
     running: list[PhysicalOperator] = field(default_factory=list)
@@ -196,6 +198,10 @@ class ExecutionContext:
     def noted(self, kind: str, match: ast.Match | None = None) -> int | None:
         """What has been noted; None where nothing has."""
         return self.notes.get((kind, -1 if match is None else match.span.start))
+
+    def tell(self, operator: PhysicalOperator, **numbers: int) -> None:
+        """Remembers how an operator went about its work, for EXPLAIN ANALYZE; of several numbers the last is kept."""
+        self.told.setdefault(id(operator), {}).update(numbers)
 
     def prepare(self, pattern: Pattern) -> PreparedPattern | None:
         """A pattern of the plan, ready to be asked; None where there is no projection or it does not hold the pattern.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hybridkg.algebra.nodes import GRAPH_COLUMNS
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
@@ -20,6 +21,10 @@ class Describe(OneChild):
 
     subjects: tuple[ast.Var | ast.Iri, ...]
     dataset: tuple[ast.DatasetClause, ...]
+
+    def estimate(self, known: Known) -> float | None:
+        """How many triples a description has is not known."""
+        return None
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Asks the store about one node after another."""
@@ -47,6 +52,10 @@ class Describe(OneChild):
     def sparql(self) -> str:
         """What the store is asked about each node."""
         return write(ast.DescribeQuery((ast.Var("node"),), ast.Group(()), self.dataset))
+
+    def asks(self, known: Known) -> str:
+        """The text sent to the store."""
+        return self.sparql
 
     def describe(self) -> str:
         """The variables and IRIs."""

@@ -40,9 +40,11 @@ class FilterFirst(BestRows):
         ids = candidates.find(context)
         if ids is not None:
             context.note(CANDIDATES, len(ids))
+            context.tell(self, candidates=len(ids))
         ids, scores = scored(self.top.matches, ids, context)
         if not candidates.unrestricted:
             context.note(JOINED, len(ids))
+        context.tell(self, matching=len(ids))
         lists = self._lists(ids, scores, context)
         if self.top.k is None or self.top.value is None:
             yield self._slice(slice(None), ids, scores, -np.inf, lists, context)

@@ -31,9 +31,11 @@ class FilteredTopK(BestRows):
         among = candidates.find(context)
         if among is not None:
             context.note(CANDIDATES, len(among))
+            context.tell(self, candidates=len(among))
         begin, end = 0, self.top.k
         while True:
             ids, scores = best_matches(index, query, end + 1, context, among)
+            context.tell(self, read=len(ids))
             if len(ids) <= end and among is not None:
                 context.note(JOINED, len(ids))
             bound = float(self.top.value.of({score: scores[end]}, {})) if len(ids) > end else -np.inf

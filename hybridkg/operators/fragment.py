@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from hybridkg.algebra.to_pattern import Declined, pattern_of
+from hybridkg.interfaces.graph_index import Pattern
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
@@ -30,9 +32,14 @@ class SparqlFragment(PhysicalOperator):
         projection = tuple(ast.Projection(ast.Var(name)) for name in self.columns) or None
         return write(ast.SelectQuery(projection, self.group, dataset=self.dataset))
 
+    @cached_property
+    def pattern(self) -> Pattern | Declined:
+        """The same question to the projection."""
+        return pattern_of(self.group, self.dataset)
+
     def estimate(self, known: Known) -> float | None:
-        """Known only for the empty group: statistics of the graph do not exist yet."""
-        return None if self.group.elements else 1.0
+        """The projection knows, also where the store is asked."""
+        return known.size(self.pattern) if self.group.elements else 1.0
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Asks the store."""
@@ -40,6 +47,10 @@ class SparqlFragment(PhysicalOperator):
             return UNIT
         stream = context.store.select(self.sparql)
         return Solutions(self.columns, context.collect(stream.rows))
+
+    def asks(self, known: Known) -> str:
+        """The text sent to the store."""
+        return self.sparql
 
     def describe(self) -> str:
         """The variables it binds; the text sent to the store is on a line of its own."""

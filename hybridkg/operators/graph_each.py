@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hybridkg.errors import QueryLimitError, UnsupportedQueryError
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
@@ -41,6 +42,10 @@ class GraphEach(OneChild):
         columns = (ast.Projection(ast.Var(self.variable)),)
         return write(ast.SelectQuery(columns, ast.Group((pattern,)), "DISTINCT", self.dataset))
 
+    def estimate(self, known: Known) -> float | None:
+        """How many graphs there are is not known."""
+        return None
+
     def run(self, context: ExecutionContext) -> Solutions:
         """Asks graph after graph, in the order of their names."""
         names = [row[0] for row in context.collect(context.store.select(self.sparql).rows)]
@@ -71,6 +76,10 @@ class GraphEach(OneChild):
                 yield tuple(
                     name if column == self.variable else row[at[column]] if column in at else None for column in columns
                 )
+
+    def asks(self, known: Known) -> str:
+        """The text sent to the store."""
+        return self.sparql
 
     def describe(self) -> str:
         """The variable; the operators below are those for one graph."""

@@ -49,10 +49,10 @@ class GraphFragment(PhysicalOperator):
         """The same question to the graph store."""
         return SparqlFragment(self.group, self.columns, self.dataset)
 
-    @property
-    def sparql(self) -> str:
+    def asks(self, known: Known) -> str:
         """The text sent to the store, where the projection cannot be asked."""
-        return self.in_store.sparql if isinstance(self.pattern, Declined) else ""
+        in_columns = known.prepared(self.pattern) is not None or not self.group.elements
+        return "" if in_columns else self.in_store.sparql
 
     @property
     def shown(self) -> str:
@@ -62,8 +62,14 @@ class GraphFragment(PhysicalOperator):
         return f"{{ {pattern_text(self.pattern)} }}"
 
     def estimate(self, known: Known) -> float | None:
-        """Known only for the empty group."""
-        return self.in_store.estimate(text)
+        """As the projection has it."""
+        return known.size(self.pattern) if self.group.elements else 1.0
+
+    def rows_each(self, known: Known, variable: str) -> float | None:
+        """Rows for one entity that a variable may have."""
+        values = known.size(self.pattern, variable) if id(self) in known.narrowed else known.entities
+        rows = self.estimate(known)
+        return None if rows is None or values is None else rows / max(values, 1.0)
 
     def prepared(self, context: ExecutionContext) -> PreparedPattern | None:
         """The pattern, ready to be asked; None where the store has to be."""
@@ -117,6 +123,12 @@ class GraphFragment(PhysicalOperator):
 
     def details(self, known: Known) -> str:
         """Who is asked: the columns of the projection what, or Oxigraph why."""
+        if not self.group.elements:
+            return ""
         if isinstance(self.pattern, Declined):
             return f"Oxigraph: {self.pattern.reason}"
+        if known.graph is None:
+            return "Oxigraph: the graph has no projection"
+        if known.prepared(self.pattern) is None:
+            return "Oxigraph: the projection does not hold all of it"
         return f"columns: {pattern_text(self.pattern)}"

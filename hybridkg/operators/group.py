@@ -57,7 +57,7 @@ class GroupRows(OneChild):
         return head, tail
 
     def estimate(self, known: Known) -> float | None:
-        """Unknown without statistics, one where nothing is grouped by."""
+        """How many groups there are is not known; one where nothing is grouped by."""
         return None if self.keys else 1.0
 
     def run(self, context: ExecutionContext) -> Solutions:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
+from hybridkg.algebra.nodes import Plan
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known
+from hybridkg.operators.known import Known, times
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Term
 
@@ -66,15 +68,30 @@ def _picker(columns: list[int]) -> Callable[[Row], Key]:
 
 @dataclass(frozen=True)
 class HashJoin(PhysicalOperator):
-    """Pairs of compatible rows, in left order."""
+    """Pairs of compatible rows, in left order.
+
+    Args:
+        left, right: what is joined.
+        sides: what they compute, where somebody wants to know what they share: whoever plans has no time to look.
+    """
 
     left: PhysicalOperator
     right: PhysicalOperator
+    sides: tuple[Plan, ...] = ()
+
+    @cached_property
+    def shared(self) -> tuple[str, ...]:
+        """The variables of both sides."""
+        return shared_by(self.sides)
 
     @property
     def children(self) -> tuple[PhysicalOperator, ...]:
         """Left, right."""
         return (self.left, self.right)
+
+    def estimate(self, known: Known) -> float | None:
+        """The product, divided by the values that a variable of both sides may have."""
+        return joined_rows(known.rows(self.left), known.rows(self.right), self.shared, known)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Hashes the right side, reads the left."""
@@ -84,8 +101,23 @@ class HashJoin(PhysicalOperator):
         return Solutions(pairs.variables, context.collect(merged))
 
     def describe(self) -> str:
-        """The name alone: the shared variables show in the children."""
-        return "Join"
+        """The variables of both sides."""
+        return "Join" + (f" on {' '.join(f'?{name}' for name in self.shared)}" if self.shared else "")
+
+
+def shared_by(sides: tuple[Plan, ...]) -> tuple[str, ...]:
+    """The variables that all of some plans have, by name."""
+    return tuple(sorted(frozenset.intersection(*(side.variables for side in sides)))) if sides else ()
+
+
+def joined_rows(left: float | None, right: float | None, shared: tuple[str, ...], known: Known) -> float | None:
+    """Rows that two sides have together: each row of one meets each of the other that has the same entity, and both
+    have entities of their own.
+    """
+    together = times(left, right)
+    if together is None or left is None or right is None or not shared:
+        return together
+    return together / max(1.0, known.entities or max(left, right))
 
 
 @dataclass(frozen=True)
@@ -101,7 +133,7 @@ class Union(PhysicalOperator):
 
     def estimate(self, known: Known) -> float | None:
         """The sum, where every branch knows."""
-        parts = [branch.estimate(text) for branch in self.branches]
+        parts = [known.rows(branch) for branch in self.branches]
         return None if None in parts else float(sum(part for part in parts if part is not None))
 
     def run(self, context: ExecutionContext) -> Solutions:
@@ -133,7 +165,7 @@ class Minus(PhysicalOperator):
 
     def estimate(self, known: Known) -> float | None:
         """At most the left side."""
-        return self.left.estimate(text)
+        return known.rows(self.left)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Keeps the left rows without an overlapping compatible partner."""

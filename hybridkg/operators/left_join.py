@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
+from hybridkg.algebra.nodes import Plan
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.bind_join import met
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import ExistsTest, evaluate, true_rows, with_tests
 from hybridkg.operators.graph_fragment import GraphFragment
-from hybridkg.operators.join import Compatible
-from hybridkg.operators.known import Known
+from hybridkg.operators.join import Compatible, joined_rows, shared_by
+from hybridkg.operators.known import Known, times
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
@@ -25,11 +27,23 @@ class LeftJoin(PhysicalOperator):
     right: PhysicalOperator
     condition: ast.Expression | None = None
     tests: tuple[ExistsTest, ...] = ()
+    sides: tuple[Plan, ...] = ()
+
+    @cached_property
+    def shared(self) -> tuple[str, ...]:
+        """The variables of both sides."""
+        return shared_by(self.sides)
 
     @property
     def children(self) -> tuple[PhysicalOperator, ...]:
         """Left, right, and the patterns of EXISTS."""
         return (self.left, self.right, *(test.pattern for test in self.tests))
+
+    def estimate(self, known: Known) -> float | None:
+        """Those of a join, and at least the left side."""
+        left = known.rows(self.left)
+        together = joined_rows(left, known.rows(self.right), self.shared, known)
+        return left if together is None or left is None else max(left, together)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Joins, tests the condition on the pairs, and adds the left rows that are left alone."""
@@ -38,7 +52,8 @@ class LeftJoin(PhysicalOperator):
 
     def describe(self) -> str:
         """The condition, where there is one."""
-        return "LeftJoin" + (f" if {' '.join(write(self.condition).split())}" if self.condition else "")
+        on = f" on {' '.join(f'?{name}' for name in self.shared)}" if self.shared else ""
+        return f"LeftJoin{on}" + (f" if {' '.join(write(self.condition).split())}" if self.condition else "")
 
 
 @dataclass(frozen=True)
@@ -59,8 +74,9 @@ class BindLeftJoin(OneChild):
         return (self.child, *(test.pattern for test in self.tests))
 
     def estimate(self, known: Known) -> float | None:
-        """At least the child; more is unknown."""
-        return None
+        """Each row of the child as often as the fragment has rows for an entity, and at least once."""
+        each = self.fragment.rows_each(known, self.variable)
+        return known.rows(self.child) if each is None else times(known.rows(self.child), max(1.0, each))
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Reads the child, then what the fragment has for it."""
@@ -70,15 +86,18 @@ class BindLeftJoin(OneChild):
         rows = met(self.fragment, self.variable, values, context)
         return left_joined(left, Solutions(self.fragment.columns, rows), self.condition, self.tests, context)
 
-    @property
-    def sparql(self) -> str:
+    def asks(self, known: Known) -> str:
         """The fragment, without the values."""
-        return self.fragment.sparql
+        return self.fragment.asks(known)
 
     def describe(self) -> str:
         """The probed variable, and the condition where there is one."""
         condition = f" if {' '.join(write(self.condition).split())}" if self.condition else ""
         return f"BindLeftJoin on ?{self.variable}{condition}"
+
+    def details(self, known: Known) -> str:
+        """What is probed."""
+        return self.fragment.details(known)
 
 
 def left_joined(

@@ -29,7 +29,7 @@ class MatchEach(OneChild):
     score: str
 
     def estimate(self, known: Known) -> float | None:
-        """Unknown: statistics of the graph do not exist yet."""
+        """Unknown: the texts are not known before."""
         return None
 
     def run(self, context: ExecutionContext) -> Solutions:

@@ -48,8 +48,9 @@ class Slice(OneChild):
         """At most the limit."""
         below = known.rows(self.child)
         if below is None:
-            return None
-        return max(0.0, below - self.offset) if self.limit is None else min(below, float(self.limit))
+            return None if self.limit is None else float(self.limit)
+        below = max(0.0, below - self.offset)
+        return below if self.limit is None else min(below, float(self.limit))
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Drops `offset` rows and keeps `limit`."""

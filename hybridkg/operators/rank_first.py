@@ -52,18 +52,21 @@ class RankFirst(BestRows):
         spent_before, depth = context.spent(), max(LEAST_DEPTH, 2 * k)
         follow = len(self.top.matches) == 1 and self.top.ties_follow(self.candidates[0].variable)
         seen, pool = np.zeros(0, np.uint32), Pool.empty([score for _, score in self.top.matches])
+        looks = passed = 0
         while True:
-            lists = [look(match, depth, context) for match, _ in self.top.matches]
+            lists = [self._look(match, depth, context) for match, _ in self.top.matches]
             done = any(ends for _, _, ends in lists)
             last = {score: own[-1] for (_, own, _), (_, score) in zip(lists, self.top.matches, strict=True) if len(own)}
             bound = -np.inf if done else float(value.of(last, {}))
             fresh = np.setdiff1d(np.concatenate([ids for ids, _, _ in lists]), seen)
             seen = np.union1d(seen, fresh)
-            pool = pool.joined(self._survivors(fresh, lists, context))
+            survivors = self._survivors(fresh, lists, context)
+            pool, looks, passed = pool.joined(survivors), looks + 1, passed + len(survivors.ids)
+            context.tell(self, looks=looks, read=max(len(ids) for ids, _, _ in lists), seen=len(seen), passed=passed)
             chosen = pool.sure(bound if follow or done else bound + value.slack(bound), follow or done, context)
             if self.top.exact:
-                chosen = _first(chosen, pool, k) if done or len(chosen) >= k else chosen[:0]
-            if done or len(chosen):
+                chosen = _first(chosen, pool, k, follow) if done or len(chosen) >= k else chosen[:0]
+            if done or len(chosen) or not k:
                 part, pool = pool.split(chosen, bound, follow)
                 yield part
                 if not part.complete and done:
@@ -72,9 +75,14 @@ class RankFirst(BestRows):
                 if done:
                     return
             if self.instead is not None and context.spent() - spent_before > self.budget:
+                context.tell(self, switched=1)
                 yield from self.instead.from_the_start(context)
                 return
             depth *= DEEPER
+
+    def _look(self, match: ast.Match, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:
+        """As `look`; but beside other lists, one of TOP is read to its end: no score tells who is in it."""
+        return look(match, depth if match.top is None or len(self.top.matches) == 1 else match.top, context)
 
     def _survivors(self, fresh: Ids, lists: list[tuple[Ids, Scores, bool]], context: ExecutionContext) -> Pool:
         """Those of some entities that the graph lets take part and that every MATCH matches."""
@@ -145,7 +153,7 @@ class Pool:
         left = Pool(self.ids[rest], {name: own[rest] for name, own in self.scores.items()}, self.values[rest])
         own = self.ids[chosen]
         relations = {name: (own, of_match[chosen]) for name, of_match in self.scores.items()}
-        return Slice(relations, max([bound, *left.values.tolist()]), follow), left
+        return Slice(relations, max(bound, float(left.values.max(initial=-np.inf))), follow), left
 
 
 def look(match: ast.Match, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:
@@ -156,9 +164,11 @@ def look(match: ast.Match, depth: int, context: ExecutionContext) -> tuple[Ids, 
     return ids, scores, len(ids) < k or k == match.top
 
 
-def _first(chosen: NDArray[Any], pool: Pool, k: int) -> NDArray[Any]:
-    """The first k of some that are ordered, and those that equal the last of them."""
+def _first(chosen: NDArray[Any], pool: Pool, k: int, follow: bool) -> NDArray[Any]:
+    """The first k of some that are ordered; unless equal ones follow, with those that equal the last of them."""
     if len(chosen) <= k:
         return chosen
+    if follow or not k:
+        return chosen[:k]
     least = pool.values[chosen[k - 1]]
     return chosen[: k + int((pool.values[chosen[k:]] == least).sum())]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known, times
 from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH, look
 from hybridkg.operators.slices import Slice
 
@@ -25,6 +26,20 @@ class RankJoin(BestRows):
     One MATCH for each ranked variable. The slices grow, so each holds those before it.
     """
 
+    def sizes(self, known: Known) -> dict[str, float | None]:
+        """What the first look takes of each list."""
+        depth = float(max(LEAST_DEPTH, FIRST_DEPTH * (self.top.k or 1)))
+        found: dict[str, float | None] = {}
+        for candidates, (match, score) in zip(self.candidates, self.top.matches, strict=True):
+            most = known.most(match)
+            read = depth if most is None else min(depth, most)
+            found[score] = times(read, candidates.estimate(known), 1 / max(known.entities, 1.0))
+        return found
+
+    def estimate(self, known: Known) -> float | None:
+        """As many as are wanted: it reads on until it has them."""
+        return None if self.top.k is None else float(self.top.k)
+
     def slices(self, context: ExecutionContext) -> Iterator[Slice]:
         """The first entities of each list; the bound is that of the pairs with an entity behind them."""
         import numpy as np
@@ -32,9 +47,11 @@ class RankJoin(BestRows):
         value, k = self.top.value, self.top.k
         assert value is not None
         assert k is not None
-        depth = max(LEAST_DEPTH, FIRST_DEPTH * k)
+        depth, looks = max(LEAST_DEPTH, FIRST_DEPTH * k), 0
         while True:
             lists = {score: look(match, depth, context) for match, score in self.top.matches}
+            looks += 1
+            context.tell(self, looks=looks, read=max(len(ids) for ids, _, _ in lists.values()))
             relations = {score: (ids, own) for score, (ids, own, _) in lists.items()}
             tops = {score: own[0] for score, (_, own) in relations.items() if len(own)}
             bound = -np.inf

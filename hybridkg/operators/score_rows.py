@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known
+from hybridkg.operators.known import Known, times
 from hybridkg.operators.text_join import scores_of_entities
 from hybridkg.operators.text_query import checked_index, describe, text_query
 from hybridkg.query import ast
@@ -23,6 +23,11 @@ class ScoreRows(OneChild):
     match: ast.Match
     score: str
     optional: bool = False
+
+    def estimate(self, known: Known) -> float | None:
+        """The share of the child's rows whose entities match; all of them with `optional`."""
+        rows = known.rows(self.child)
+        return rows if self.optional else times(rows, known.share(self.match))
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Asks the text index for the scores of the child's entities, or for all where that is less."""

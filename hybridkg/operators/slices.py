@@ -56,6 +56,10 @@ class SliceOf(PhysicalOperator):
     match: ast.Match
     score: str
 
+    def estimate(self, known: Known) -> float | None:
+        """As many as the operator above takes."""
+        return known.sliced.get(self.score)
+
     def run(self, context: ExecutionContext) -> Solutions:
         """The chosen ones, best first."""
         assert context.slice is not None

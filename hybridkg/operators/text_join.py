@@ -14,7 +14,7 @@ from hybridkg.operators.candidates import Candidates
 from hybridkg.operators.conditions import conditions
 from hybridkg.operators.context import JOINED, ExecutionContext
 from hybridkg.operators.graph_fragment import GraphFragment
-from hybridkg.operators.known import Known
+from hybridkg.operators.known import Known, times
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.operators.text_access import every_match, scores_among
 from hybridkg.operators.text_query import checked_index, describe, text_query
@@ -40,6 +40,10 @@ class TextJoin(PhysicalOperator):
     match: ast.Match
     score: str
     fragment: GraphFragment
+
+    def estimate(self, known: Known) -> float | None:
+        """Each match as often as the fragment has rows for an entity."""
+        return times(known.most(self.match), self.fragment.rows_each(known, self.match.entity.name))
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Scores all matches as arrays, reads the fragment as operators.probing decides, and looks scores up.
@@ -117,19 +121,19 @@ class TextJoin(PhysicalOperator):
         joined: list[Row] = [(*row, score) for row in rows if (score := score_of.get(row[at])) is not None]
         return Solutions((*self.fragment.columns, self.score), joined)
 
-    @property
-    def sparql(self) -> str:
+    def asks(self, known: Known) -> str:
         """The fragment, without the values."""
-        return self.fragment.sparql
+        return self.fragment.asks(known)
 
     def describe(self) -> str:
         """Entity and score."""
         return f"TextJoin ?{self.match.entity.name} ?{self.score}"
 
     def details(self, known: Known) -> str:
-        """Model, fields, terms with df; and the conditions that go along to the index."""
-        pushed = () if text is None else self._query(text).conditions
-        return describe(self.match, known.text) + (f" where {' and '.join(map(_shown, pushed))}" if pushed else "")
+        """Model, fields, terms with df; the conditions that go along to the index; what it is joined with."""
+        pushed = () if known.text is None else self._query(known.text).conditions
+        where = f" where {' and '.join(map(_shown, pushed))}" if pushed else ""
+        return f"{describe(self.match, known.text)}{where}\n{self.fragment.details(known)}"
 
 
 def _shown(condition: Condition) -> str:

@@ -35,10 +35,8 @@ class TextRelation(PhysicalOperator):
 
     def estimate(self, known: Known) -> float | None:
         """No fewer than match."""
-        if text is None:
-            return None
-        most = float(text.most(text_query(self.match)))
-        return most if self.top is None else min(most, float(self.top))
+        most = known.most(self.match)
+        return most if self.top is None or most is None else min(most, float(self.top))
 
     def questions(self, text: TextIndex) -> tuple[TextQuestion, ...]:
         """Its one question; none where the index objects, which is an error only once the operator runs."""

@@ -2,47 +2,110 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from math import isinf
 from typing import Any
 
 from hybridkg.algebra.render import render
 from hybridkg.interfaces.graph_index import Size
-from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.interfaces.meter import MICROSECONDS
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.context import Actual
+from hybridkg.operators.best_rows import BestRows
+from hybridkg.operators.context import Actual, ExecutionContext
+from hybridkg.operators.known import Known
 from hybridkg.planner.choose import PhysicalPlan
+from hybridkg.planner.cost_model import CostModel
+from hybridkg.planner.explain_choice import choice_json, choice_lines
+from hybridkg.planner.own_times import own_times
 
 OPERATOR_WIDTH = 64
 """Columns for the operator tree before the numbers; a longer line goes on below."""
+
+LEAST_WIDTH = 32
+"""Columns for the operator tree on a narrow terminal."""
 
 LEAST_PIECE = 24
 """Columns for a piece of a line that goes on below, however deep in the tree it stands."""
 
 
 @dataclass(frozen=True)
+class Ran:
+    """What happened when a plan ran.
+
+    Args:
+        actuals: rows and own time, by the identity of the operator.
+        told: how operators went about their work, in the same way.
+        work: units of work by kind (interfaces/meter.py).
+    """
+
+    actuals: Mapping[int, Actual]
+    told: Mapping[int, Mapping[str, int]]
+    work: Mapping[str, int]
+
+    @classmethod
+    def of(cls, context: ExecutionContext) -> Ran:
+        """What a run has left behind."""
+        return cls(context.actuals, context.told, context.meter.counts)
+
+
+@dataclass(frozen=True)
 class Explanation:
-    """A plan that can be printed; with `actuals`, what happened when it ran."""
+    """A plan that can be printed; with `ran`, what happened when it ran.
+
+    Args:
+        plan: the plan.
+        known: what its operators estimate from.
+        cost: unit costs, for expected times; without them there are none.
+        ran: what happened; None for a plan that has not run.
+        prefixes: the query's own.
+    """
 
     plan: PhysicalPlan
-    text: TextIndex | None
-    actuals: Mapping[int, Actual] | None = None
+    known: Known = field(default_factory=Known)
+    cost: CostModel | None = None
+    ran: Ran | None = None
     prefixes: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        rejected = ", ".join(f"{other.strategy}{_ms(other.cost, ' {}')}" for other in self.plan.rejected)
-        lines = [
-            f"strategy: {self.plan.strategy}{_ms(self.plan.cost, ', est. {}')}"
-            + (f"   (rejected: {rejected})" if rejected else ""),
-            "",
-            "logical plan",
-            *(f"  {line}" for line in render(self.plan.logical, self.prefixes).splitlines()),
-            "",
-            self._head(),
-            *self._operators(self.plan.root, "", ""),
-        ]
-        return "\n".join(lines)
+        return self.text()
+
+    def text(self, width: int | None = None, *, times: bool = True) -> str:
+        """The plan for people.
+
+        Args:
+            width: columns of a terminal; None for as many as it takes.
+            times: with expected times, which depend on the machine.
+        """
+        lines = [self._strategy(times)]
+        if self.ran is not None:
+            counts = self._work()
+            lines.append(f"work: {', '.join(f'{kind} {n:,}' for kind, n in counts.items()) or 'none'}")
+        logical = render(self.plan.logical, self.prefixes).splitlines()
+        lines += ["", "logical plan", *(f"  {line}" for line in logical), ""]
+        return "\n".join([*lines, self.operators(width, times=times)])
+
+    def operators(self, width: int | None = None, *, times: bool = True) -> str:
+        """The operators alone, a line or more for each."""
+        times = times and self.cost is not None
+        numbers = sum(number + 2 for _, number in _columns(times, self.ran is not None))
+        left = OPERATOR_WIDTH if width is None else min(max(width - numbers, LEAST_WIDTH), OPERATOR_WIDTH)
+        layout = _Layout(self, left, max(width, left) if width is not None else None, times)
+        return "\n".join([layout.head(), *layout.lines(self.plan.root, self.known, "", "")])
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as data; units are in the names."""
+        found = {
+            "strategy": self.plan.strategy,
+            "est_us": _us(self.plan.cost),
+            "forced": self.plan.forced,
+            "rejected": [{"strategy": other.strategy, "est_us": _us(other.cost)} for other in self.plan.rejected],
+            "logical": render(self.plan.logical, self.prefixes).splitlines(),
+            "operator": self._operator_json(self.plan.root, self.known),
+        }
+        return found if self.ran is None else {**found, "work": self._work()}
 
     def _repr_html_(self) -> str:
         """The same for notebooks; query texts in it are escaped."""
@@ -50,69 +113,150 @@ class Explanation:
 
         return f'<pre style="line-height: 1.25">{escape(str(self))}</pre>'
 
-    def _head(self) -> str:
-        head = f"{'operator':<{OPERATOR_WIDTH}}  {'est.rows':>10}"
-        return head + (f"  {'rows':>10}  {'ms':>9}" if self.actuals is not None else "")
+    def _strategy(self, times: bool) -> str:
+        """The strategy, by how much it won, and what it won against."""
+        plan = self.plan
+        if not times:
+            others = [other.strategy for other in plan.rejected]
+            return f"strategy: {plan.strategy}" + _bracketed(others, plan.forced)
+        others = [f"{other.strategy}{_ms(other.cost, ' {}')}" for other in plan.rejected]
+        return f"strategy: {plan.strategy}{_ms(plan.cost, ', est. {}')}" + _bracketed(others, plan.forced)
 
-    def _operators(self, operator: PhysicalOperator, first: str, rest: str) -> list[str]:
-        estimate = operator.estimate(self.text)
-        bar = f"{rest}{'│  ' if operator.children else '   '}"
-        described, *more_lines = _pieces(self._shortened(operator.describe()), OPERATOR_WIDTH - len(first), len(bar))
-        line = f"{first}{described}"
-        line = f"{line:<{OPERATOR_WIDTH}}  {'-' if estimate is None else f'{estimate:,.0f}':>10}"
-        if self.actuals is not None:
-            actual = self.actuals.get(id(operator))
-            numbers = ("-", "-") if actual is None else (f"{actual.rows:,}", f"{actual.own_ns / 1e6:,.2f}")
-            line += f"  {numbers[0]:>10}  {numbers[1]:>9}"
-        lines = [line, *(f"{bar}{piece}" for piece in more_lines)]
-        sparql = " ".join(operator.sparql.split())
-        lines += [f"{bar}{self._shortened(more)}" for more in (operator.details(self.text), sparql) if more]
-        for i, child in enumerate(operator.children):
-            last = i == len(operator.children) - 1
-            lines += self._operators(child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
-        return lines
+    def _work(self) -> dict[str, int]:
+        """What was counted, in a fixed order."""
+        counts = {} if self.ran is None else self.ran.work
+        return {
+            kind: counts[kind] for kind in (*MICROSECONDS, *sorted(counts.keys() - MICROSECONDS)) if counts.get(kind)
+        }
 
-    def _shortened(self, line: str) -> str:
+    @cached_property
+    def own_times(self) -> Mapping[int, float]:
+        """Expected microseconds, by the identity of the operator."""
+        return {} if self.cost is None else own_times(self.plan, self.known, self.cost)
+
+    def actual(self, operator: PhysicalOperator) -> Actual | None:
+        """What an operator did; None where it has not run."""
+        return None if self.ran is None else self.ran.actuals.get(id(operator))
+
+    def shortened(self, line: str) -> str:
         """IRIs by the query's own prefixes; the text sent to the store has them in full."""
         for prefix, iri in sorted(self.prefixes, key=lambda pair: -len(pair[1])):
             if iri:
                 line = _with_prefix(line, prefix, iri)
         return line
 
-    def to_json(self) -> dict[str, Any]:
-        """The same as data; units are in the names."""
-        return {
-            "strategy": self.plan.strategy,
-            "est_us": _us(self.plan.cost),
-            "rejected": [{"strategy": other.strategy, "est_us": _us(other.cost)} for other in self.plan.rejected],
-            "logical": render(self.plan.logical, self.prefixes).splitlines(),
-            "operator": self._operator_json(self.plan.root),
-        }
+    def more_lines(self, operator: PhysicalOperator, known: Known) -> list[str]:
+        """What stands below the line of an operator: details, then the exact text sent to the store."""
+        told = None if self.ran is None else self.ran.told
+        lines = choice_lines(operator, known, told) if isinstance(operator, BestRows) else []
+        lines += operator.details(known).splitlines()
+        lines += [" ".join(text.split()) for text in _questions(operator.asks(known))]
+        return [self.shortened(line) for line in lines if line]
 
-    def _operator_json(self, operator: PhysicalOperator) -> dict[str, Any]:
+    def _operator_json(self, operator: PhysicalOperator, known: Known) -> dict[str, Any]:
         node: dict[str, Any] = {
             "name": type(operator).__name__,
             "description": operator.describe(),
-            "est_rows": operator.estimate(self.text),
+            "est_rows": known.rows(operator),
         }
-        if details := operator.details(self.text):
+        if (us := self.own_times.get(id(operator))) is not None:
+            node["est_own_us"] = round(us, 1)
+        if isinstance(operator, BestRows):
+            node |= choice_json(operator, known, None if self.ran is None else self.ran.told)
+        if details := operator.details(known).splitlines():
             node["details"] = details
-        if operator.sparql:
-            node["sparql"] = operator.sparql
-        if self.actuals is not None and (actual := self.actuals.get(id(operator))) is not None:
+        if asked := operator.asks(known):
+            node["sparql"] = asked
+        if (actual := self.actual(operator)) is not None:
             node["rows"] = actual.rows
             node["own_us"] = actual.own_ns / 1e3
-        node["children"] = [self._operator_json(child) for child in operator.children]
+        below = operator.below(known)
+        node["children"] = [self._operator_json(child, below) for child in operator.children]
         return node
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """The tree of operators on the left, numbers on the right.
+
+    Args:
+        explanation: of what.
+        left: columns of the tree.
+        width: columns of the lines below an operator; None for as many as it takes.
+        times: with expected times.
+    """
+
+    explanation: Explanation
+    left: int
+    width: int | None
+    times: bool
+
+    @property
+    def _columns(self) -> list[tuple[str, int]]:
+        return _columns(self.times, self.explanation.ran is not None)
+
+    def head(self) -> str:
+        """The headings."""
+        return f"{'operator':<{self.left}}" + "".join(f"  {name:>{width}}" for name, width in self._columns)
+
+    def lines(self, operator: PhysicalOperator, known: Known, first: str, rest: str) -> list[str]:
+        """An operator and all below it."""
+        bar = f"{rest}{'│  ' if operator.children else '   '}"
+        shown = self.explanation.shortened(operator.describe())
+        described, *goes_on = _pieces(shown, self.left - len(first), self.left - len(bar))
+        numbers = zip(self._numbers(operator, known), self._columns, strict=True)
+        lines = [f"{first + described:<{self.left}}" + "".join(f"  {text:>{width}}" for text, (_, width) in numbers)]
+        lines += [f"{bar}{piece}" for piece in goes_on]
+        for line in self.explanation.more_lines(operator, known):
+            wide = len(line) if self.width is None else self.width - len(bar)
+            head, *tail = _pieces(line, wide, wide - 2)
+            lines += [f"{bar}{head}", *(f"{bar}  {piece}" for piece in tail)]
+        below = operator.below(known)
+        for i, child in enumerate(operator.children):
+            last = i == len(operator.children) - 1
+            lines += self.lines(child, below, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
+        return lines
+
+    def _numbers(self, operator: PhysicalOperator, known: Known) -> list[str]:
+        rows, us = known.rows(operator), self.explanation.own_times.get(id(operator))
+        numbers = ["-" if rows is None else "<1" if 0 < rows < 0.5 else f"{rows:,.0f}"]
+        if self.times:
+            numbers.append("-" if us is None else f"{us / 1e3:,.2f}")
+        if self.explanation.ran is not None:
+            actual = self.explanation.actual(operator)
+            numbers += ["-", "-"] if actual is None else [f"{actual.rows:,}", f"{actual.own_ns / 1e6:,.2f}"]
+        return numbers
+
+
+def _columns(times: bool, ran: bool) -> list[tuple[str, int]]:
+    """Headings and widths of the numbers."""
+    found = [("est.rows", 10)]
+    if times:
+        found.append(("est.ms", 8))
+    return [*found, ("rows", 10), ("ms", 8)] if ran else found
+
+
+def _bracketed(rejected: list[str], forced: bool) -> str:
+    if forced:
+        return "   (asked for)"
+    return f"   (rejected: {', '.join(rejected)})" if rejected else ""
+
+
+def _questions(asked: str) -> list[str]:
+    """The queries of a text that has one or more of them, each of which begins a line."""
+    return re.split(r"\n(?=SELECT )", asked) if asked else []
 
 
 def _ms(cost: Size | None, into: str) -> str:
     """An expected time in words; empty where nobody knows.
 
-    >>> _ms(Size(0.0, 1310.0, 5000.0), ", est. {}")
-    ', est. 1.3 ms'
+    >>> _ms(Size(0.0, 1310.0, 5000.0), ", est. {}"), _ms(Size(0.0, 83.2, 90.0), "{}")
+    (', est. 1.3 ms', '0.083 ms')
     """
-    return "" if cost is None or isinf(cost.guess) else into.format(f"{cost.guess / 1e3:,.1f} ms")
+    if cost is None or isinf(cost.guess):
+        return ""
+    ms = cost.guess / 1e3
+    return into.format(f"{ms:,.1f} ms" if ms >= 1 else f"{ms:.2g} ms")
 
 
 def _us(cost: Size | None) -> dict[str, float | None] | None:
@@ -122,20 +266,18 @@ def _us(cost: Size | None) -> dict[str, float | None] | None:
     return {"low": round(cost.low, 1), "guess": round(cost.guess, 1), "high": None if isinf(cost.high) else cost.high}
 
 
-def _pieces(text: str, width: int, indent: int) -> list[str]:
-    """The text in one line where it fits into `width`, else in several that leave room for the indent of the others.
+def _pieces(text: str, width: int, next_width: int) -> list[str]:
+    """The text in one line where it fits into `width`, else in several, as wide as there is room for each.
 
-    >>> _pieces("Filter (?a > 1) && (?b > 2) && (?c > 3)", 30, 6)
-    ['Filter (?a > 1) && (?b > 2) &&', '(?c > 3)']
+    >>> _pieces("Filter (?a > 1) && (?b > 2) && (?c > 3)", 30, 24)
+    ['Filter (?a > 1) && (?b >', '2) && (?c > 3)']
     """
     import textwrap
 
     if len(text) <= width:
         return [text]
-    return textwrap.wrap(text, max(min(width, OPERATOR_WIDTH - indent), LEAST_PIECE), break_on_hyphens=False)
+    return textwrap.wrap(text, max(min(width, next_width), LEAST_PIECE), break_on_hyphens=False)
 
 
 def _with_prefix(line: str, prefix: str, iri: str) -> str:
-    import re
-
     return re.sub(rf"<{re.escape(iri)}([A-Za-z][\w-]*)>", lambda m: f"{prefix}:{m.group(1)}", line)

@@ -118,10 +118,10 @@ class _Lowering:
                     self.operator(child), variable, columns, _Graphs(child, placeholder, self.again).operator, dataset
                 )
             case nodes.Join(left, right):
-                return HashJoin(self.operator(left), self.operator(right))
+                return HashJoin(self.operator(left), self.operator(right), (left, right))
             case nodes.LeftJoin(left, right, _, _):
                 condition, tests = self.left_condition(plan)
-                return LeftJoin(self.operator(left), self.operator(right), condition, tests)
+                return LeftJoin(self.operator(left), self.operator(right), condition, tests, (left, right))
             case nodes.Union(branches):
                 return Union(tuple(self.operator(branch) for branch in branches))
             case nodes.Minus(left, right):

@@ -6,6 +6,7 @@ import csv
 import errno
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -197,7 +198,7 @@ def test_stats_show_counts_and_fields(films):
 
 def test_explain_names_the_strategy_and_the_operators(films):
     text = run("explain", films, SPACE + " LIMIT 3").stdout
-    assert text.startswith("strategy: text_topk   (rejected: reference: more work")
+    assert text.startswith("strategy: text_topk, est. ")
     assert "TextTopK ?film k=3 ?s" in text
     tree = json.loads(run("explain", films, SPACE, "--format", "json", "--analyze").stdout)
     assert tree["operator"]["rows"] >= 1
@@ -440,7 +441,7 @@ def test_the_numbers_of_a_plan_stay_in_their_columns(films):
     )
     lines = run("explain", films, query).stdout.splitlines()
     head = next(line for line in lines if line.startswith("operator"))
-    numbers = [line for line in lines[lines.index(head) :] if line.endswith(" -")]
+    numbers = [line for line in lines[lines.index(head) :] if re.search(r"  (-|<?[0-9,]+)  +(-|[0-9.,]+)$", line)]
     assert len(numbers) >= 3
     assert {len(line) for line in numbers} == {len(head)}
     assert "/iri/of/no/film>" in "".join(line.strip(" \u2502\u2514\u251c\u2500-") for line in lines)

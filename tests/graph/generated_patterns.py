@@ -8,6 +8,7 @@ from typing import Any
 
 from pyoxigraph import Quad, Store
 
+from hybridkg.graph.match.shape import occurrences
 from hybridkg.interfaces.graph_index import (
     AllOf,
     Alternative,
@@ -157,10 +158,10 @@ class Maker:
     def _slot(self, constants: list[Any]) -> Any:
         return self._one(constants) if self._random.random() < 0.2 else Variable(self._one(NAMES))
 
-    def test(self, depth: int = 0) -> Test:
+    def test(self, names: list[str], depth: int = 0) -> Test:
         """A test of one variable or two."""
         kind = self._random.randrange(10 if depth < 2 else 7)
-        name = self._one(NAMES)
+        name = self._one(names)
         if kind < 3:
             return Comparison(name, self._one(OPERATORS), self._one([*self._literals, *NODES[:2]]))
         if kind < 4:
@@ -168,13 +169,16 @@ class Maker:
         if kind < 5:
             return Opaque(name, self._one(EXPRESSIONS))
         if kind < 7:
-            return Same(name, self._one(NAMES), self._random.random() < 0.5)
-        inner = tuple(self.test(depth + 1) for _ in range(self._random.randrange(1, 3)))
+            return Same(name, self._one(names), self._random.random() < 0.5)
+        inner = tuple(self.test(names, depth + 1) for _ in range(self._random.randrange(1, 3)))
         return AnyOf(inner) if kind < 9 else AllOf(inner)
 
-    def tests(self) -> tuple[Test, ...]:
-        """One or two."""
-        return tuple(self.test() for _ in range(self._random.randrange(1, 3)))
+    def tests(self, *patterns: Pattern) -> tuple[Test, ...]:
+        """One or two, most often of variables that the patterns have."""
+        names = sorted(set().union(*(occurrences(pattern) for pattern in patterns)) & set(NAMES))
+        if not names or self._random.random() < 0.1:
+            names = NAMES
+        return tuple(self.test(names) for _ in range(self._random.randrange(1, 3)))
 
     def values(self) -> Values:
         """A small table with gaps."""
@@ -187,6 +191,12 @@ class Maker:
         """Triple patterns together."""
         return Join(tuple(self.scan() for _ in range(self._random.randrange(1, 5))))
 
+    def _restricted(self, child: Pattern) -> Pattern:
+        return Restrict(child, self.tests(child))
+
+    def _optional(self, left: Pattern, right: Pattern, tested: bool) -> Pattern:
+        return LeftJoin(left, right, self.tests(left, right) if tested else ())
+
     def pattern(self, depth: int = 0) -> Pattern:
         """Any pattern."""
         inner = lambda: self.pattern(depth + 1)
@@ -195,18 +205,18 @@ class Maker:
             self.scan,
             self.join,
             self.join,
-            lambda: Restrict(self.join(), self.tests()),
+            lambda: self._restricted(self.join()),
         ]
         if depth < 3:
             kinds += [
                 lambda: Join(
                     tuple(self._one([inner, inner, self.values, self.scan])() for _ in range(self._random.randrange(4)))
                 ),
-                lambda: LeftJoin(inner(), inner(), self.tests() if some() else ()),
+                lambda: self._optional(inner(), inner(), some()),
                 lambda: Union(tuple(inner() for _ in range(self._random.randrange(1, 4)))),
                 lambda: Minus(inner(), inner()),
                 lambda: Exists(inner(), inner(), some()),
-                lambda: Restrict(inner(), self.tests()),
+                lambda: self._restricted(inner()),
                 lambda: Distinct(inner(), tuple(self._random.sample(NAMES, self._random.randrange(1, 4))), some()),
             ]
         return self._one(kinds)()

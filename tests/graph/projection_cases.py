@@ -20,6 +20,7 @@ from hybridkg.graph.reference import columns_of
 from hybridkg.graph.stored import open_columns
 from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Node, Quad, Triple
 
+USUAL = Sizes()
 TINY = Sizes(chunk_bytes=1, run_terms=1, run_bytes=1)
 
 names = st.text("ab_é\U0001f600-", min_size=0, max_size=12)
@@ -27,7 +28,23 @@ iris = st.builds(lambda name: NamedNode("e:" + name), names)
 blanks = st.sampled_from(["b", "b1", "a", "d1x10", "d1x2"]).map(BlankNode)
 nodes = iris | blanks
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.sampled_from(
-    ["", "\0", "a", "a\0", "a\0\0", "a" * 8, "a" * 16, "a" * 8 + "b", '"', "\\", "\n\r\t\b\f", "<>", "--", " .\n", "é" * 5]
+    [
+        "",
+        "\0",
+        "a",
+        "a\0",
+        "a\0\0",
+        "a" * 8,
+        "a" * 16,
+        "a" * 8 + "b",
+        '"',
+        "\\",
+        "\n\r\t\b\f",
+        "<>",
+        "--",
+        " .\n",
+        "é" * 5,
+    ]
 )
 typed = st.builds(
     lambda text, name: Literal(text, datatype=NamedNode(name)),
@@ -44,7 +61,9 @@ typed = st.builds(
 tagged = st.builds(lambda text, tag: Literal(text, language=tag), texts, st.sampled_from(["en", "de", "en-us"]))
 literals = texts.map(Literal) | typed | tagged
 left_out = st.builds(Triple, nodes, iris, nodes | literals) | st.builds(
-    lambda inner, outer: Triple(outer, NamedNode("e:p"), inner), st.builds(Triple, nodes, iris, texts.map(Literal)), nodes
+    lambda inner, outer: Triple(outer, NamedNode("e:p"), inner),
+    st.builds(Triple, nodes, iris, texts.map(Literal)),
+    nodes,
 )
 predicates = st.sampled_from("pqrs").map(lambda name: NamedNode("p:" + name))
 graphs = st.sampled_from([DefaultGraph(), DefaultGraph(), NamedNode("g:g"), BlankNode("g")])
@@ -83,12 +102,10 @@ def built(
     *,
     union: bool = False,
     from_store: bool = True,
-    sizes: Sizes = Sizes(),
+    sizes: Sizes = USUAL,
 ) -> Columns:
     """The projection of some pieces of N-Quads."""
-    builder = ProjectionBuilder(
-        folder.with_suffix(".tmp"), union_default_graph=union, stored=from_store, sizes=sizes
-    )
+    builder = ProjectionBuilder(folder.with_suffix(".tmp"), union_default_graph=union, stored=from_store, sizes=sizes)
     for part in parts:
         builder.add(part)
     counts = builder.finish(folder, entities)
@@ -110,7 +127,12 @@ def expected(statements: Iterable[Quad], entities: NodeTable, *, union: bool = F
 def assert_equal(found: Columns, wanted: Columns) -> None:
     """Whether two projections say the same."""
     a, b = found.terms, wanted.terms
-    assert (a.n_entities, a.n_nodes, a.n_terms, dict(a.segments)) == (b.n_entities, b.n_nodes, b.n_terms, dict(b.segments))
+    assert (a.n_entities, a.n_nodes, a.n_terms, dict(a.segments)) == (
+        b.n_entities,
+        b.n_nodes,
+        b.n_terms,
+        dict(b.segments),
+    )
     ids = np.arange(b.n_terms, dtype=np.uint32)
     terms = b.terms(ids)
     assert a.terms(ids) == terms

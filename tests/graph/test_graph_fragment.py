@@ -20,6 +20,7 @@ from hybridkg.graph.reference import columns_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.known import Known
 from hybridkg.query.scope import in_scope
 from hybridkg.store.oxigraph import OxigraphStore
 
@@ -86,12 +87,15 @@ def test_explain_says_who_is_asked():
     assert fragment("?a :p/:p ?b FILTER(?a != :x)").describe() == "GraphFragment ?a ?b"
     asked = fragment("?a :p/:p ?b FILTER(?a != :x)")
     shown = "?a <http://e/p> _:1 . _:1 <http://e/p> ?b FILTER(?a != <http://e/x>)"
-    assert asked.details(None) == f"columns: {shown}"
+    known = Known(graph=context(GRAPH).graph)
+    assert asked.details(known) == f"columns: {shown}"
     assert asked.shown == f"{{ {shown} }}"
-    assert asked.sparql == ""
+    assert asked.asks(known) == ""
+    assert asked.details(Known()) == "Oxigraph: the graph has no projection"
+    assert asked.asks(Known()) == SparqlFragment(asked.group, asked.columns).sparql
     other = fragment("?a ?p ?b")
-    assert other.details(None) == "Oxigraph: a variable predicate"
-    assert other.sparql == SparqlFragment(other.group, other.columns).sparql
+    assert other.details(known) == "Oxigraph: a variable predicate"
+    assert other.asks(known) == SparqlFragment(other.group, other.columns).sparql
 
 
 def test_terms_of_a_table_are_rows_in_the_order_asked_for():

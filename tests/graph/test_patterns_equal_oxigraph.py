@@ -130,4 +130,4 @@ def test_thousands_of_patterns_have_the_rows_of_oxigraph(
         maker = Maker(random)
         found[check(maker.graph(), maker.pattern(), random)] += 1
     assert found["equal"] > 300
-    assert found["deviates"] < 50
+    assert found["deviates"] < 3  # by the definition, but not by Oxigraph: none in the default run

@@ -38,7 +38,7 @@ from hybridkg.rdf.terms import Literal, NamedNode, Triple
 
 A, B, C, *_ = NODES
 P, Q = NamedNode("x:p"), NamedNode("x:q")
-S, O = Variable("s"), Variable("o")
+S, O = Variable("s"), Variable("o")  # noqa: E741
 TRIPLES = [Triple(A, P, B), Triple(B, P, C), Triple(A, Q, C), Triple(C, P, Literal("x"))]
 
 

@@ -22,12 +22,16 @@ from projection_cases import (
     same_bytes,
     stored,
     table,
+    tagged,
     text_of,
+    typed,
 )
 
 from hybridkg.errors import CorruptError
 from hybridkg.graph.building import ProjectionBuilder, Sizes
+from hybridkg.graph.runs import KEPT
 from hybridkg.graph.stored import open_columns
+from hybridkg.rdf.stored import all_as_stored, as_stored
 from hybridkg.rdf.terms import Literal, NamedNode, Quad
 
 _numbers = count()
@@ -48,7 +52,7 @@ def _new(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(statements=graph, entities=some, union=st.booleans())
 def test_the_builder_makes_the_columns_of_the_oracle(folder, compiled, statements, entities, union):
     own = _new(folder)
@@ -58,7 +62,7 @@ def test_the_builder_makes_the_columns_of_the_oracle(folder, compiled, statement
     assert_equal(found, expected(statements, known, union=union))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(statements=graph, entities=some, union=st.booleans(), data=st.data())
 def test_the_bytes_depend_on_the_set_of_quads_alone(folder, statements, entities, union, data):
     own = _new(folder)
@@ -74,7 +78,7 @@ def test_the_bytes_depend_on_the_set_of_quads_alone(folder, statements, entities
         assert same_bytes(own / "p", own / f"q{i}")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(statements=graph, entities=some, union=st.booleans(), compiled=st.booleans())
 def test_what_is_loaded_gives_the_bytes_of_what_the_store_made_of_it(folder, statements, entities, union, compiled):
     own = _new(folder)
@@ -85,7 +89,7 @@ def test_what_is_loaded_gives_the_bytes_of_what_the_store_made_of_it(folder, sta
     assert same_bytes(own / "p", own / "q")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(statements=graph, union=st.booleans(), compiled=st.booleans())
 def test_rows_of_predicates_give_the_bytes_of_statements(folder, statements, union, compiled):
     own = _new(folder)
@@ -98,6 +102,23 @@ def test_rows_of_predicates_give_the_bytes_of_statements(folder, statements, uni
                 builder.add_rows(predicate, row)
         builder.finish(own / "q", known)
     assert same_bytes(own / "p", own / "q")
+
+
+@pytest.mark.parametrize("datatype", sorted(KEPT))
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_texts_that_are_kept_are_what_the_store_makes_of_them(datatype, data):
+    pattern, kept_as = KEPT[datatype]
+    text = data.draw(
+        st.from_regex(pattern.pattern.decode("ascii"), fullmatch=True, alphabet=st.characters(codec="ascii"))
+    )
+    assert as_stored(Literal(text, datatype=NamedNode(datatype))) == Literal(text, datatype=NamedNode(kept_as))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(typed | tagged, max_size=8))
+def test_many_literals_are_stored_as_each_of_them_is(some_literals):
+    assert all_as_stored(some_literals) == [as_stored(literal) for literal in some_literals]
 
 
 def test_many_runs_with_many_terms_are_merged(folder):
@@ -157,7 +178,7 @@ def test_a_damaged_projection_says_what_is_wrong(folder):
         open_columns(own / "p", table(own, [NamedNode("e:z")]), union_default_graph=False)
     for path in sorted((own / "p").iterdir()):
         content = path.read_bytes()
-        path.write_bytes(content[:-1] if content else b"1")
+        path.write_bytes(content[:-2] if content else b"1")
         with pytest.raises(CorruptError):
             open_columns(own / "p", known, union_default_graph=False)
         path.write_bytes(content)

@@ -21,8 +21,10 @@ from hybridkg.interfaces.text_index import Condition, IndexedField, TextQuery, T
 from hybridkg.operators import context as context_module
 from hybridkg.operators import probing
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
 from hybridkg.planner.choose import choose
 from hybridkg.planner.explain import Explanation
+from hybridkg.planner.planning import Planning
 from hybridkg.query.parser import parse
 from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
@@ -82,12 +84,14 @@ class FarIndex(EmbeddedTextIndex):
         kept = self._kept(query, ids)
         return ids[kept], scores[kept]
 
-    def topk(self, query: TextQuery, k: int):
+    def topk(self, query: TextQuery, k: int, among=None):
         self.asked.append(("topk", query))
-        return self._topk(query, k)
+        return self._topk(query, k, among)
 
-    def _topk(self, query: TextQuery, k: int):
+    def _topk(self, query: TextQuery, k: int, among=None):
         ids, scores = self._matching(query)
+        kept = np.ones(len(ids), bool) if among is None else np.isin(ids, among)
+        ids, scores = ids[kept], scores[kept]
         order = np.lexsort((self._rank(ids), -scores))[: max(k, 0)]
         return ids[order], scores[order]
 
@@ -127,7 +131,7 @@ def quads(graph) -> list[ox.Quad]:
 
 
 def rows(query: str, graph: list[ox.Quad], index, nodes, strategy: str) -> list | None:
-    root = STRATEGIES.get(strategy).plan(rewrite(from_ast(parse(query))))
+    root = STRATEGIES.get(strategy).plan(rewrite(from_ast(parse(query))), Planning(text=index))
     if root is None:
         return None
     found = ExecutionContext(OxigraphStore.memory(graph), index, nodes, lambda n, f: [], scratch).run_plan(root)
@@ -290,7 +294,9 @@ def test_the_fragment_is_read_once_whatever_comes_of_it(text, monkeypatch):
         reads: list[str] = []
         select = store.select
         store.select = lambda sparql, bound=None, select=select, reads=reads: (reads.append(sparql), select(sparql))[1]
-        root = STRATEGIES.get("bind_join").plan(rewrite(from_ast(parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}"))))
+        root = STRATEGIES.get("bind_join").plan(
+            rewrite(from_ast(parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}"))), Planning()
+        )
         ExecutionContext(store, index.start(limit), nodes, lambda n, f: [], scratch).run_plan(root)
         assert len([sparql for sparql in reads if "VALUES" not in sparql]) == 1
 
@@ -378,14 +384,14 @@ def test_a_leg_that_is_wrong_is_an_error_at_its_place_and_the_others_are_not_bla
 def test_explain_says_the_same_wherever_the_index_is(text, strategy):
     index, _ = text
     query = parse('SELECT * { ?a MATCH "red" TOP 3 AS ?s . ?b <http://e/p> ?a . ?b MATCH "blue" }')
-    plan = choose(rewrite(from_ast(query)), strategy)
-    near, far = (str(Explanation(plan, index.start(limit))) for limit in (None, 0))
+    plan = choose(rewrite(from_ast(query)), Planning(), strategy)
+    near, far = (str(Explanation(plan, Known(index.start(limit)))) for limit in (None, 0))
     assert near == far
 
 
 def test_explain_shows_the_conditions_that_go_along(text):
     index, nodes = text
     query = parse(f'PREFIX : <{E}> SELECT * {{ ?a :q :b ; :year ?y . ?a MATCH "red" FILTER(?y >= 2018 && ?y < 2022) }}')
-    plan = choose(rewrite(from_ast(query)), "bind_join")
-    shown = str(Explanation(plan, index.start(9, ("q", "year"), GRAPH, nodes), None, (("", E),)))
+    plan = choose(rewrite(from_ast(query)), Planning(), "bind_join")
+    shown = str(Explanation(plan, Known(index.start(9, ("q", "year"), GRAPH, nodes)), prefixes=(("", E),)))
     assert "where :q = :b and 2018 <= :year <= 2022" in shown

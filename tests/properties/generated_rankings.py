@@ -40,10 +40,27 @@ NODES = [*TEXTS, ox.NamedNode(E + "m"), ox.NamedNode(E + "n")]
 NUMBERS = [ox.Literal(n) for n in (1, 2, 2, 3)]
 NUMBERS += [ox.Literal("2.5", datatype=ox.NamedNode("http://www.w3.org/2001/XMLSchema#decimal")), ox.Literal("2")]
 
-WORDS = ("red", "red", "fish", "boat", "blue", "red boat", "red fish blue", "green red", "red -fish", "+red blue", "red boat fish")
+WORDS = (
+    "red",
+    "red",
+    "fish",
+    "boat",
+    "blue",
+    "red boat",
+    "red fish blue",
+    "green red",
+    "red -fish",
+    "+red blue",
+    "red boat fish",
+)
 CONDITIONS = ("?s > 0.2", "?t < ?s", "?y > 1", "?b != ?a", "BOUND(?b)", "!BOUND(?c)", "?x = 2 || ?y < 2", "isIRI(?a)")
 CONDITIONS += ("COALESCE(?t, 0) < 1", "?s > 0.3 || BOUND(?c)")
-VALUES = ("?a { :a :b :c _U :m }", "?b { :a :d :e :nowhere }", "?y { 1 2 3 }", "(?a ?b) { (:a :b) (:c UNDEF) (UNDEF :d) }")
+VALUES = (
+    "?a { :a :b :c _U :m }",
+    "?b { :a :d :e :nowhere }",
+    "?y { 1 2 3 }",
+    "(?a ?b) { (:a :b) (:c UNDEF) (UNDEF :d) }",
+)
 RANKED = (
     *("?s",) * 6,
     *("?s + ?t",) * 8,
@@ -235,10 +252,12 @@ class Maker:
         return " ".join(self.some(lambda: self.leaf(nested), 1, most))
 
     def plain(self, most: int = 2) -> str:
-        return " ".join(self.some(lambda: self.choose([self.triple, self.triple, self.triple, self.values])(), 1, most))
+        return " ".join(self.some(lambda: self.values() if self.one_in(4) else self.triple(), 1, most))
 
     def element(self) -> str:
-        kind = self.choose(["leaf"] * 10 + ["optional"] * 3 + ["minus", "exists", "union", "select", "graph", "group", "bind"])
+        kind = self.choose(
+            ["leaf"] * 10 + ["optional"] * 3 + ["minus", "exists", "union", "select", "graph", "group", "bind"]
+        )
         match kind:
             case "optional":
                 if self.one_in(3):
@@ -263,7 +282,9 @@ class Maker:
             case "group":
                 return f"{{ {self.body(False, 3)} }}"
             case "bind":
-                return f"BIND({self.choose(['?s * 2', '?y', 'COALESCE(?y, 1)', '?s + ?t'])} AS ?k{self.choose(['', '2'])})"
+                return (
+                    f"BIND({self.choose(['?s * 2', '?y', 'COALESCE(?y, 1)', '?s + ?t'])} AS ?k{self.choose(['', '2'])})"
+                )
         return self.leaf(False)
 
     def query(self) -> str:

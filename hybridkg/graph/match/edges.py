@@ -9,7 +9,7 @@ import numpy as np
 
 from hybridkg.graph.match.conditions import Condition
 from hybridkg.graph.match.ids import Mask, Ranges, both, inside
-from hybridkg.graph.match.relations import Relation
+from hybridkg.graph.match.relations import Pairs, Relation, chunks
 from hybridkg.graph.match.run import Run
 from hybridkg.graph.match.tables import Table
 from hybridkg.interfaces.graph_index import Ids
@@ -110,16 +110,31 @@ def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: Run) -> Tabl
             ids = both(ids, sets[here])
         if here in conditions:
             ids = conditions[here].of_set(ids, run)
-    index, targets = edge.relation.expand(ids, chosen.forward, run)
-    mask = kept(targets, there, sets, conditions, run)
-    if here == there:
-        same = ids[index] == targets
-        mask = same if mask is None else mask & same
-    if mask is not None:
-        index, targets = index[mask], targets[mask]
+    index, targets = expanded(edge, ids, chosen.forward, sets, conditions, run)
     columns = {}
     if isinstance(here, str):
         columns[here] = ids[index]
     if isinstance(there, str):
         columns[there] = targets
     return Table(columns, len(targets))
+
+
+def expanded(edge: Edge, ids: Ids, forward: bool, sets: Sets, conditions: Conditions, run: Run) -> Pairs:
+    """The pairs of these ids (in any order, repeats allowed) whose far end the sets and conditions allow."""
+    here, there = (edge.subject, edge.object) if forward else (edge.object, edge.subject)
+    found: list[Pairs] = []
+    rows = 0
+    for first, part in chunks(edge.relation, ids, forward):
+        index, targets = edge.relation.expand(part, forward, run)
+        mask = kept(targets, there, sets, conditions, run)
+        if here == there:
+            same = part[index] == targets
+            mask = same if mask is None else mask & same
+        if mask is not None:
+            index, targets = index[mask], targets[mask]
+        rows += len(targets)
+        run.room_for(rows)
+        found.append((index + first if first else index, targets))
+    if len(found) == 1:
+        return found[0]
+    return np.concatenate([index for index, _ in found]), np.concatenate([targets for _, targets in found])

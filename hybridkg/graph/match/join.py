@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from hybridkg.graph.match.conditions import RowTest
-from hybridkg.graph.match.edges import Conditions, Edge, enumerated, kept, of_constant, singleton, source
+from hybridkg.graph.match.edges import Conditions, Edge, enumerated, expanded, kept, of_constant, singleton, source
 from hybridkg.graph.match.ids import NONE, Mask, both, distinct, inside
 from hybridkg.graph.match.nodes import Hints, Node
 from hybridkg.graph.match.reduce import Member, Reducer
@@ -271,11 +271,7 @@ class _Joining:
         here, there = (edge.subject, edge.object) if subject else (edge.object, edge.subject)
         assert isinstance(here, str)
         assert isinstance(there, str)
-        index, targets = edge.relation.expand(columns[here], bool(subject), run)
-        mask = kept(targets, there, self._sets, self._node.conditions, run)
-        if mask is not None:
-            index, targets = index[mask], targets[mask]
-        run.room_for(len(index))
+        index, targets = expanded(edge, columns[here], bool(subject), self._sets, self._node.conditions, run)
         needed = self._needed()
         made = {name: column[index] for name, column in columns.items() if name in needed}
         if there in needed:

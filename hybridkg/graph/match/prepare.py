@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,6 +18,15 @@ from hybridkg.graph.match.nodes import Node
 from hybridkg.graph.match.optional import OptionalNode, SortedOutNode
 from hybridkg.graph.match.reduce import Member
 from hybridkg.graph.match.relations import Relation
+from hybridkg.graph.match.shape import (
+    Declined,
+    certain_of,
+    has_minus,
+    may_be_empty,
+    measure,
+    occurrences,
+    variables_of_test,
+)
 from hybridkg.graph.match.strings import Strings
 from hybridkg.graph.match.tables import Table
 from hybridkg.interfaces.graph_index import (
@@ -28,6 +37,7 @@ from hybridkg.interfaces.graph_index import (
     Distinct,
     Exists,
     Ids,
+    Inverse,
     Join,
     LeftJoin,
     Minus,
@@ -53,18 +63,8 @@ MOST_KNOWN = 1_000
 Truth = Callable[[str, Sequence[Term]], list[bool]]
 """(expression over ?x, values) -> for each value, whether the expression is true."""
 
-MOST_PARTS = 500
-"""Patterns and tests in a pattern; a larger one goes to the store."""
-
-MOST_DEPTH = 40
-"""How deep they may be nested."""
-
 MOST_ASKED = 200_000
 """Values that Oxigraph is asked about for one test; 0.6 s on the 2-core machine."""
-
-
-class Declined(Exception):  # noqa: N818 - not an error: the store answers instead
-    """The pattern is not for the projection."""
 
 
 @dataclass
@@ -76,6 +76,7 @@ class Preparing:
         relation: of a path.
         strings: of the term table.
         truth: Oxigraph's evaluation.
+        whole: the pattern that is being prepared.
         known: conditions that were made before; the first MOST_KNOWN are kept.
     """
 
@@ -84,16 +85,24 @@ class Preparing:
     strings: Strings
     truth: Truth
     known: dict[Test, Condition]
+    whole: Pattern
     _hidden: int = 0
+    _odd: set[str] = field(default_factory=set)
+    """Subjects of paths of length zero: Oxigraph 0.5.13 takes them for nodes when it simplifies tests, which they need
+    not be."""
+    _tested: set[str] = field(default_factory=set)
 
-    def prepared(self, pattern: Pattern) -> Node:
-        """The node of a whole pattern.
+    def prepared(self) -> Node:
+        """The node of the whole pattern.
 
         Raises:
             Declined: the projection cannot answer it.
         """
-        measure(pattern)
-        return self.node(pattern)
+        measure(self.whole)
+        node = self.node(self.whole)
+        if self._tested & self._odd:
+            raise Declined
+        return node
 
     def node(self, pattern: Pattern, depth: int = 0) -> Node:
         """The node of a part."""
@@ -107,6 +116,7 @@ class Preparing:
             case Minus(left, right):
                 return self._sorted_out(self.node(left, depth + 1), self.node(right, depth + 1), True, False)
             case Exists(left, right, negated):
+                self._check_exists(pattern, left, right)
                 return self._sorted_out(self.node(left, depth + 1), self.node(right, depth + 1), negated, True)
             case Distinct(child, variables, distinct):
                 return SelectNode(self.node(child, depth + 1), tuple(dict.fromkeys(variables)), distinct)
@@ -125,6 +135,8 @@ class Preparing:
         while waiting:
             part, at = waiting.pop()
             match part:
+                case Scan(subject, Inverse(path), object_):
+                    waiting.append((Scan(object_, path, subject), at))
                 case Scan(subject, Steps(paths), object_):
                     waiting += [(scan, at + 1) for scan in reversed(self._steps(subject, paths, object_))]
                 case Scan():
@@ -138,6 +150,7 @@ class Preparing:
                     waiting.append((child, at + 1))
                 case Restrict(child, inner_tests):
                     node = self.node(child, at + 1)
+                    self._check_scope(inner_tests, node)
                     others.append(RestrictNode(node, self._row_tests(inner_tests, at + 1)))
                 case _:
                     others.append(self.node(part, at + 1))
@@ -147,6 +160,8 @@ class Preparing:
             relation = self.relation(scan.path)
             if relation is None:
                 raise Declined
+            if isinstance(scan.subject, Variable) and may_be_empty(scan.path):
+                self._odd.add(scan.subject.name)
             edges.append(Edge(self._end(scan.subject, ids), relation, self._end(scan.object, ids)))
         certain = {name for edge in edges for name in edge.variables}.union(*(node.certain for node in others))
         made = [self._values(part, certain, values) for part in values]
@@ -231,6 +246,7 @@ class Preparing:
                     return OfColumn(names.pop(), all_of(conditions) if every else any_of(conditions))
                 return Combined(made, every)
             case Comparison() | StringTest() | Opaque():
+                self._tested.add(test.variable)
                 condition = self.known.get(test)
                 if condition is None:
                     condition = self._condition(test)
@@ -278,6 +294,30 @@ class Preparing:
                 if min(sizes, default=float(condition.asks.size)) > MOST_ASKED:
                     raise Declined
 
+    @staticmethod
+    def _check_scope(tests: Sequence[Test], *nodes: Node) -> None:
+        """Declines tests of variables that their own group does not have.
+
+        They are unbound there, but Oxigraph 0.5.13 sometimes takes the value that another group gives them.
+        """
+        known = frozenset().union(*(node.variables for node in nodes))
+        if not all(variables_of_test(test) <= known for test in tests):
+            raise Declined
+
+    def _check_exists(self, pattern: Exists, left: Pattern, right: Pattern) -> None:
+        """Declines an EXISTS that may see more of the pattern than its left side.
+
+        Oxigraph evaluates it with all values put in that it knows by then.
+        """
+        if has_minus(right):
+            raise Declined
+        if self.whole is pattern:
+            return
+        inside, outside = occurrences(pattern), occurrences(self.whole)
+        own = occurrences(left)
+        if any(name not in own and outside[name] > inside[name] for name in occurrences(right)):
+            raise Declined
+
     def _row_tests(self, tests: Iterable[Test], depth: int) -> tuple[RowTest, ...]:
         """Tests of what may be unbound; those for which Oxigraph may be asked about too many values are declined."""
         made = tuple(self._row_test(test, depth) for test in tests)
@@ -293,6 +333,7 @@ class Preparing:
     # --- two sides --------------------------------------------------------------------
 
     def _optional(self, left: Node, right: Node, tests: Sequence[Test], depth: int) -> Node:
+        self._check_scope(tests, left, right)
         return OptionalNode(left, right, self._row_tests(tests, depth + 1))
 
     def _sorted_out(self, left: Node, right: Node, negated: bool, disjoint: bool) -> Node:
@@ -305,62 +346,3 @@ class Preparing:
                 )
             return JoinNode((), (left,), {}, (member,), (), left.variables)
         return SortedOutNode(left, right, negated, disjoint)
-
-
-def measure(pattern: Pattern) -> None:
-    """Looks at the size of a pattern before anything recursive does.
-
-    Raises:
-        Declined: it has more than MOST_PARTS parts, or they are nested deeper than MOST_DEPTH.
-    """
-    waiting: list[tuple[Pattern | Test, int]] = [(pattern, 0)]
-    parts = 0
-    while waiting:
-        part, depth = waiting.pop()
-        parts += 1
-        if parts + len(waiting) > MOST_PARTS or depth > MOST_DEPTH:
-            raise Declined
-        inner: Sequence[Pattern | Test] = ()
-        match part:
-            case Join(parts=several) | Union(branches=several) | AnyOf(tests=several) | AllOf(tests=several):
-                inner = several
-            case LeftJoin(left, right, tests):
-                inner = (left, right, *tests)
-            case Minus(left, right) | Exists(left, right):
-                inner = (left, right)
-            case Restrict(child, tests):
-                inner = (child, *tests)
-            case Distinct(child):
-                inner = (child,)
-        waiting += [(one, depth + 1) for one in inner]
-
-
-def variables_of_test(test: Test) -> frozenset[str]:
-    """What a test reads."""
-    match test:
-        case Same(left, right):
-            return frozenset((left, right))
-        case AnyOf(tests) | AllOf(tests):
-            return frozenset().union(*(variables_of_test(inner) for inner in tests))
-        case _:
-            return frozenset((test.variable,))
-
-
-def certain_of(pattern: Pattern) -> frozenset[str]:
-    """What every solution of a pattern binds."""
-    match pattern:
-        case Scan(subject, _, object_):
-            return frozenset(slot.name for slot in (subject, object_) if isinstance(slot, Variable))
-        case Values(variables, rows):
-            return frozenset(name for i, name in enumerate(variables) if all(row[i] is not None for row in rows))
-        case Join(parts):
-            return frozenset().union(*(certain_of(part) for part in parts))
-        case Union(branches):
-            return frozenset.intersection(*(certain_of(branch) for branch in branches)) if branches else frozenset()
-        case LeftJoin(left) | Minus(left) | Exists(left):
-            return certain_of(left)
-        case Restrict(child):
-            return certain_of(child)
-        case Distinct(child, variables):
-            return certain_of(child) & frozenset(variables)
-    raise Declined

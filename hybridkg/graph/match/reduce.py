@@ -17,7 +17,7 @@ from hybridkg.graph.match.conditions import Condition
 from hybridkg.graph.match.edges import Conditions, Edge, of_constant
 from hybridkg.graph.match.ids import both, inside, without
 from hybridkg.graph.match.nodes import Hints, Node
-from hybridkg.graph.match.relations import Relation
+from hybridkg.graph.match.relations import Relation, chunks
 from hybridkg.graph.match.run import Run
 from hybridkg.interfaces.graph_index import Ids
 
@@ -202,13 +202,14 @@ class Reducer:
     def _probe(
         self, relation: Relation, forward: bool, current: Ids, members: Ids | None, condition: Condition | None
     ) -> Ids:
-        index, targets = relation.expand(current, forward, self.run)
-        mask = inside(targets, members) if members is not None else None
-        if condition is not None:
-            found = condition.holds(targets, self.run)
-            mask = found if mask is None else mask & found
         hits = np.zeros(len(current), np.bool_)
-        hits[index if mask is None else index[mask]] = True
+        for first, part in chunks(relation, current, forward):
+            index, targets = relation.expand(part, forward, self.run)
+            mask = inside(targets, members) if members is not None else None
+            if condition is not None:
+                found = condition.holds(targets, self.run)
+                mask = found if mask is None else mask & found
+            hits[first + (index if mask is None else index[mask])] = True
         return current[hits]
 
     def _any(self, variable: str) -> Ids | None:

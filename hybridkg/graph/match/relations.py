@@ -5,6 +5,7 @@ A relation is a set of pairs. `forward` goes from subjects to objects.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +17,11 @@ from hybridkg.interfaces.graph_index import Ids
 
 Pairs = tuple[Counts, Ids]
 """(index, targets): targets[i] is linked with the id at index[i] of those that were asked about."""
+
+
+CHUNK = 1 << 21
+"""Entries that are looked at in one step: about 50 MB of places and targets, and 10 ms from one look at the clock to
+the next."""
 
 
 class Relation(Protocol):
@@ -57,6 +63,17 @@ class Relation(Protocol):
 
     def links(self, sources: Ids, targets: Ids, run: Run) -> Mask:
         """bool[n]: whether each source is linked with the target in the same place."""
+
+
+def chunks(relation: Relation, ids: Ids, forward: bool) -> Iterator[tuple[int, Ids]]:
+    """(place of the first, ids) of parts that are expanded in one step."""
+    entries = relation.near(ids, forward) if len(ids) > 1 else 0.0
+    if entries <= CHUNK:
+        yield 0, ids
+        return
+    step = max(1, int(len(ids) * CHUNK / entries))
+    for first in range(0, len(ids), step):
+        yield first, ids[first : first + step]
 
 
 def spread(starts: Counts, counts: Counts, total: int) -> Counts:
@@ -155,7 +172,6 @@ class Link:
         starts, counts = side.rows(ids)
         total = int(counts.sum())
         run.read(total)
-        run.room_for(total)
         index = np.arange(len(ids)).repeat(counts)
         return index, side.targets[spread(starts, counts, total)]
 
@@ -172,8 +188,19 @@ class Link:
             return self.reach_ranges(Ranges(((int(ids[0]), int(ids[-1]) + 1),)), forward, run)
         starts, counts = side.rows(ids)
         total = int(counts.sum())
-        run.read(total)
-        return distinct(side.targets[spread(starts, counts, total)])
+        if total <= CHUNK:
+            run.read(total)
+            return distinct(side.targets[spread(starts, counts, total)])
+        ends = counts.cumsum()
+        marks = np.zeros(int(side.targets.max()) + 1, np.bool_)
+        at = 0
+        while at < len(ids):
+            until = max(at + 1, int(ends.searchsorted((ends[at - 1] if at else 0) + CHUNK, side="right")))
+            some = int(counts[at:until].sum())
+            run.read(some)
+            marks[side.targets[spread(starts[at:until], counts[at:until], some)]] = True
+            at = until
+        return np.flatnonzero(marks).astype(np.uint32)
 
     def reach_ranges(self, ranges: Ranges, forward: bool, run: Run) -> Ids:
         """As Relation has it."""

@@ -250,7 +250,7 @@ def _bounds_of_join(node: JoinNode, variable: str | None) -> tuple[float, float]
     if variable is None:
         high = 1.0
         for edge in node.edges:
-            high *= source(edge, {}, node.conditions).work
+            high *= _most(node, edge)
         for other in node.others:
             high *= bounds_of(other, None)[1]
         return 0.0, min(high, _by_degrees(node, high))
@@ -265,7 +265,7 @@ def _by_degrees(node: JoinNode, high: float) -> float:
         return high
     least = float("inf")
     for start in node.edges:
-        bound, size = set(start.variables), source(start, {}, node.conditions).work
+        bound, size = set(start.variables), _most(node, start)
         left = [edge for edge in node.edges if edge is not start]
         while left:
             edge = next((e for e in left if not e.variables or not bound.isdisjoint(e.variables)), None)
@@ -284,7 +284,7 @@ def _by_degrees(node: JoinNode, high: float) -> float:
 
 def _high_at_edge(node: JoinNode, edge: Edge, variable: str) -> float:
     forward = edge.from_subject(variable)
-    found = min(edge.relation.sources(forward), source(edge, {}, node.conditions).work)
+    found = min(edge.relation.sources(forward), _most(node, edge))
     if variable in node.conditions:
         found = min(found, edge.relation.sources_in(node.conditions[variable].span, forward))
     return found
@@ -302,7 +302,7 @@ def _bounds_of_edge(node: JoinNode, edge: Edge, variable: str | None) -> tuple[f
                 return edge.relation.sources_in(sure.sure, edge.from_subject(variable)), high
             return 0.0, high
         return high, high
-    high = source(edge, {}, node.conditions).work
+    high = _most(node, edge)
     if not edge.relation.exact or edge.subject == edge.object or len(node.conditions) > 1:
         return 0.0, high
     if (len(edge.variables) == 1 and node.conditions) or len(edge.variables) == 0:
@@ -310,3 +310,11 @@ def _bounds_of_edge(node: JoinNode, edge: Edge, variable: str | None) -> tuple[f
     for name, condition in node.conditions.items():
         return edge.relation.work_ranges(condition.sure, edge.from_subject(name)), high
     return high, high
+
+
+def _most(node: JoinNode, edge: Edge) -> float:
+    """Solutions of an edge at most."""
+    if edge.relation.exact:
+        return source(edge, {}, node.conditions).work
+    sizes = [edge.relation.sources(edge.from_subject(name)) for name in edge.variables]
+    return sizes[0] * sizes[1] if len(sizes) == 2 else sizes[0] if sizes else 1.0

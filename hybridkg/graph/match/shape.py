@@ -1,0 +1,145 @@
+"""What can be said of a pattern before anything is looked up: its size, its variables, what it always binds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from hybridkg.interfaces.graph_index import (
+    AllOf,
+    Alternative,
+    AnyOf,
+    Closure,
+    Distinct,
+    Exists,
+    Inverse,
+    Join,
+    LeftJoin,
+    Minus,
+    Path,
+    Pattern,
+    Restrict,
+    Same,
+    Scan,
+    Steps,
+    Test,
+    Union,
+    Values,
+    Variable,
+)
+
+MOST_PARTS = 500
+"""Patterns and tests in a pattern; a larger one goes to the store."""
+
+MOST_DEPTH = 40
+"""How deep they may be nested."""
+
+
+class Declined(Exception):  # noqa: N818 - not an error: the store answers instead
+    """The pattern is not for the projection."""
+
+
+def measure(pattern: Pattern) -> None:
+    """Looks at the size of a pattern before anything recursive does.
+
+    Raises:
+        Declined: it has more than MOST_PARTS parts, or they are nested deeper than MOST_DEPTH.
+    """
+    waiting: list[tuple[Pattern | Test, int]] = [(pattern, 0)]
+    parts = 0
+    while waiting:
+        part, depth = waiting.pop()
+        parts += 1
+        if parts + len(waiting) > MOST_PARTS or depth > MOST_DEPTH:
+            raise Declined
+        inner: Sequence[Pattern | Test] = ()
+        match part:
+            case Join(parts=several) | Union(branches=several) | AnyOf(tests=several) | AllOf(tests=several):
+                inner = several
+            case LeftJoin(left, right, tests):
+                inner = (left, right, *tests)
+            case Minus(left, right) | Exists(left, right):
+                inner = (left, right)
+            case Restrict(child, tests):
+                inner = (child, *tests)
+            case Distinct(child):
+                inner = (child,)
+        waiting += [(one, depth + 1) for one in inner]
+
+
+def occurrences(pattern: Pattern) -> Counter[str]:
+    """How often each variable stands in a pattern, outside of its tests."""
+    found: Counter[str] = Counter()
+    waiting: list[Pattern] = [pattern]
+    while waiting:
+        part = waiting.pop()
+        match part:
+            case Scan(subject, _, object_):
+                found.update(slot.name for slot in (subject, object_) if isinstance(slot, Variable))
+            case Values(variables):
+                found.update(variables)
+            case _:
+                waiting += parts_of(part)
+    return found
+
+
+def variables_of_test(test: Test) -> frozenset[str]:
+    """What a test reads."""
+    match test:
+        case Same(left, right):
+            return frozenset((left, right))
+        case AnyOf(tests) | AllOf(tests):
+            return frozenset().union(*(variables_of_test(inner) for inner in tests))
+        case _:
+            return frozenset((test.variable,))
+
+
+def certain_of(pattern: Pattern) -> frozenset[str]:
+    """What every solution of a pattern binds."""
+    match pattern:
+        case Scan(subject, _, object_):
+            return frozenset(slot.name for slot in (subject, object_) if isinstance(slot, Variable))
+        case Values(variables, rows):
+            return frozenset(name for i, name in enumerate(variables) if all(row[i] is not None for row in rows))
+        case Join(parts):
+            return frozenset().union(*(certain_of(part) for part in parts))
+        case Union(branches):
+            return frozenset.intersection(*(certain_of(branch) for branch in branches)) if branches else frozenset()
+        case LeftJoin(left) | Minus(left) | Exists(left):
+            return certain_of(left)
+        case Restrict(child):
+            return certain_of(child)
+        case Distinct(child, variables):
+            return certain_of(child) & frozenset(variables)
+    raise Declined
+
+
+def parts_of(pattern: Pattern) -> Sequence[Pattern]:
+    """The patterns that a pattern is made of."""
+    match pattern:
+        case Join(several) | Union(several):
+            return several
+        case LeftJoin(left, right) | Minus(left, right) | Exists(left, right):
+            return (left, right)
+        case Restrict(child) | Distinct(child):
+            return (child,)
+    return ()
+
+
+def has_minus(pattern: Pattern) -> bool:
+    """Whether there is a MINUS anywhere in a pattern."""
+    return isinstance(pattern, Minus) or any(has_minus(part) for part in parts_of(pattern))
+
+
+def may_be_empty(path: Path) -> bool:
+    """Whether a path links a term with itself by no step at all."""
+    match path:
+        case Closure(inner, least):
+            return least == 0 or may_be_empty(inner)
+        case Inverse(inner):
+            return may_be_empty(inner)
+        case Alternative(paths):
+            return any(may_be_empty(inner) for inner in paths)
+        case Steps(paths):
+            return all(may_be_empty(inner) for inner in paths)
+    return False
