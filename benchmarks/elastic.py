@@ -116,7 +116,7 @@ def drawn_queries(kb: KnowledgeBase, rng: np.random.Generator, count: int) -> li
     found: list[str] = []
     while len(found) < count:
         node = snapshot.nodes.node(int(rng.integers(len(snapshot.nodes))))
-        texts = [text for name, text, _ in snapshot.texts(node, ("title", "abstract", "name"))]
+        texts = [text for name, text, _ in snapshot.texts([node], ("title", "abstract", "name"))[0]]
         if texts:
             words = "".join(c if c.isalnum() else " " for c in texts[int(rng.integers(len(texts)))]).split()
             size = int(rng.integers(1, 7))

@@ -46,7 +46,7 @@ class Tokens:
         self.documents: list[list[str]] = []
         for number in range(len(snapshot.nodes)):
             node = snapshot.nodes.node(number)
-            words = [w for _, text, _ in snapshot.texts(node, names) for w in self.of(text)]
+            words = [w for _, text, _ in snapshot.texts([node], names)[0] for w in self.of(text)]
             if words:
                 self.entities.append(node.value)
                 self.documents.append(words)

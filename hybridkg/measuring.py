@@ -63,5 +63,5 @@ def _words(snapshot: Snapshot) -> list[str]:
     if snapshot.nodes is None or not len(snapshot.nodes):
         return []
     ids = np.unique(np.linspace(0, len(snapshot.nodes) - 1, SAMPLE).astype(np.uint32))
-    texts = chain.from_iterable(snapshot.texts(node) for node in snapshot.nodes.nodes(ids))
+    texts = chain.from_iterable(snapshot.texts(snapshot.nodes.nodes(ids)))
     return some_words([text for _, text, _ in texts])

@@ -29,6 +29,7 @@ from hybridkg.store.oxigraph import OxigraphStore
 
 if TYPE_CHECKING:
     from hybridkg.entities.documents import Documents
+    from hybridkg.entities.texts import EntityTexts
     from hybridkg.graph.columns import Columns
     from hybridkg.interfaces.links import LinkedNode
     from hybridkg.linking.source import LinkSource
@@ -166,13 +167,17 @@ class Snapshot:
         """What the planner sees, for one query."""
         return Planning(self.graph, self.text, self.costs.model)
 
-    def texts(self, node: Node, fields: Sequence[str] = ()) -> list[tuple[str, str, str]]:
-        """(field, text, language) of an entity, as they were indexed."""
-        if self.profile is None:
-            return []
-        from hybridkg.entities.extract import entity_texts
+    def texts(self, nodes: Sequence[Node], fields: Sequence[str] = ()) -> list[list[tuple[str, str, str]]]:
+        """(field, text, language) of each of some entities, as they were indexed."""
+        return [[] for _ in nodes] if self._entity_texts is None else self._entity_texts.of(nodes, fields)
 
-        return entity_texts(self.profile, self.store, self.documents, node, fields)
+    @cached_property
+    def _entity_texts(self) -> EntityTexts | None:
+        if self.profile is None:
+            return None
+        from hybridkg.entities.texts import EntityTexts
+
+        return EntityTexts(self.profile, self.store, self.documents, self.graph)
 
     def stats(self) -> dict[str, Any]:
         """Counts of the graph, the documents and the text index, and what each field holds."""

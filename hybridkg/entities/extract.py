@@ -1,7 +1,7 @@
 """Takes the text of entities out of a graph and its text documents, field by field.
 
-`extract` reads everything once, for an index; `entity_texts` reads one
-entity, for a snippet. Both feed the same Gathering, and
+`extract` reads everything once, for an index; entities/texts.py reads single
+entities, for passages. Both feed the same Gathering, and
 tests/entities/test_extract.py holds them to the same texts.
 
 Each predicate is a query of its own, so that the store can read several of
@@ -20,14 +20,12 @@ from typing import Protocol
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.filters import n_triples
 from hybridkg.entities.gathering import Gathering, Route, Value
-from hybridkg.entities.paths import alternatives, can_be_empty, longer_part, to_sparql
-from hybridkg.errors import UnknownNameError
+from hybridkg.entities.paths import alternatives, to_sparql
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_engine import Taker
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import NamedNode, Node, Term
 from hybridkg.rdf.tsv import node_of
-from hybridkg.registry import did_you_mean
 
 RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
@@ -189,101 +187,6 @@ def _early_fields(
         for position, field in enumerate(profile.fields)
         if field.text != "labels" and not field.local_name and field.name not in held
     }
-
-
-def entity_texts(
-    profile: Profile,
-    store: GraphStore,
-    documents: TextDocuments | None,
-    node: Node,
-    fields: Sequence[str] = (),
-) -> list[tuple[str, str, str]]:
-    """The texts of one entity, as `extract` gave them.
-
-    Args:
-        profile: the profile that the index was built with, documents' fields included.
-        store: the graph.
-        documents: text that is not in the graph.
-        node: the entity.
-        fields: names of the fields wanted; empty means all.
-
-    Returns:
-        (field, text, language tag or ""), fields in the order asked for, values sorted.
-
-    Raises:
-        UnknownNameError: the profile has no field of that name.
-    """
-    names = [field.name for field in profile.fields]
-    for name in fields:
-        if name not in names:
-            raise UnknownNameError(f"no field {name!r}; known: {', '.join(names)}", hint=did_you_mean(name, names))
-    wanted = [names.index(name) for name in dict.fromkeys(fields)] or range(len(names))
-    gathering = Gathering(profile)
-    bound = {"s": node}
-    own = "" if gathering.routing.has_rest else _filter(gathering.routing.predicates())
-    _add(gathering, store.select(f"SELECT ?s ?p ?o WHERE {{ ?s ?p ?o {own}}}", bound).rows)
-    for position, path, empty in _longer_paths(profile):
-        # SPARQL starts an empty path at a bound node even when no triple has it, at an unbound one never
-        if position in wanted and (not empty or _in_graph(store, node)):
-            route = gathering.routing.path_route(position)
-            for start, end in store.select(f"SELECT ?s ?o WHERE {{ ?s {path} ?o }}", bound).rows:
-                gathering.add_row(route, start, end)
-    if documents is not None:
-        held = set(documents.fields())
-        for position in wanted:
-            if names[position] in held:
-                gathering.add_text(position, node, documents.texts(node, names[position]))
-    names_of = _names_asker(profile, store)
-    return [
-        (names[position], text, language)
-        for position in wanted
-        for text, language in gathering.values(position, str(node), names_of)
-    ]
-
-
-def _add(gathering: Gathering, rows: Rows) -> None:
-    """Takes rows (node, predicate, term)."""
-    routes: dict[NamedNode, Route] = {}
-    for start, predicate, target in rows:
-        if isinstance(predicate, NamedNode):
-            route = routes.get(predicate)
-            if route is None:
-                route = routes[predicate] = gathering.routing.route(predicate.value)
-            gathering.add_row(route, start, target)
-
-
-def _names_asker(profile: Profile, store: GraphStore) -> Callable[[str], list[Value]]:
-    """The labels of a node, asked of the store when they are wanted."""
-    query = f"SELECT ?s ?p ?o WHERE {{ ?s ?p ?o {_filter(profile.labels)}}}"
-    known: dict[str, list[Value]] = {}
-
-    def names_of(token: str) -> list[Value]:
-        if token not in known:
-            gathering = Gathering(profile)
-            _add(gathering, store.select(query, {"s": node_of(token)}).rows)
-            known[token] = gathering.names_of(token)
-        return known[token]
-
-    return names_of
-
-
-def _filter(predicates: Iterable[str]) -> str:
-    """Keeps ?p to these predicates; inside the store, because a node may have a million other triples."""
-    return f"FILTER(?p IN ({', '.join(str(NamedNode(iri)) for iri in predicates)})) "
-
-
-def _longer_paths(profile: Profile) -> Iterator[tuple[int, str, bool]]:
-    """(field, SPARQL text, whether it can be empty) of what single steps do not cover."""
-    for position, field in enumerate(profile.fields):
-        path = longer_part(field.path) if field.path is not None else None
-        if path is not None:
-            yield position, to_sparql(path), can_be_empty(path)
-
-
-def _in_graph(store: GraphStore, node: Node) -> bool:
-    """Whether a triple mentions the node as subject or object."""
-    query = "SELECT ?s WHERE { { ?s ?p ?o } UNION { ?o ?p ?s } } LIMIT 1"
-    return next(iter(store.select(query, {"s": node}).rows), None) is not None
 
 
 def _all_predicates(store: GraphStore) -> list[str]:

@@ -93,11 +93,12 @@ class Gathering:
     Args:
         profile: the fields.
         keep_nodes: also remember every node that a row mentions, which local names need.
+        routing: that of the profile, where it has been worked out already.
     """
 
-    def __init__(self, profile: Profile, *, keep_nodes: bool = False):
+    def __init__(self, profile: Profile, *, keep_nodes: bool = False, routing: Routing | None = None):
         self.profile = profile
-        self.routing = Routing(profile)
+        self.routing = Routing(profile) if routing is None else routing
         self.literals: list[dict[str, list[Value]]] = [{} for _ in profile.fields]
         self.links: list[dict[str, list[str]]] = [{} for _ in profile.fields]
         self.names: dict[str, tuple[int, list[Value]]] = {}

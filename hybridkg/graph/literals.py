@@ -20,7 +20,19 @@ NUMBERS = frozenset(XSD + name for name in ("integer", "decimal", "double", "flo
 
 _DATE_TIME = regex(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?")
 _DATE = regex(r"(\d{4})-(\d\d)-(\d\d)(Z|[+-]\d\d:\d\d)?")
-_NUMBER = regex(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?INF")
+_INTEGER = regex(r"[+-]?\d{1,19}")
+_DECIMAL = regex(r"[+-]?(\d{1,21}(\.\d{0,18})?|\.\d{1,18})")
+_FLOAT = regex(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?INF")
+_NUMBER = {"integer": _INTEGER, "decimal": _DECIMAL, "double": _FLOAT, "float": _FLOAT}
+
+LARGEST_INTEGER = 2**63 - 1
+"""Oxigraph keeps integers in 64 bits."""
+
+LARGEST_DECIMAL = 2**127 / 10**18
+"""And decimals in 128, of which 18 digits are behind the point. What is outside is no number to it."""
+
+FARTHEST_ZONE = 14 * 60
+"""Minutes (XML Schema 1.1 part 2, section 3.3.7)."""
 
 LiteralKey = tuple[int, float, bytes]
 
@@ -44,8 +56,8 @@ def literal_key(literal: Literal) -> LiteralKey:
     if datatype == XSD + "string":
         return (0, 0.0, text.encode())
     rest = datatype.encode() + b"\0" + text.encode()
-    if datatype in NUMBERS and _NUMBER.fullmatch(text):
-        return (2, _float(text), rest)
+    if datatype in NUMBERS and (number := _number(datatype[len(XSD) :], text)) is not None:
+        return (2, number, rest)
     if datatype == XSD + "boolean" and text in ("true", "false", "1", "0"):
         return (3, 1.0 if text in ("true", "1") else 0.0, rest)
     if datatype == XSD + "dateTime" and (found := _DATE_TIME.fullmatch(text)):
@@ -58,13 +70,22 @@ def literal_key(literal: Literal) -> LiteralKey:
     return _other(rest)
 
 
-def _float(text: str) -> float:
+def _number(name: str, text: str) -> float | None:
+    """The value of a number in one of NUMBERS; None where Oxigraph has none."""
+    if not _NUMBER[name].fullmatch(text):
+        return None
+    if name == "integer" and not -LARGEST_INTEGER - 1 <= int(text) <= LARGEST_INTEGER:
+        return None
     value = float(text.replace("INF", "inf"))
+    if name == "decimal" and abs(value) >= LARGEST_DECIMAL:
+        return None
     return value + 0.0  # -0.0 equals 0.0 in SPARQL
 
 
 def _seconds(text: str, zone: str | None) -> float | None:
     """Seconds since 1970 of an ISO text, in its zone or in none; None for one that the calendar does not have."""
+    if zone not in (None, "Z") and (int(zone[1:3]) * 60 + int(zone[4:]) > FARTHEST_ZONE or int(zone[4:]) > 59):
+        return None
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -12,8 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
-from hybridkg.entities.extract import TextDocuments, entity_texts
+from hybridkg.entities.extract import TextDocuments
 from hybridkg.entities.fields import Profile
+from hybridkg.entities.texts import entity_texts
 from hybridkg.errors import TextQueryError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.links import Link, LinkedNode

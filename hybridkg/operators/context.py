@@ -94,7 +94,7 @@ class ExecutionContext:
         store: the graph.
         text: the text index, None before the first index.
         nodes: names of the text index's ids.
-        texts: (field, text, language) of one entity, for passages; fields () means all.
+        texts: for passages, (field, text, language) of each of some entities; fields () means all.
         scratch: a store in memory with the given triples, to evaluate expressions in.
         max_rows: the most rows an operator may hold.
         meter: counts work, and stops a run that is over its time.
@@ -106,7 +106,7 @@ class ExecutionContext:
     store: GraphStore
     text: TextIndex | None
     nodes: Nodes | None
-    texts: Callable[[Node, Sequence[str]], list[tuple[str, str, str]]]
+    texts: Callable[[Sequence[Node], Sequence[str]], list[list[tuple[str, str, str]]]]
     scratch: Callable[[Iterable[Triple]], GraphStore]
     max_rows: int = MAX_ROWS
     meter: Meter = field(default_factory=Meter)

@@ -83,8 +83,8 @@ class Behind:
     @cached_property
     def evidence(self) -> Evidence:
         """Finds the triples behind a row."""
-        where = self.query().form.where
-        return Evidence.of(where or ast.Group(()), self.context.store)
+        form = self.query().form
+        return Evidence(form.where or ast.Group(()), self.context.store, form.dataset)
 
     @cached_property
     def reasons(self) -> Reasons:

@@ -2,73 +2,205 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.query import ast
+from hybridkg.query.write import write
+from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple
+from hybridkg.results.witness import Link, witness
+
+VALUES_AT_ONCE = 500
+"""Nodes in one question to the store (operators/probing.py)."""
+
+BLANK = "_blank"
+"""Begins the variable that stands for a blank node of the query."""
+
+Bound = Mapping[str, Term | None]
+"""The values of a row; of a blank node of the query under its label, with `_:` before it."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Fills the plain triple patterns of a query with a row's values.
+    """Fills the triple patterns of a query with a row's values, and walks its paths between them.
 
-    Patterns under MINUS, EXISTS, SERVICE and sub-selects are not evidence for a row; property paths have no
-    single triple. A filled pattern counts only when the store has it, which decides for UNION and OPTIONAL.
+    A path gives one shortest chain of triples, a blank node of the query the first node that fits. What is under
+    MINUS, EXISTS, SERVICE and in sub-selects is no evidence for a row. A part in OPTIONAL, or a branch of UNION, gives
+    its triples where the graph has all of them.
+
+    Args:
+        where: the pattern of the query.
+        store: the graph.
+        dataset: FROM and FROM NAMED of the query.
     """
 
-    patterns: tuple[ast.TriplePattern, ...]
+    where: ast.Group
     store: GraphStore
+    dataset: tuple[ast.DatasetClause, ...] = ()
 
-    @classmethod
-    def of(cls, where: ast.Group, store: GraphStore) -> Evidence:
-        """The evidence for rows of a query with this pattern."""
-        return cls(tuple(_patterns(where)), store)
-
-    def triples(self, bound: Mapping[str, Term | None]) -> list[Triple]:
+    def triples(self, bound: Bound) -> list[Triple]:
         """The triples of one row, in the order of the query text, each once."""
-        found: dict[Triple, None] = {}
-        for pattern in self.patterns:
-            subject, predicate, obj = (
-                _filled(part, bound) for part in (pattern.subject, pattern.predicate, pattern.object)
-            )
-            if isinstance(subject, NamedNode | BlankNode) and isinstance(predicate, NamedNode) and obj is not None:
-                triple = Triple(subject, predicate, obj)
-                if triple not in found and self._stored(triple):
-                    found[triple] = None
-        return list(found)
+        found = self._group(self.where, bound, None, required=True)
+        return list(dict.fromkeys(found or ()))
 
-    def _stored(self, triple: Triple) -> bool:
-        bound = {"s": triple.subject, "p": triple.predicate, "o": triple.object}
-        rows = self.store.select("SELECT ?s ?p ?o WHERE { ?s ?p ?o } LIMIT 1", bound).rows
-        return next(rows, None) is not None
+    def _group(self, group: ast.Group, bound: Bound, graph: NamedNode | None, *, required: bool) -> list[Triple] | None:
+        """The triples of a group; None where it is not `required` and the graph has not all of them."""
+        found: list[Triple] = []
+        bound = self._with_blanks(group, bound, graph)
+        for element in group.elements:
+            own: list[Triple] | None = []
+            match element:
+                case ast.Triples(items):
+                    own = self._patterns(items, bound, graph, required)
+                case ast.Group():
+                    own = self._group(element, bound, graph, required=required)
+                case ast.OptionalPattern(pattern):
+                    own = self._group(pattern, bound, graph, required=False) or []
+                case ast.UnionPattern(branches):
+                    parts = [self._group(branch, bound, graph, required=False) for branch in branches]
+                    own = [triple for part in parts if part for triple in part]
+                case ast.GraphPattern(name, pattern):
+                    named = _filled(name, bound)
+                    if isinstance(named, NamedNode):
+                        own = self._group(pattern, bound, named, required=required)
+            if own is None:
+                return None
+            found += own
+        return found
+
+    def _patterns(
+        self, items: tuple[ast.Syntax, ...], bound: Bound, graph: NamedNode | None, required: bool
+    ) -> list[Triple] | None:
+        found: list[Triple] = []
+        for item in items:
+            if isinstance(item, ast.TriplePattern):
+                own = self._pattern(item, bound, graph)
+                if own is None and not required:
+                    return None
+                found += own or []
+        return found
+
+    def _pattern(self, pattern: ast.TriplePattern, bound: Bound, graph: NamedNode | None) -> list[Triple] | None:
+        """The triple of a pattern, or those that a path walks; None where the graph does not have them."""
+        subject, target = _filled(pattern.subject, bound), _filled(pattern.object, bound)
+        if subject is None or target is None:
+            return None
+        if not isinstance(pattern.predicate, ast.Var | ast.Iri):
+            return witness(pattern.predicate, subject, target, _Steps(self, graph).along)
+        predicate = _filled(pattern.predicate, bound)
+        if not isinstance(subject, NamedNode | BlankNode) or not isinstance(predicate, NamedNode):
+            return None
+        triple = Triple(subject, predicate, target)
+        rows = self._rows({"s": subject, "p": predicate, "o": target}, graph)
+        return [triple] if next(rows, None) is not None else None
+
+    def _with_blanks(self, group: ast.Group, bound: Bound, graph: NamedNode | None) -> Bound:
+        """The values, with those of the blank nodes of a group."""
+        items = [
+            item
+            for element in group.elements
+            if isinstance(element, ast.Triples)
+            for item in element.items
+            if isinstance(item, ast.TriplePattern)
+        ]
+        about = [item for item in items if isinstance(item.subject, ast.Blank) or isinstance(item.object, ast.Blank)]
+        if not about:
+            return bound
+        names: dict[str, str] = {}
+
+        def variable(part: ast.VarOrTerm) -> ast.VarOrTerm:
+            if isinstance(part, ast.Blank):
+                return ast.Var(names.setdefault(f"_:{part.label}", f"{BLANK}{len(names)}"))
+            return part
+
+        patterns = tuple(
+            ast.TriplePattern(variable(item.subject), item.predicate, variable(item.object)) for item in about
+        )
+        parts = [part for item in patterns for part in (item.subject, item.predicate, item.object)]
+        used = [part.name for part in parts if isinstance(part, ast.Var)]
+        known = {name: value for name in used if (value := bound.get(name)) is not None}
+        columns = dict.fromkeys((*names.values(), *known))
+        row = next(self._select(ast.Group((ast.Triples(patterns),)), tuple(columns), known, graph, limit=1), None)
+        if row is None:
+            return bound
+        values = dict(zip(columns, row, strict=True))
+        return {**bound, **{label: values[name] for label, name in names.items()}}
+
+    def _rows(self, known: Mapping[str, Term], graph: NamedNode | None) -> Iterator[tuple[Term | None, ...]]:
+        """The triples `?s ?p ?o` with some of them given."""
+        return self._select(self._any, ("s", "p", "o"), known, graph)
+
+    @cached_property
+    def _any(self) -> ast.Group:
+        return ast.Group((ast.Triples((ast.TriplePattern(ast.Var("s"), ast.Var("p"), ast.Var("o")),)),))
+
+    def _select(
+        self,
+        pattern: ast.Group,
+        columns: tuple[str, ...],
+        known: Mapping[str, Term],
+        graph: NamedNode | None,
+        *,
+        limit: int | None = None,
+    ) -> Iterator[tuple[Term | None, ...]]:
+        """Rows of a pattern, about a named graph or the default one."""
+        if graph is not None:
+            pattern = ast.Group((ast.GraphPattern(ast.Iri(graph.value), pattern),))
+        projection = tuple(ast.Projection(ast.Var(name)) for name in columns)
+        modifiers = ast.Modifiers(limit=limit)
+        text = write(ast.SelectQuery(projection, pattern, dataset=self.dataset, modifiers=modifiers))
+        yield from self.store.select(text, known).rows
 
 
-def _patterns(group: ast.Group) -> list[ast.TriplePattern]:
-    found: list[ast.TriplePattern] = []
-    for element in group.elements:
-        match element:
-            case ast.Triples(items):
-                found += [item for item in items if isinstance(item, ast.TriplePattern)]
-            case ast.Group():
-                found += _patterns(element)
-            case ast.OptionalPattern(pattern):
-                found += _patterns(pattern)
-            case ast.UnionPattern(branches):
-                for branch in branches:
-                    found += _patterns(branch)
-    return found
+@dataclass(frozen=True)
+class _Steps:
+    """Finds the steps of a path in one graph."""
+
+    evidence: Evidence
+    graph: NamedNode | None
+
+    def along(self, link: Link, nodes: Sequence[Term], backward: bool) -> Iterator[tuple[Term, Triple]]:
+        """The triples along a link that begin at some nodes, or end there; with the node."""
+        here = "o" if link.inverse != backward else "s"
+        for subject, predicate, target in self._rows(link, nodes, here):
+            if not isinstance(subject, NamedNode | BlankNode) or not isinstance(predicate, NamedNode):
+                continue
+            if target is not None and predicate.value not in link.excluded:
+                yield subject if here == "s" else target, Triple(subject, predicate, target)
+
+    def _rows(self, link: Link, nodes: Sequence[Term], here: str) -> Iterator[tuple[Term | None, ...]]:
+        given: dict[str, Term] = {"p": NamedNode(link.predicate)} if link.predicate else {}
+        written = [cell for node in nodes if (cell := _written(node)) is not None]
+        for node in nodes:
+            if isinstance(node, BlankNode):
+                yield from self.evidence._rows({**given, here: node}, self.graph)
+        for start in range(0, len(written), VALUES_AT_ONCE):
+            rows = tuple((cell,) for cell in written[start : start + VALUES_AT_ONCE])
+            pattern = ast.Group((ast.InlineData((ast.Var(here),), rows), *self.evidence._any.elements))
+            yield from self.evidence._select(pattern, ("s", "p", "o"), given, self.graph)
 
 
-def _filled(part: ast.Syntax, bound: Mapping[str, Term | None]) -> Term | None:
+def _written(node: Term) -> ast.Iri | ast.Lit | None:
+    if isinstance(node, NamedNode):
+        return ast.Iri(node.value)
+    if isinstance(node, Literal):
+        return ast.Lit(node.value, None if node.language else node.datatype.value, node.language)
+    return None
+
+
+def _filled(part: ast.Syntax, bound: Bound) -> Term | None:
     match part:
         case ast.Var(name):
             return bound.get(name)
+        case ast.Blank(label):
+            return bound.get(f"_:{label}")
         case ast.Iri(value):
             return NamedNode(value)
-        case ast.Lit(lexical, datatype, language):
-            if language:
-                return Literal(lexical, language=language)
-            return Literal(lexical, datatype=NamedNode(datatype)) if datatype else Literal(lexical)
+        case ast.Lit(lexical, _, str(language)):
+            return as_stored(Literal(lexical, language=language))
+        case ast.Lit(lexical, datatype):
+            return as_stored(Literal(lexical, datatype=NamedNode(datatype))) if datatype else Literal(lexical)
     return None

@@ -29,6 +29,9 @@ NO_MORE = "no more rows satisfy the query"
 class Explanation(Protocol):
     """A plan that prints itself (planner.explain)."""
 
+    def text(self, width: int | None = None) -> str:
+        """The plan for people, on a terminal of so many columns."""
+
     def to_json(self) -> dict[str, Any]:
         """The plan as data."""
 
@@ -103,7 +106,9 @@ class Row(Mapping[str, Any]):
         return as_float(cells.get(self._result.ranked_by or ""))
 
     def facts(self) -> list[tuple[Identifier, Identifier, Identifier]]:
-        """The triples of the graph that the query's plain triple patterns matched in this row, as rdflib terms."""
+        """The triples of the graph that the query's triple patterns matched in this row and its paths walked, as rdflib
+        terms.
+        """
         return [(to_rdflib(t.subject), to_rdflib(t.predicate), to_rdflib(t.object)) for t in self.triples()]
 
     def triples(self) -> list[Triple]:
@@ -114,7 +119,8 @@ class Row(Mapping[str, Any]):
     def why(self) -> Why:
         """Why the row is in the answer and has its place; print it to read it.
 
-        The parts of each score, which add up to it, the best passages, and the facts of the graph.
+        The parts of each score, which add up to it, the best passages, and the facts of the graph: `evidence` has
+        them as a small rdflib Graph.
 
         Raises:
             UnsupportedQueryError: no score of a MATCH reaches the rows: none is asked for, or rows are grouped.

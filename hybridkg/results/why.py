@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,9 +18,12 @@ from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.text_query import text_query
 from hybridkg.query import ast
-from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple, to_rdflib
 from hybridkg.results.numbers import as_float
 from hybridkg.results.table import CONTROL
+
+if TYPE_CHECKING:
+    import rdflib
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,26 @@ class Why:
     Args:
         scores: every score behind the row, as in `Row.scores`.
         hits: one for each MATCH that the row comes from, in the order of the query.
-        triples: what the plain triple patterns matched.
+        triples: what the triple patterns matched, and the links that the paths walked, as the graph has them.
     """
 
     scores: Mapping[str, float]
     hits: tuple[Hit, ...]
     triples: tuple[Triple, ...]
+
+    @property
+    def evidence(self) -> rdflib.Graph:
+        """The triples as a small RDF graph."""
+        return self.to_graph()
+
+    def to_graph(self) -> rdflib.Graph:
+        """The triples that put the row here, as an rdflib Graph of its own."""
+        import rdflib
+
+        graph = rdflib.Graph()
+        for triple in self.triples:
+            graph.add((to_rdflib(triple.subject), to_rdflib(triple.predicate), to_rdflib(triple.object)))
+        return graph
 
     def to_json(self) -> dict[str, Any]:
         """The same as data."""
@@ -128,7 +145,7 @@ class Reasons:
             return None  # another branch of a UNION has given the score
         (score,) = index.score(query, ids.astype(np.uint32))
         parts = RANKING_MODELS.get(query.model)().explain(task)
-        texts = self.context.texts(entity, [field.name for field in match.fields])
+        (texts,) = self.context.texts([entity], [field.name for field in match.fields])
         return Hit(
             entity,
             label,

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridkg.entities.extract import entity_texts, extract
+from hybridkg.entities.extract import extract
 from hybridkg.entities.fields import Field, Profile
 from hybridkg.entities.labels import local_name, same_words
 from hybridkg.entities.paths import Alternative, Inverse, Path, Predicate, Repeat, Sequence
 from hybridkg.entities.profile_reader import load_profile
+from hybridkg.entities.texts import entity_texts
 from hybridkg.errors import UnknownNameError
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Node, Quad, Term, Triple
 from hybridkg.store.oxigraph import OxigraphStore

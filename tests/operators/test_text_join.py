@@ -25,6 +25,7 @@ from hybridkg.operators.known import Known
 from hybridkg.planner.choose import choose
 from hybridkg.planner.explain import Explanation
 from hybridkg.planner.planning import Planning
+from hybridkg.planner.planning import Planning
 from hybridkg.query.parser import parse
 from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore

@@ -25,6 +25,7 @@ from hybridkg.interfaces.text_index import IndexedField, TextQuery
 from hybridkg.operators import probing
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.choose import choose
+from hybridkg.planner.planning import Planning
 from hybridkg.query.check import check
 from hybridkg.query.parser import parse
 from hybridkg.results.build import projected
@@ -217,7 +218,7 @@ def answer(query: str, graph: list[ox.Triple], index: EmbeddedTextIndex, nodes: 
     parsed = parse(query)
     check(parsed)
     logical = from_ast(parsed)
-    plan = choose(rewrite(logical) if rules else logical, "reference")
+    plan = choose(rewrite(logical) if rules else logical, Planning(None, index), "reference")
     context = ExecutionContext(OxigraphStore.memory(quads_of(graph)), index, nodes, lambda node, fields: [], scratch)
     solutions = context.run(plan.root)
     shown = projected(logical)
@@ -283,7 +284,7 @@ def test_the_rewrite_rules_change_no_rows(text, graph, query):
 
 def ordered_answer(query: str, graph, index, nodes, strategy: str) -> list | None:
     logical = rewrite(from_ast(parse(query)))
-    root = STRATEGIES.get(strategy).plan(logical)
+    root = STRATEGIES.get(strategy).plan(logical, Planning(None, index))
     if root is None:
         return None
     store = OxigraphStore.memory(quads_of(graph))
@@ -349,7 +350,7 @@ def test_rows_are_best_first_and_ties_are_in_term_order(text, graph, query):
     index, nodes = text
     logical = rewrite(from_ast(parse(query.hybrid)))
     try:
-        plan = choose(logical, "reference")
+        plan = choose(logical, Planning(None, index), "reference")
     except UnsupportedQueryError:
         return
     solutions = ExecutionContext(scratch(store_of(graph)), index, nodes, lambda n, f: [], scratch).run(plan.root)

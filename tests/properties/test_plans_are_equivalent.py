@@ -84,8 +84,11 @@ def projection(store: OxigraphStore, nodes: NodeTable) -> Projection:
     return Projection(columns_of(triples, entities), lambda expression, values: holds(expression, values, scratch))
 
 
-def texts_of(node: Any, fields: Iterable[str]) -> list[tuple[str, str, str]]:
-    return [(name, words, "") for name, words in zip(("label", "note"), TEXTS[node], strict=True) if words]
+def texts_of(nodes: Iterable[Any], fields: Iterable[str]) -> list[list[tuple[str, str, str]]]:
+    return [
+        [(name, words, "") for name, words in zip(("label", "note"), TEXTS[node], strict=True) if words]
+        for node in nodes
+    ]
 
 
 def is_ordered(plan: Plan) -> bool:

@@ -1,0 +1,167 @@
+"""Runs a question by a plan, forced or chosen, and counts and times what that takes."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from benchmarks.planner.grid import Question
+from hybridkg.algebra.nodes import Fragment, Plan
+from hybridkg.errors import UnsupportedQueryError
+from hybridkg.interfaces.graph_index import PreparedPattern, Size
+from hybridkg.interfaces.meter import Meter
+from hybridkg.kb import KnowledgeBase
+from hybridkg.planner.choose import PREFERENCE, PhysicalPlan, choose
+from hybridkg.planner.planning import Planning
+from hybridkg.rdf.batch import Solutions
+
+FORCED = tuple(name for name in PREFERENCE if name not in ("oxigraph", "reference"))
+"""Plans that a choice is held against; the reference only has to give the same rows."""
+
+REPEATS = 5
+SLOW_S = 0.25
+"""A plan that takes longer is run three times, not five."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One plan of one question.
+
+    Args:
+        strategy: its name.
+        counts: work by kind.
+        us: of the counts, by the unit costs.
+        est_us: what the planner expected.
+        told: how the operator that chose the rows went about it.
+        ms: median of warm runs, in time of the thread; 0 where it was not timed.
+    """
+
+    strategy: str
+    counts: dict[str, int]
+    us: float
+    est_us: float
+    told: dict[str, int] = field(default_factory=dict)
+    ms: float = 0.0
+
+
+class Sized:
+    """A prepared pattern whose sizes are others than it would say."""
+
+    def __init__(self, prepared: PreparedPattern, size: Callable[[PreparedPattern, str], Size]):
+        self._prepared, self._size = prepared, size
+
+    def size(self, variable: str | None = None) -> Size:
+        """That of a variable is changed; the number of solutions is not."""
+        return self._prepared.size() if variable is None else self._size(self._prepared, variable)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._prepared, name)
+
+
+@dataclass
+class Changed(Planning):
+    """A planning that is told other sizes of candidate sets."""
+
+    size_of: Callable[[PreparedPattern, str], Size] = lambda prepared, variable: prepared.size(variable)
+
+    def prepared(self, fragment: Fragment) -> Any:
+        """As ever, but for its sizes."""
+        found = super().prepared(fragment)
+        return None if found is None else Sized(found, self.size_of)
+
+
+def true_size(prepared: PreparedPattern, variable: str) -> Size:
+    """What the run will find."""
+    n = float(len(prepared.candidates(variable, Meter())))
+    return Size(n, n, n)
+
+
+def times_size(factor: float) -> Callable[[PreparedPattern, str], Size]:
+    """The estimate, wrong by a factor; its bounds move along."""
+
+    def size(prepared: PreparedPattern, variable: str) -> Size:
+        own = prepared.size(variable)
+        return Size(own.low * factor, own.guess * factor, own.high * factor)
+
+    return size
+
+
+class Plans:
+    """An open knowledge base, whose queries are planned and run without what is the same for every plan."""
+
+    def __init__(self, kb: KnowledgeBase):
+        self.kb, self.snapshot = kb, kb.snapshot
+        self.cost = self.snapshot.costs.model
+        self._prepared: dict[str, Any] = {}
+
+    def logical(self, question: Question) -> Plan:
+        """The plan before a strategy is chosen, with its parameters in place."""
+        if question.text not in self._prepared:
+            self._prepared[question.text] = self.kb.prepare(question.text)
+        plan: Plan = self._prepared[question.text]._text.request(question.params).logical
+        return plan
+
+    def planning(self, size_of: Callable[[PreparedPattern, str], Size] | None = None) -> Planning:
+        """Of one query; with other sizes where they are given."""
+        if size_of is None:
+            return self.snapshot.planning()
+        return Changed(self.snapshot.graph, self.snapshot.text, self.cost, size_of=size_of)
+
+    def chosen(self, logical: Plan, size_of: Callable[[PreparedPattern, str], Size] | None = None) -> PhysicalPlan:
+        """The planner's own choice."""
+        return choose(logical, self.planning(size_of))
+
+    def forced(self, logical: Plan) -> dict[str, PhysicalPlan]:
+        """Every plan that applies, by strategy."""
+        found = {}
+        for name in FORCED:
+            try:
+                found[name] = choose(logical, self.planning(), name)
+            except UnsupportedQueryError:
+                continue
+        return found
+
+    def run(self, plan: PhysicalPlan) -> tuple[Run, Solutions]:
+        """Once, counted."""
+        context = self.snapshot.context()
+        solutions = context.run_plan(plan.root)
+        told: dict[str, int] = {}
+        for numbers in context.told.values():
+            told.update(numbers)
+        counts = dict(context.meter.counts)
+        expected = float("inf") if plan.cost is None else plan.cost.guess
+        return Run(plan.strategy, counts, self.cost.predicted_us(counts), expected, told), solutions
+
+    def planning_ms(self, logical: Plan) -> float:
+        """Median of the time that the choice takes."""
+        times = []
+        for _ in range(REPEATS):
+            started = time.thread_time()
+            self.chosen(logical)
+            times.append(time.thread_time() - started)
+        return median(times) * 1e3
+
+    def times_ms(self, plans: Mapping[str, PhysicalPlan], slow: Mapping[str, bool]) -> dict[str, float]:
+        """Median time of this thread for each plan; the plans take turns, so that a bad moment meets all of them."""
+        times: dict[str, list[float]] = {name: [] for name in plans}
+        for turn in range(REPEATS):
+            for name, plan in plans.items():
+                if turn >= 3 and slow[name]:
+                    continue
+                context = self.snapshot.context()
+                gc.disable()
+                started = time.thread_time()
+                context.run_plan(plan.root)
+                times[name].append(time.thread_time() - started)
+                gc.enable()
+        return {name: median(own) * 1e3 for name, own in times.items()}
+
+
+def answer(solutions: Solutions, columns: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The rows that a user sees."""
+    at = [solutions.variables.index(name) for name in columns]
+    return [tuple(str(row[i]) for i in at) for row in solutions.rows]
