@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
+from itertools import chain, groupby
 from typing import Any
 
-from hybridkg.rdf.terms import RDF_LANG_STRING, XSD, XSD_STRING, BlankNode, Literal, NamedNode, Term
+from hybridkg.rdf.batch import Row
+from hybridkg.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Literal, NamedNode, Term
 
 NUMERIC = frozenset(
     XSD + name
@@ -37,6 +39,7 @@ NUMERIC = frozenset(
         "positiveInteger",
     ]
 )
+STRING, LANGUAGE_STRING = XSD + "string", RDF_LANG_STRING.value
 LOWEST = Decimal("-Infinity")
 
 
@@ -49,36 +52,34 @@ def term_key(term: Term | None) -> tuple[Any, ...]:
     >>> term_key(a) < term_key(b)
     True
     """
-    match term:
-        case None:
-            return (0,)
-        case BlankNode():
-            return (1, term.value)
-        case NamedNode():
-            return (2, term.value)
-        case Literal():
-            return (3, *_literal_key(term))
-    return (4, str(term))
+    kind = type(term)
+    if kind is NamedNode:
+        return (2, term.value)  # type: ignore[union-attr]
+    if kind is Literal:
+        return _literal_key(term)  # type: ignore[arg-type]
+    if term is None:
+        return (0,)
+    return (1, term.value) if isinstance(term, BlankNode) else (4, str(term))
 
 
 def _literal_key(literal: Literal) -> tuple[Any, ...]:
-    text, datatype = literal.value, literal.datatype
-    if datatype == XSD_STRING:
-        return (3, text)
-    if datatype == RDF_LANG_STRING or literal.language:
-        return (4, text, literal.language or "")
-    name = datatype.value
+    text, name = literal.value, literal.datatype.value
+    if name == STRING:
+        return (3, 3, text)
+    if name == LANGUAGE_STRING or literal.language:
+        return (3, 4, text, literal.language or "")
     if name in NUMERIC:
         number = _number(text)
         if number is not None:
-            return (0, not number.is_nan(), LOWEST if number.is_nan() else number, name, text)
+            is_nan = number.is_nan()
+            return (3, 0, not is_nan, LOWEST if is_nan else number, name, text)
     if name == XSD + "boolean" and text in ("true", "false", "1", "0"):
-        return (1, text in ("true", "1"), text)
+        return (3, 1, text in ("true", "1"), text)
     if name in (XSD + "dateTime", XSD + "date"):
         instant = _instant(text)
         if instant is not None:
-            return (2, instant, name, text)
-    return (5, name, text)
+            return (3, 2, instant, name, text)
+    return (3, 5, name, text)
 
 
 def _number(text: str) -> Decimal | None:
@@ -105,3 +106,25 @@ def _day(text: str) -> datetime:
 def row_key(terms: Sequence[Term | None]) -> tuple[tuple[Any, ...], ...]:
     """The key of several terms, compared from left to right."""
     return tuple(term_key(term) for term in terms)
+
+
+def sorted_rows(rows: list[Row], columns: Sequence[int]) -> list[Row]:
+    """The rows in the order of the row_key of some of their cells; only cells that decide something get a key.
+
+    >>> [[str(cell) for cell in row] for row in sorted_rows([(Literal("b"), None), (Literal("a"), None)], [1, 0])]
+    [['"a"', 'None'], ['"b"', 'None']]
+    """
+    runs = [rows]
+    for column in columns:
+        if all(len(run) < 2 for run in runs):
+            break
+        finer: list[list[Row]] = []
+        for run in runs:
+            if len(run) < 2:
+                finer.append(run)
+                continue
+            keys = [term_key(row[column]) for row in run]
+            order = sorted(range(len(run)), key=keys.__getitem__)
+            finer += [[run[n] for n in tied] for _, tied in groupby(order, key=keys.__getitem__)]
+        runs = finer
+    return list(chain.from_iterable(runs))

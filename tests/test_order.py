@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Store
 
-from hybridkg.order import row_key, term_key
-from hybridkg.rdf.terms import XSD
+from hybridkg.operators.order_rows import ordered
+from hybridkg.order import row_key, sorted_rows, term_key
+from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.terms import XSD, double
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 typed = st.builds(
@@ -73,3 +75,35 @@ def test_big_integers_are_not_rounded():
     a, b = (Literal(str(10**40 + i), datatype=NamedNode(XSD + "integer")) for i in (0, 1))
     assert term_key(a) < term_key(b)
     assert row_key([a, b]) < row_key([b, a])
+
+
+rows_of_terms = st.lists(st.tuples(terms, terms), max_size=12)
+
+
+@given(rows_of_terms, st.permutations([0, 1]))
+def test_rows_are_sorted_as_by_their_keys(rows, columns):
+    assert sorted_rows(rows, columns) == sorted(rows, key=lambda row: row_key([row[i] for i in columns]))
+
+
+doubles = st.one_of(
+    st.floats().map(double),
+    st.sampled_from(["INF", "-INF", "NaN", "-0.0", "0.0", "0", "1e999", "x", "1.0", "1", "0.1", "1.00"]).map(
+        lambda text: Literal(text, datatype=NamedNode(XSD + "double"))
+    ),
+)
+
+
+@given(
+    st.lists(st.tuples(doubles | terms, terms), max_size=12) | st.lists(st.tuples(doubles, terms), max_size=12),
+    st.booleans(),
+    st.integers(0, 12),
+)
+def test_ranked_rows_have_the_total_order(rows, descending, first):
+    solutions = Solutions(("s", "t"), rows)
+    keys = [row[0] for row in rows]
+    wanted = sorted(rows, key=lambda row: row_key([row[1], row[0]]))
+    wanted.sort(key=lambda row: term_key(row[0]), reverse=descending)
+    assert ordered(solutions, [(keys, descending)], ["t"]).rows == wanted
+    found = ordered(solutions, [(keys, descending)], ["t"], first).rows
+    assert found[:first] == wanted[:first]
+    assert len(found) == len(rows)

@@ -73,6 +73,57 @@ def test_a_row_of_a_union_is_explained_by_the_branch_that_gave_its_score(films):
         assert hit.explanation.score == row.scores["s"]
 
 
+EXAMPLE = "http://example.org/films/"
+
+
+def evidence(films, pattern: str) -> list[str]:
+    query = f'PREFIX : <{EXAMPLE}> SELECT ?film {{ ?film MATCH "cargo" AS ?s . {pattern} }} RANK BY ?s'
+    triples = films.query(query)[0].why().triples
+    return [" ".join(str(part).removeprefix(f"<{EXAMPLE}").rstrip(">") for part in triple) for triple in triples]
+
+
+ALIEN, SCOTT = "Alien director Scott", 'Scott bornIn "United Kingdom"'
+
+
+def test_paths_show_the_links_that_they_walked(films):
+    assert evidence(films, "?film :director/:bornIn ?where") == [ALIEN, SCOTT]
+    both = evidence(films, "?film (:director|^:director)+ :TheMartian")
+    assert both == [ALIEN, "TheMartian director Scott"]
+    assert evidence(films, "?film :nothing* ?film") == []
+
+
+def test_blank_nodes_of_the_query_show_a_node_that_fits(films):
+    assert evidence(films, '?film :director [ :bornIn "United Kingdom" ]') == [ALIEN, SCOTT]
+
+
+def test_a_branch_or_an_optional_part_is_evidence_where_the_graph_has_all_of_it(films):
+    both = "{ ?film :genre :Thriller ; :director :Scott } UNION { ?film :genre :Thriller ; :director :Lang }"
+    assert evidence(films, both) == ["Alien genre Thriller", ALIEN]
+    assert evidence(films, "OPTIONAL { ?film :director ?d . ?d :bornIn ?c }") == [ALIEN, SCOTT]
+    assert evidence(films, "OPTIONAL { ?film :director ?d ; :year 1927 }") == []
+    assert evidence(films, "OPTIONAL { ?film :year ?y FILTER(?y > 2000) }") == []
+    assert evidence(films, "FILTER NOT EXISTS { ?film :year 1927 } MINUS { ?film :year 1927 }") == []
+
+
+def test_evidence_is_a_small_graph(films):
+    query = f'PREFIX : <{EXAMPLE}> SELECT * {{ ?film MATCH "cargo" AS ?s . ?film :director/:bornIn ?c }} RANK BY ?s'
+    why = films.query(query)[0].why()
+    assert len(why.evidence) == 2
+    assert set(why.to_graph()) == set(why.evidence) <= set(films.graph())
+    assert len(why.to_json()["facts"]) == 2
+
+
+def test_evidence_in_a_named_graph_is_that_of_this_graph(tmp_path):
+    data = tmp_path / "g.nq"
+    data.write_text(
+        '<e:a> <http://www.w3.org/2000/01/rdf-schema#label> "red" .\n'
+        "<e:a> <e:p> <e:b> <e:g> .\n<e:b> <e:p> <e:c> <e:g> .\n<e:b> <e:q> <e:c> <e:h> .\n"
+    )
+    with KnowledgeBase.temporary(data) as kb:
+        row = kb.query('SELECT * { ?x MATCH "red" AS ?s . GRAPH ?g { ?x <e:p>/<e:p> ?y } } RANK BY ?s')[0]
+        assert len(row.why().triples) == 2
+
+
 @pytest.mark.parametrize(
     "query", [f"SELECT ?t {{ ?f {LABEL} ?t }}", 'SELECT ?f (COUNT(*) AS ?n) { ?f MATCH "space" } GROUP BY ?f']
 )

@@ -16,8 +16,8 @@ from benchmarks.hybrid.writing import BASE, Data
 
 PLANNED = "planned"
 """The spelling that leaves the choice to the planner."""
-BASELINES = ("filter_first", "filtered_topk", "rank_first", "reference")
-"""Strategies that are forced, where they apply."""
+PATIENCE_S = 10.0
+"""A forced strategy may take so long."""
 
 
 def text_of(question: Question) -> str:
@@ -60,13 +60,13 @@ class Ours:
         if text not in self._prepared:
             self._prepared[text] = self._kb.prepare(text)
         prepared, with_doi = self._prepared[text], has_doi(question)
-        strategy = None if spelling == PLANNED else spelling
+        strategy, patience = (None, None) if spelling == PLANNED else (spelling, PATIENCE_S)
         params: dict[str, Any] = {"words": question.words}
         for name, number in question.constants.items():
             params[name] = self._iri(f"{BASE}{LETTERS[name]}{number}") if name in LETTERS else number
 
         def ask() -> list[Found]:
-            rows = prepared.query(params, strategy=strategy)
+            rows = prepared.query(params, strategy=strategy, timeout=patience)
             return [(paper_of(row["p"]), float(row["s"]), str(row["doi"] or "") if with_doi else "") for row in rows]
 
         return ask

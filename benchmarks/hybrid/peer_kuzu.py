@@ -13,7 +13,6 @@ import os
 import time
 import warnings
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from benchmarks.hybrid.contract import Ask, Found

@@ -66,7 +66,10 @@ def warm(engine: Engine, questions: list[Question], passes: int) -> set[tuple[st
     for number in range(passes):
         for question in questions:
             for spelling in engine.spellings:
-                went, _, _ = timed(engine, question, spelling)
+                try:
+                    went, _, _ = timed(engine, question, spelling)
+                except Exception:
+                    continue  # the question that counts will say so
                 if number == passes - 1:
                     times.setdefault(kind(question), {}).setdefault(spelling, []).append(went)
     return {
@@ -94,7 +97,8 @@ def ask(
 
     Returns:
         by number of the question: `first` and `again`, milliseconds by spelling; `cpu`, of the first asking, what the
-        process used, which a busy machine does not lengthen much; `faults` by spelling; `returned`.
+        process used, which a busy machine does not lengthen much; `faults`, `returned` and `failed` by spelling;
+        `true`, how many papers there are to find.
     """
     data = Data(Path(folder))
     opening = time.perf_counter()
@@ -114,12 +118,17 @@ def ask(
     rows, answers = dict[int, dict[str, Any]](), dict[tuple[int, str], list[Found]]()
     for which in ("first", "again") if again else ("first",):
         for question in questions:
-            row = rows.setdefault(question.number, {"first": {}, "again": {}, "cpu": {}})
+            row = rows.setdefault(question.number, {"first": {}, "again": {}, "cpu": {}, "failed": {}})
             for spelling in opened.spellings:
-                if (kind(question), spelling) not in hopeless:
+                if (kind(question), spelling) in hopeless:
+                    continue
+                try:
                     row[which][spelling], used, answers[question.number, spelling] = timed(opened, question, spelling)
-                    if own_process and which == "first":
-                        row["cpu"][spelling] = used
+                except Exception as e:
+                    row["failed"][spelling] = f"{type(e).__name__}: {e}"[:200]
+                    continue
+                if own_process and which == "first":
+                    row["cpu"][spelling] = used
     os.sched_setaffinity(0, cores)
     check(data, opened, questions, answers, rows, checked)
     opened.close()
@@ -140,7 +149,13 @@ def check(
         true = truth.both(question.number)
         own = engine.scores(question.words) if checked and at % checked == 0 else None
         row = rows[question.number]
-        row["faults"], row["returned"], row["true"], row["own"] = {}, {}, len(true), own is not None
+        row["faults"], row["returned"], row["true"], row["k"], row["own"] = (
+            {},
+            {},
+            len(true),
+            question.k,
+            own is not None,
+        )
         for spelling in engine.spellings:
             if (question.number, spelling) in answers:
                 answer = answers[question.number, spelling]

@@ -173,7 +173,7 @@ class Words:
         self._graph, self._df, self._spelling = graph, df, vocabulary()
 
     def draw(self, rng: np.random.Generator, band: str, correlation: str, leaf: int, n: int) -> str:
-        """n words of a band; where the field has too few of it, those nearest to it."""
+        """n words of a band; where the field has too few of it, those nearest to it, or fewer."""
         pool = self._pool(rng, correlation, leaf)
         df = self._df[pool]
         low, high = BANDS[band]
@@ -182,7 +182,9 @@ class Words:
         if len(fitting) < n:
             middle = np.log(np.sqrt(low * high) * self._graph.papers)
             fitting = pool[np.argsort(np.abs(np.log(df) - middle), kind="stable")[:n]]
-        return " ".join(self._spelling[word] for word in rng.choice(fitting, n, replace=False).tolist())
+        return " ".join(
+            self._spelling[word] for word in rng.choice(fitting, min(n, len(fitting)), replace=False).tolist()
+        )
 
     def _pool(self, rng: np.random.Generator, correlation: str, leaf: int) -> NDArray[np.int64]:
         if correlation == "none":

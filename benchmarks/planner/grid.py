@@ -87,6 +87,12 @@ class Question:
         return f"{self.shape} {self.band} {self.selectivity:g} {self.correlation} {self.k}"
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Of the answer."""
+        more = {"optional": ("doi",), "join": ("q",), "join_all": ("q",)}
+        return ("p", *more.get(self.shape, ()), "s")
+
+    @property
     def text(self) -> str:
         """The query; constants and words are parameters.
 
@@ -94,9 +100,8 @@ class Question:
         'PREFIX : <http://mag.example/> SELECT ?p ?s { ?p MATCH $words AS ?s . ?p :field $field . } RANK BY ?s LIMIT 10'
         """
         both = self.shape.startswith(("sum", "join"))
-        columns = "?p ?doi ?s" if self.shape == "optional" else "?p ?q ?s" if self.shape[:4] == "join" else "?p ?s"
         distinct_rows = self.shape in (*MANY_ROWS, "path", "cited_text")
-        select = f"SELECT {'DISTINCT ' if distinct_rows else ''}{columns}"
+        select = f"SELECT {'DISTINCT ' if distinct_rows else ''}{' '.join(f'?{name}' for name in self.columns)}"
         rank = "?s + ?t" if both else "?s"
         return f"{PREFIX}{select} {{ ?p MATCH $words AS ?s . {PATTERNS[self.shape]} }} RANK BY {rank} LIMIT {self.k}"
 

@@ -129,8 +129,10 @@ def resident(pid: int) -> tuple[int, int]:
     return sizes["VmRSS"], sizes["RssAnon"] + sizes["RssShmem"]
 
 
-def watch(command: Sequence[str], limit: int | None = None, **environment: str) -> Watched:
-    """Runs a command to its end, or to LONGEST_S, where it and its children are killed; its output goes to stderr."""
+def watch(
+    command: Sequence[str], limit: int | None = None, *, longest_s: float = LONGEST_S, **environment: str
+) -> Watched:
+    """Runs a command to its end, or for so long, where it and its children are killed; its output goes to stderr."""
     with memory_group(limit) as group:
         started = time.perf_counter()
         child = subprocess.Popen(
@@ -143,7 +145,7 @@ def watch(command: Sequence[str], limit: int | None = None, **environment: str) 
             while child.poll() is None:
                 sizes = [resident(pid) for pid in family(child.pid)]
                 rss, anon = max(rss, sum(s[0] for s in sizes)), max(anon, sum(s[1] for s in sizes))
-                if time.perf_counter() - started > LONGEST_S:
+                if time.perf_counter() - started > longest_s:
                     break
                 time.sleep(PERIOD_S)
         finally:

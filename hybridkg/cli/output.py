@@ -6,6 +6,7 @@ import csv
 import json
 import sys
 from collections.abc import Sequence
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -62,7 +63,10 @@ def summary(result: ResultSet) -> str:
 
 def print_explanation(explanation: Explanation, fmt: str) -> None:
     """The plan as text or JSON, on stdout: here it is the result."""
-    click.echo(json.dumps(explanation.to_json(), indent=2, ensure_ascii=False) if fmt == "json" else str(explanation))
+    if fmt == "json":
+        click.echo(json.dumps(explanation.to_json(), indent=2, ensure_ascii=False))
+        return
+    click.echo(explanation.text(get_terminal_size().columns if sys.stdout.isatty() else None))
 
 
 def print_counts(counts: dict[str, Any]) -> None:

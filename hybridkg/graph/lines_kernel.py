@@ -10,6 +10,10 @@ from typing import Any
 
 from numba import boolean, int64, njit, uint8, uint32, uint64, void
 
+from hybridkg.graph.interning_kernel import eight_bytes, intern, rehash, same
+
+__all__ = ["BROKEN", "DONE", "FULL", "cut", "intern", "rehash"]
+
 INTEGER, DECIMAL, DOUBLE, BOOLEAN = 3, 4, 5, 6
 """Kinds of what is written without quotes; as in lines.py."""
 
@@ -22,112 +26,6 @@ _LESS, _GREATER, _DOT, _NEWLINE, _UNDERSCORE, _TAB = 0x3C, 0x3E, 0x2E, 0x0A, 0x5
 
 _ONES, _TOPS = uint64(0x0101010101010101), uint64(0x8080808080808080)
 
-_ODD, _MIX = uint64(0x9E3779B97F4A7C15), uint64(0xBF58476D1CE4E5B9)
-
-# Indexes are made unsigned where it matters: for others, numba looks whether they are negative at every access, and
-# the compiler cannot make one load of eight (measured: 13 ns a byte of input instead of 3).
-
-
-@njit(uint64(uint8[::1], int64), inline="always", nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _word(text: Any, i: Any) -> Any:
-    """Eight bytes as a number: one load."""
-    at = uint64(i)
-    return (
-        uint64(text[at])
-        | (uint64(text[at + uint64(1)]) << uint64(8))
-        | (uint64(text[at + uint64(2)]) << uint64(16))
-        | (uint64(text[at + uint64(3)]) << uint64(24))
-        | (uint64(text[at + uint64(4)]) << uint64(32))
-        | (uint64(text[at + uint64(5)]) << uint64(40))
-        | (uint64(text[at + uint64(6)]) << uint64(48))
-        | (uint64(text[at + uint64(7)]) << uint64(56))
-    )
-
-
-@njit(uint64(uint8[::1], int64, int64, uint64), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def hash_of(text: Any, begin: Any, end: Any, secret: Any) -> Any:
-    """A hash under a secret: two multiplications for each 8 bytes, so that differences cannot be made to cancel."""
-    odd = secret | uint64(1)
-    h = secret ^ (uint64(end - begin) * _ODD)
-    i = begin
-    while i + 8 <= end:
-        h = (h ^ _word(text, i)) * odd
-        h = (h ^ (h >> uint64(29))) * _MIX
-        h ^= h >> uint64(32)
-        i += 8
-    word = uint64(0)
-    while i < end:
-        word = (word << uint64(8)) | uint64(text[uint64(i)])
-        i += 1
-    h = (h ^ word) * odd
-    h = (h ^ (h >> uint64(29))) * _MIX
-    return h ^ (h >> uint64(32))
-
-
-@njit(boolean(uint8[::1], int64, uint8[::1], int64, int64), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _same(left: Any, i: Any, right: Any, j: Any, size: Any) -> Any:
-    """Whether `size` bytes are the same."""
-    k = 0
-    while k + 8 <= size:
-        if _word(left, i + k) != _word(right, j + k):
-            return False
-        k += 8
-    while k < size:
-        if left[uint64(i + k)] != right[uint64(j + k)]:
-            return False
-        k += 1
-    return True
-
-
-_INTERN = int64(
-    uint8[::1], int64, int64, uint32, uint64, uint64[::1], uint64[::1], uint32[::1], int64[::1], uint8[::1], int64
-)  # fmt: skip
-
-
-@njit(_INTERN, nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def intern(
-    text: Any, begin: Any, end: Any, kind: Any, secret: Any,
-    slots: Any, hashes: Any, kinds: Any, ends: Any, letters: Any, n: Any,
-) -> Any:  # fmt: skip
-    """The number of a string of a kind; `n` for a new one, which is added. There must be room.
-
-    A slot holds the upper half of the hash and the number plus one; 0 is an empty one.
-    """
-    h = hash_of(text, begin, end, secret ^ (uint64(kind) * _ODD))
-    mask = uint64(len(slots) - 1)
-    upper = h >> uint64(32) << uint64(32)
-    size = end - begin
-    place = h & mask
-    while slots[place] != 0:
-        slot = slots[place]
-        if slot & uint64(0xFFFFFFFF00000000) == upper:
-            number = int64(slot & uint64(0xFFFFFFFF)) - 1
-            start = ends[number]
-            alike = hashes[number] == h and kinds[number] == kind and ends[number + 1] - start == size
-            if alike and _same(letters, start, text, begin, size):
-                return number
-        place = (place + uint64(1)) & mask
-    slots[place] = upper | uint64(n + 1)
-    hashes[n] = h
-    kinds[n] = kind
-    start = ends[n]
-    for i in range(size):
-        letters[uint64(start + i)] = text[uint64(begin + i)]
-    ends[n + 1] = start + size
-    return n
-
-
-@njit(void(uint64[::1], int64, uint64[::1]), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def rehash(hashes: Any, n: Any, slots: Any) -> None:
-    """Fills empty slots with the first `n` strings."""
-    mask = uint64(len(slots) - 1)
-    for number in range(n):
-        h = hashes[number]
-        place = h & mask
-        while slots[place] != 0:
-            place = (place + uint64(1)) & mask
-        slots[place] = (h >> uint64(32) << uint64(32)) | uint64(number + 1)
-
 
 @njit(int64(uint8[::1], int64, int64, uint8), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _until(text: Any, i: Any, size: Any, mark: Any) -> Any:
@@ -138,7 +36,7 @@ def _until(text: Any, i: Any, size: Any, mark: Any) -> Any:
     marks, backslashes = uint64(mark) * _ONES, uint64(_BACKSLASH) * _ONES
     while i < size:
         while i + 8 <= size:
-            word = _word(text, i)
+            word = eight_bytes(text, i)
             a, b = word ^ marks, word ^ backslashes
             if (((a - _ONES) & ~a) | ((b - _ONES) & ~b)) & _TOPS:  # one of the bytes of a or b is zero
                 break
@@ -482,11 +380,7 @@ def cut(
                         )
                     n_kinds += 1 if kind == n_kinds else 0
                 subject = before_number
-                if (
-                    s[0] != before_kind
-                    or s[2] - s[1] != before_size
-                    or not _same(text, before, text, s[1], before_size)
-                ):
+                if s[0] != before_kind or s[2] - s[1] != before_size or not same(text, before, text, s[1], before_size):
                     subject = _intern_token(
                         text, s, scratch, uint32(s[0]), secret, t_slots, t_hashes, t_kinds, t_ends, t_letters, n_terms
                     )

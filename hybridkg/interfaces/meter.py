@@ -24,7 +24,13 @@ MASKED = "masked candidates"
 """Candidates of a set that the text index ranked."""
 
 TEXT_QUESTIONS = "text questions"
-"""Questions to the text index."""
+"""Questions to the text index for its best."""
+
+SCORINGS = "scorings"
+"""Questions to the text index for all scores, or for those of given entities."""
+
+HITS = "hits"
+"""Entities that the text index gave as its best."""
 
 GRAPH_QUESTIONS = "graph questions"
 """Questions to the projection."""
@@ -36,19 +42,29 @@ STORE_QUESTIONS = "store questions"
 """Queries that were sent to the graph store."""
 
 ROWS = "rows"
-"""Rows that operators made of terms."""
+"""Rows that were made of terms out of ids."""
+
+OPERATORS = "operators"
+"""Operators that were started."""
+
+ROWS_PASSED = "rows passed"
+"""Rows that operators gave to those above them."""
 
 MICROSECONDS: Mapping[str, float] = {
     ADJACENCY: 0.012,
-    POSTINGS: 0.006,
+    POSTINGS: 0.01,
     SCORED_POSTINGS: 0.1,
-    PROBES: 0.4,
-    MASKED: 0.03,
+    PROBES: 0.1,
+    MASKED: 0.003,
+    HITS: 0.4,
     TEXT_QUESTIONS: 60.0,
+    SCORINGS: 300.0,
     GRAPH_QUESTIONS: 50.0,
     STORE_ROWS: 8.0,
     STORE_QUESTIONS: 100.0,
     ROWS: 2.0,
+    OPERATORS: 30.0,
+    ROWS_PASSED: 2.0,
 }
 """What a unit of each kind costs where nobody has measured: the defaults of planner/cost_model.py."""
 
@@ -57,7 +73,7 @@ def priced(counts: Mapping[str, int]) -> float:
     """Microseconds of some work, by MICROSECONDS.
 
     >>> round(priced({POSTINGS: 200, ROWS: 2}), 3)
-    5.2
+    6.0
     """
     return sum(MICROSECONDS.get(kind, 0.0) * n for kind, n in counts.items())
 

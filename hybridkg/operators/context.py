@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from hybridkg.errors import QueryLimitError, QueryStoppedError, Span
 from hybridkg.interfaces.graph_index import GraphIndex, IdTable, Pattern, PreparedPattern
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.interfaces.meter import ROWS, Meter, priced
+from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, priced
 from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuery, TextQuestion
 from hybridkg.rdf.batch import Solutions
 from hybridkg.rdf.terms import Node, Term, Triple
@@ -173,6 +173,8 @@ class ExecutionContext:
             raise
         self.running.pop()
         spent = perf_counter_ns() - started
+        self.meter.add(OPERATORS, 1)
+        self.meter.add(ROWS_PASSED, len(solutions.rows))
         below = self._below_ns.pop()
         self._below_ns[-1] += spent
         before = self.actuals.get(id(operator), Actual(0, 0))

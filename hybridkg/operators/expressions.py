@@ -8,6 +8,7 @@ nodes, which cannot stand in VALUES and are reached through their row instead.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -29,6 +30,8 @@ ROW_IRI = "urn:hybridkg:row:"
 CELL_IRI = "urn:hybridkg:cell:"
 TRUE = Literal("true", datatype=XSD_BOOLEAN)
 FALSE = Literal("false", datatype=XSD_BOOLEAN)
+
+BOOLEAN = "http://www.w3.org/2001/XMLSchema#boolean"
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,11 @@ class ExistsTest:
         found = (next(pairs.rows_for(row), None) is not None for row in solutions.rows)
         return [TRUE if there != self.negated else FALSE for there in found]
 
+    @property
+    def shown(self) -> str:
+        """In an expression, for EXPLAIN; the pattern is the operator below."""
+        return "NOT EXISTS {...}" if self.negated else "EXISTS {...}"
+
     def _solutions(self, rows: Solutions, context: ExecutionContext) -> Solutions:
         from hybridkg.operators.slices import Slice, relation_among
 
@@ -66,6 +74,21 @@ class ExistsTest:
             return context.run(self.pattern)
         finally:
             context.slice = outer
+
+
+def shown(expression: ast.Expression, tests: Sequence[ExistsTest] = ()) -> str:
+    """An expression in one line as the query has it: the operators test `IF(condition, true, false)`.
+
+    >>> shown(ast.Call("IF", (ast.Var("_exists1"), ast.Lit("true", BOOLEAN), ast.Lit("false", BOOLEAN))))
+    '?_exists1'
+    """
+    match expression:
+        case ast.Call("IF", (condition, ast.Lit("true", datatype), ast.Lit("false"))) if datatype == BOOLEAN:
+            expression = condition
+    text = " ".join(write(expression).split())
+    for test in tests:
+        text = re.sub(rf"\?{re.escape(test.variable)}\b", test.shown, text)
+    return text
 
 
 def with_tests(solutions: Solutions, tests: Sequence[ExistsTest], context: ExecutionContext) -> Solutions:

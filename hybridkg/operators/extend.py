@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.expressions import ExistsTest, evaluate, with_tests
+from hybridkg.operators.expressions import ExistsTest, evaluate, shown, with_tests
 from hybridkg.operators.known import Known
 from hybridkg.query import ast
-from hybridkg.query.write import write
 from hybridkg.rdf.batch import Solutions
 
 
@@ -42,4 +41,4 @@ class Extend(PhysicalOperator):
 
     def describe(self) -> str:
         """The expression and its name."""
-        return f"Extend ?{self.variable} := {' '.join(write(self.expression).split())}"
+        return f"Extend ?{self.variable} := {shown(self.expression, self.tests)}"

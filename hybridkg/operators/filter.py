@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.expressions import ExistsTest, evaluate, true_rows, with_tests
+from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_rows, with_tests
 from hybridkg.operators.known import Known, times
 from hybridkg.query import ast
-from hybridkg.query.write import write
 from hybridkg.rdf.batch import Solutions
 
 PASSING = 1 / 3
@@ -45,4 +44,4 @@ class Filter(PhysicalOperator):
 
     def describe(self) -> str:
         """The condition."""
-        return f"Filter {' '.join(write(self.condition).split())}"
+        return f"Filter {shown(self.condition, self.tests)}"

@@ -1,18 +1,20 @@
-"""GROUP BY over ranked rows, by Oxigraph."""
+"""GROUP BY over ranked rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from hybridkg.errors import QueryLimitError
+from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import inline
 from hybridkg.operators.known import Known
-from hybridkg.operators.order_rows import OrderRows, RankRows
+from hybridkg.operators.order_rows import OrderRows, RankRows, is_ordered_above
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.snippet import Snippet
-from hybridkg.order import row_key
+from hybridkg.order import sorted_rows
 from hybridkg.query import ast
 from hybridkg.query.walk import rebuild, variables, walk
 from hybridkg.query.write import write
@@ -25,7 +27,7 @@ SOLUTION = "_solution"
 """Numbers the distinct solutions for COUNT(DISTINCT *)."""
 
 MOST_ROWS = 2_000_000
-"""Rows of one aggregation: they are one text for Oxigraph, 1.45 million took 40 s and 2.3 GB on the 2-core machine."""
+"""Rows of one aggregation by Oxigraph: they are one text, 1.45 million took 40 s and 2.3 GB on the 2-core machine."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class GroupRows(OneChild):
     projection: tuple[ast.Projection, ...]
     internal: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def query(self) -> ast.SelectQuery:
         """The aggregation as a query over an empty group."""
         query = ast.SelectQuery(self.projection, NOTHING, modifiers=ast.Modifiers(self.keys, self.having))
@@ -60,40 +62,62 @@ class GroupRows(OneChild):
         """How many groups there are is not known; one where nothing is grouped by."""
         return None if self.keys else 1.0
 
+    @cached_property
+    def _plain(self) -> PlainGroups | None:
+        """The aggregation, where it needs no SPARQL engine."""
+        return PlainGroups.of(self.keys, self.having, self.projection)
+
     def run(self, context: ExecutionContext) -> Solutions:
-        """Sends the used columns to Oxigraph with the aggregation around them."""
+        """Counts and adds up itself what it can, and asks Oxigraph for everything else."""
         solutions = self._numbered(context.run(self.child))
+        used = variables(self.query)
+        at = [i for i, name in enumerate(solutions.variables) if name in used]
+        if len(at) < len(solutions.variables):
+            names = tuple(solutions.variables[i] for i in at)
+            solutions = Solutions(names, [tuple(row[i] for i in at) for row in solutions.rows])
+        groups = self._plain.rows(solutions, self._in_order, context) if self._plain else None
+        if groups is None:
+            groups = self._asked(solutions, context)
+        if is_ordered_above(context):
+            return groups
+        return replace(groups, rows=sorted_rows(groups.rows, range(len(groups.variables))))
+
+    def _asked(self, solutions: Solutions, context: ExecutionContext) -> Solutions:
+        """Sends the rows to Oxigraph with the aggregation around them."""
         if len(solutions.rows) > MOST_ROWS:
             raise QueryLimitError(
                 f"an aggregation over {len(solutions.rows):,} ranked rows; at most {MOST_ROWS:,} are grouped",
                 hint="add a condition to the pattern, or keep the best of the relation with TOP",
             )
-        used = variables(self.query)
-        names = tuple(name for name in solutions.variables if name in used)
-        at = [solutions.variables.index(name) for name in names]
-        row_name = "row"
+        row_name, used = "row", variables(self.query)
         while row_name in used:
             row_name += "_"
-        pattern, triples = inline(
-            names, self._in_order([tuple(row[i] for i in at) for row in solutions.rows]), row_name
-        )
+        pattern, triples = inline(solutions.variables, self._in_order(solutions.rows), row_name)
         head, tail = self._around()
         stream = context.scratch(triples).select(f"{head}{{\n{pattern}\n}}{tail}")
-        rows = sorted(context.collect(stream.rows), key=row_key)
-        return Solutions(stream.variables, rows)
+        return Solutions(stream.variables, context.collect(stream.rows))
 
     def _in_order(self, rows: list[Row]) -> list[Row]:
         """The rows in an order that does not depend on the strategy: a sum of doubles depends on the order.
 
         Rows that a sub-select has ordered keep their order, so that GROUP_CONCAT follows it.
         """
+        if self._keeps_order:
+            return rows
+        text_of: dict[int, str] = {}
+        for row in rows:
+            for cell in row:
+                if id(cell) not in text_of:
+                    text_of[id(cell)] = str(cell)
+        return sorted(rows, key=lambda row: [text_of[id(cell)] for cell in row])
+
+    @cached_property
+    def _keeps_order(self) -> bool:
         below = self.child
         while isinstance(below, Project | Slice | Snippet):
             below = below.child
         counts_only = all(node.name == "COUNT" for node in walk(self.query) if isinstance(node, ast.Aggregate))
-        if counts_only or isinstance(below, RankRows | OrderRows):
-            return rows
-        return sorted(rows, key=lambda row: [str(cell) for cell in row])
+        return counts_only or isinstance(below, RankRows | OrderRows)
 
     def _numbered(self, solutions: Solutions) -> Solutions:
         """With a column that tells distinct solutions apart, where COUNT(DISTINCT *) asks for it.

@@ -9,12 +9,11 @@ from hybridkg.algebra.nodes import Plan
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.bind_join import met
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.expressions import ExistsTest, evaluate, true_rows, with_tests
+from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_rows, with_tests
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible, joined_rows, shared_by
 from hybridkg.operators.known import Known, times
 from hybridkg.query import ast
-from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Term
 
@@ -53,7 +52,7 @@ class LeftJoin(PhysicalOperator):
     def describe(self) -> str:
         """The condition, where there is one."""
         on = f" on {' '.join(f'?{name}' for name in self.shared)}" if self.shared else ""
-        return f"LeftJoin{on}" + (f" if {' '.join(write(self.condition).split())}" if self.condition else "")
+        return f"LeftJoin{on}" + (f" if {shown(self.condition, self.tests)}" if self.condition else "")
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class BindLeftJoin(OneChild):
 
     def describe(self) -> str:
         """The probed variable, and the condition where there is one."""
-        condition = f" if {' '.join(write(self.condition).split())}" if self.condition else ""
+        condition = f" if {shown(self.condition, self.tests)}" if self.condition else ""
         return f"BindLeftJoin on ?{self.variable}{condition}"
 
     def details(self, known: Known) -> str:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import isnan
+from typing import Any
 
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import evaluate
+from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.rank_functions import with_rank_functions
-from hybridkg.order import row_key, term_key
+from hybridkg.order import sorted_rows, term_key
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
-from hybridkg.rdf.terms import Literal, Term, double
+from hybridkg.rdf.terms import XSD_DOUBLE, Literal, Term, double
 
 
 @dataclass(frozen=True)
@@ -50,15 +53,16 @@ class RankRows(OneChild):
         else:
             rows: list[Row] = [(*row, value) for row, value in zip(solutions.rows, values, strict=True)]
             ranked = Solutions((*solutions.variables, self.score), rows)
-        return ordered(ranked, [(values, True)], self.tie_breakers)
+        return ordered(ranked, [(values, True)], self.tie_breakers, first=wanted_first(context))
 
     def _floored(self, solutions: Solutions) -> Solutions:
         floors: dict[int, Term] = {}
         for name in self.scores:
             at = solutions.variables.index(name)
+            if all(type(row[at]) is Literal for row in solutions.rows):
+                continue
             present = [float(cell.value) for row in solutions.rows if isinstance(cell := row[at], Literal)]
-            if len(present) < len(solutions.rows):
-                floors[at] = double(min([0.0, *present]))
+            floors[at] = double(min([0.0, *present]))
         if not floors:
             return solutions
         return Solutions(
@@ -85,7 +89,7 @@ class OrderRows(OneChild):
         """Sorts."""
         solutions = context.run(self.child)
         keys = [(evaluate(ast.Var(name), solutions, context), descending) for name, descending in self.keys]
-        return ordered(solutions, keys, self.tie_breakers)
+        return ordered(solutions, keys, self.tie_breakers, first=wanted_first(context))
 
     def describe(self) -> str:
         """The keys; the logical plan names the tie-breakers."""
@@ -93,26 +97,69 @@ class OrderRows(OneChild):
 
 
 def ordered(
-    solutions: Solutions, keys: Sequence[tuple[Sequence[Term | None], bool]], tie_breakers: Sequence[str]
+    solutions: Solutions,
+    keys: Sequence[tuple[Sequence[Term | None], bool]],
+    tie_breakers: Sequence[str],
+    first: int | None = None,
 ) -> Solutions:
     """The rows by each key column (values, descending), then by the tie-breaking variables ascending.
 
     An unbound or NaN key is the least, so it comes last in descending order. Tie-breakers that the solutions
     do not have are passed over; the columns that are not named follow by name, so that rows which differ only
-    in what is not projected have one order as well.
+    in what is not projected have one order as well. With `first`, nobody reads more than so many rows: those
+    behind them are there, but ties among them are in any order.
     """
     names = dict.fromkeys((*tie_breakers, *sorted(solutions.variables)))
     ties = [solutions.variables.index(name) for name in names if name in solutions.variables]
     rows = solutions.rows
     order = list(range(len(rows)))
-    sort_keys = [[term_key(value) for value in values] for values, _ in keys]
+    sort_keys = [_sort_keys(values) for values, _ in keys]
     for sort_key, (_, descending) in zip(reversed(sort_keys), reversed(keys), strict=True):
         order.sort(key=sort_key.__getitem__, reverse=descending)
     # Terms are compared only where the keys tie: most rows of a ranking never need it.
     ordered_rows: list[Row] = []
     for _, run in groupby(order, key=lambda n: [sort_key[n] for sort_key in sort_keys]):
+        if first is not None and len(ordered_rows) >= first:
+            ordered_rows += [rows[n] for n in order[len(ordered_rows) :]]
+            break
         tied = [rows[n] for n in run]
-        if len(tied) > 1:
-            tied.sort(key=lambda row: row_key([row[i] for i in ties]))
-        ordered_rows += tied
+        ordered_rows += tied if len(tied) == 1 else sorted_rows(tied, ties)
     return Solutions(solutions.variables, ordered_rows)
+
+
+def _sort_keys(values: Sequence[Term | None]) -> Sequence[Any]:
+    """Keys in the order of `term_key`: numbers, where all values are doubles, which are compared more quickly."""
+    return _numbers(values) or [term_key(value) for value in values]
+
+
+def _numbers(values: Sequence[Term | None]) -> list[float] | None:
+    """The values of doubles; None where one is something else, no number, or written in two ways."""
+    texts: dict[float, str] = {}
+    numbers = []
+    for value in values:
+        if type(value) is not Literal or value.datatype != XSD_DOUBLE:
+            return None
+        text = value.value
+        try:
+            number = float(text)
+        except ValueError:
+            return None
+        if isnan(number) or texts.setdefault(number, text) != text:
+            return None
+        numbers.append(number)
+    return numbers
+
+
+def is_ordered_above(context: ExecutionContext) -> bool:
+    """Whether the operator above the one at work puts its rows in an order that does not depend on theirs."""
+    return len(context.running) > 1 and isinstance(context.running[-2], RankRows | OrderRows)
+
+
+def wanted_first(context: ExecutionContext) -> int | None:
+    """How many of the first rows of the operator at work are read; None where all are."""
+    for above in reversed(context.running[:-1]):
+        if isinstance(above, Slice):
+            return None if above.limit is None else above.offset + above.limit
+        if not isinstance(above, Project) or above.distinct:
+            return None
+    return None

@@ -57,8 +57,8 @@ class SliceOf(PhysicalOperator):
     score: str
 
     def estimate(self, known: Known) -> float | None:
-        """As many as the operator above takes."""
-        return known.sliced.get(self.score)
+        """As many as the operator above takes; all that match, where nobody says."""
+        return known.sliced[self.score] if self.score in known.sliced else known.most(self.match)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """The chosen ones, best first."""

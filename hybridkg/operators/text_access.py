@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybridkg.interfaces.meter import MASKED, POSTINGS, PROBES, SCORED_POSTINGS, TEXT_QUESTIONS
+from hybridkg.interfaces.meter import HITS, MASKED, POSTINGS, PROBES, SCORED_POSTINGS, SCORINGS, TEXT_QUESTIONS
 from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuery, TextQuestion
 from hybridkg.operators.text_query import checked_index, text_query
 from hybridkg.query import ast
@@ -12,14 +12,11 @@ from hybridkg.query import ast
 if TYPE_CHECKING:
     from hybridkg.operators.context import ExecutionContext
 
-RANGE = 8
-"""Neighbouring entities that an index passes over together where none of them is a candidate."""
-
 
 def every_match(index: TextIndex, query: TextQuery, context: ExecutionContext) -> tuple[Ids, Scores]:
     """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
     found = context.answer(index, TextQuestion(query))
-    context.meter.add(TEXT_QUESTIONS, 1)
+    context.meter.add(SCORINGS, 1)
     context.meter.add(SCORED_POSTINGS, len(found[0]))
     return found
 
@@ -40,19 +37,20 @@ def best_matches(
     index: TextIndex, query: TextQuery, k: int, context: ExecutionContext, among: Ids | None = None
 ) -> tuple[Ids, Scores]:
     """The best k, best first; of `among` (ascending, distinct) where they are given."""
-    most = index.most(query)
+    most = index.most(query) if index.scan_limit is None else 0  # one that is far away is not asked for a count alone
     context.meter.add(TEXT_QUESTIONS, 1)
+    context.meter.add(POSTINGS, most)
     if among is None:
-        context.meter.add(POSTINGS, most)
-        return context.answer(index, TextQuestion(query, k))
-    share = RANGE * len(among) / max(1, index.counts.get("entities", 1))
-    context.meter.add(POSTINGS, int(most * min(1.0, share)))
-    context.meter.add(MASKED, len(among))
-    return index.topk(query, k, among)
+        found = context.answer(index, TextQuestion(query, k))
+    else:
+        context.meter.add(MASKED, len(among))
+        found = index.topk(query, k, among)
+    context.meter.add(HITS, len(found[0]))
+    return found
 
 
 def scores_among(index: TextIndex, query: TextQuery, ids: Ids, context: ExecutionContext) -> Scores:
     """float64[len(ids)]; NaN where the entity does not match."""
-    context.meter.add(TEXT_QUESTIONS, 1)
+    context.meter.add(SCORINGS, 1)
     context.meter.add(PROBES, len(ids))
     return index.score(query, ids)

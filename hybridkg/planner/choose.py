@@ -85,6 +85,7 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
         root = alone.plan(logical, planning)
         if root is not None:
             return PhysicalPlan(root, name, (), logical, alone.cost(logical, planning))
+    planning.ask_sizes(logical)
     costs = {name: STRATEGIES.get(name).cost(logical, planning) for name in PREFERENCE if name not in ALONE}
     known = {name: cost for name, cost in costs.items() if cost is not None}
     order = sorted(known, key=lambda name: known[name].guess)

@@ -15,11 +15,15 @@ from dataclasses import dataclass, fields, replace
 from hybridkg.interfaces.meter import (
     ADJACENCY,
     GRAPH_QUESTIONS,
+    HITS,
     MASKED,
+    OPERATORS,
     POSTINGS,
     PROBES,
     ROWS,
+    ROWS_PASSED,
     SCORED_POSTINGS,
+    SCORINGS,
     STORE_QUESTIONS,
     STORE_ROWS,
     TEXT_QUESTIONS,
@@ -54,27 +58,33 @@ class CostModel:
     """Asking the text index anything: analysis, dictionary, an empty answer; of a server, a round trip. Measured: the
     best 10 of the rarest words."""
 
-    us_per_posting: float = 0.006
+    us_per_text_scoring: float = 300.0
+    """Asking the text index for scores, of given entities or of all. Guess for now."""
+
+    us_per_posting: float = 0.01
     """One posting of a list that is read for its best k, most of which are skipped unread. Measured: the best 10 of
     three common words against those of a rare one."""
 
-    us_per_hit: float = 1.0
+    us_per_hit: float = 0.4
     """One more of the best k. Measured: the best 2,000 of three common words against their best 10."""
 
     us_per_scored_posting: float = 0.1
     """One entity of a complete relation, with its score. Measured: all matches of a frequent word against those of a
     rare one."""
 
-    us_per_scored_candidate: float = 0.4
+    us_per_scored_candidate: float = 0.1
     """One entity whose text is scored because it is a candidate. Measured: 2,000 matches of a frequent word
     against 200 of them. Sparse candidates of a long list cost up to twenty times as much: each unpacks a block."""
 
-    us_per_masked_candidate: float = 0.03
+    us_per_masked_candidate: float = 0.003
     """One candidate of a set that the text index ranks. Measured: the best 10 of a frequent word among all its matches,
     at most 20,000, against those among 200."""
 
     us_per_row_of_terms: float = 2.0
     """Making a row of terms out of ids, and keeping it. Measured: names of 2,000 entities, as keys of a dictionary."""
+
+    us_per_row_passed: float = 2.0
+    """Guess for now."""
 
     us_per_operator: float = 30.0
     """Starting one operator of a plan. A guess that use corrects; not measured at index time."""
@@ -110,10 +120,14 @@ PRICES = {
     POSTINGS: "us_per_posting",
     SCORED_POSTINGS: "us_per_scored_posting",
     MASKED: "us_per_masked_candidate",
+    HITS: "us_per_hit",
+    SCORINGS: "us_per_text_scoring",
     PROBES: "us_per_scored_candidate",
     STORE_ROWS: "us_per_store_row",
     STORE_QUESTIONS: "us_per_store_question",
     ROWS: "us_per_row_of_terms",
+    OPERATORS: "us_per_operator",
+    ROWS_PASSED: "us_per_row_passed",
 }
 """The unit cost of each kind of counted work."""
 

@@ -79,7 +79,7 @@ class Explanation:
             width: columns of a terminal; None for as many as it takes.
             times: with expected times, which depend on the machine.
         """
-        lines = [self._strategy(times)]
+        lines = [self.strategy(times=times)]
         if self.ran is not None:
             counts = self._work()
             lines.append(f"work: {', '.join(f'{kind} {n:,}' for kind, n in counts.items()) or 'none'}")
@@ -113,7 +113,7 @@ class Explanation:
 
         return f'<pre style="line-height: 1.25">{escape(str(self))}</pre>'
 
-    def _strategy(self, times: bool) -> str:
+    def strategy(self, *, times: bool = True) -> str:
         """The strategy, by how much it won, and what it won against."""
         plan = self.plan
         if not times:

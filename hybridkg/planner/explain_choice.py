@@ -43,20 +43,24 @@ def choice_lines(operator: BestRows, known: Known, told: Told | None) -> list[st
     facts = choice_json(operator, known, told)
     lines = []
     for one in facts["candidates"]:
-        sizes = [] if one["est_entities"] is None else [f"est. {one['est_entities']:,.0f}"]
+        estimate, head = one["est_entities"], f"candidates of ?{one['variable']}:"
+        if not one["in"]:
+            lines.append(f"{head} every entity, {estimate:,.0f}")
+            continue
+        sizes = [] if estimate is None else [f"est. {estimate:,.0f}"]
         sizes += [f"found {one['entities']:,}"] if "entities" in one else []
-        where = f"in {one['in']}" if one["in"] else "every entity"
-        lines.append(f"candidates of ?{one['variable']}: {', '.join([*sizes, where])}")
+        sizes.append(f"in {one['in']}")
+        lines.append(f"{head} {', '.join(sizes)}")
     if "run" in facts:
-        lines.append(_run(facts["run"]))
+        lines.append(_run(facts["run"], "each list" if len(operator.top.matches) > 1 else "the list"))
     return lines
 
 
-def _run(run: Mapping[str, Any]) -> str:
+def _run(run: Mapping[str, Any], lists: str) -> str:
     parts = []
     if "looks" in run:
         looks = f"{run['looks']:,} {'look' if run['looks'] == 1 else 'looks'}"
-        parts.append(f"{looks}, the best {run['read_entities']:,} of each list")
+        parts.append(f"{looks}, the best {run['read_entities']:,} of {lists}")
         if "seen_entities" in run:
             parts.append(f"{run['seen_entities']:,} entities tried, {run['passed_entities']:,} passed")
     elif "read_entities" in run:

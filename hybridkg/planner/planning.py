@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hybridkg.algebra.nodes import Fragment, Plan
+from hybridkg.algebra.nodes import Fragment, Match, Plan, children
 from hybridkg.algebra.to_pattern import Declined
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import GraphIndex, PreparedPattern
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.operators.graph_fragment import GraphFragment
-from hybridkg.operators.text_query import text_query
+from hybridkg.operators.text_query import checked_index, text_query
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.ranking import Ranking, ranking_of
 from hybridkg.query import ast
@@ -60,6 +60,21 @@ class Planning:
                 ready = self.graph.prepare(pattern)
             self._prepared[id(fragment)] = fragment, ready
         return self._prepared[id(fragment)][1]
+
+    def ask_sizes(self, plan: Plan) -> None:
+        """`most` of the MATCHes of a plan will be asked for: an index that is far away is asked for all at once."""
+        if self.text is None or self.text.scan_limit is None:
+            return
+        queries, waiting = [], [plan]
+        while waiting:
+            waiting += children(part := waiting.pop())
+            if isinstance(part, Match) and not isinstance(part.match.text, ast.Var):
+                try:
+                    checked_index(self.text, part.match)
+                except HybridkgError:
+                    continue  # an error only once the operator runs
+                queries.append(text_query(part.match))
+        self.text.prepare(queries[::-1])
 
     @property
     def entities(self) -> int:

@@ -7,6 +7,8 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from shutil import get_terminal_size
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Protocol, TextIO, TypeVar
 
@@ -19,7 +21,7 @@ from hybridkg.repl.vocabulary import NOTHING, Vocabulary, read_vocabulary
 
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
-    from hybridkg.results.result_set import ResultSet
+    from hybridkg.results.result_set import Explanation, ResultSet
 
 T = TypeVar("T")
 
@@ -190,10 +192,7 @@ class Session:
     def show(self, result: ResultSet, milliseconds: float) -> None:
         """The rows in the session's format, then what is known about them."""
         if result.explanation is not None:
-            plan = str(result.explanation)
-            if self.fmt == "json":
-                plan = json.dumps(result.explanation.to_json(), indent=2, ensure_ascii=False)
-            self.screen.rows(lambda out: _put(out, f"{plan}\n"))
+            self.screen.rows(partial(_put_plan, result.explanation, as_json=self.fmt == "json"))
             return
         writer = OUTPUT_FORMATS.get(self.fmt)
         self.screen.rows(lambda out: writer(result, out))
@@ -274,5 +273,9 @@ def _without_header(error: HybridkgError, source: Source, full: str, at: int, le
     return error
 
 
-def _put(out: TextIO, text: str) -> None:
-    out.write(text)
+def _put_plan(plan: Explanation, out: TextIO, *, as_json: bool) -> None:
+    """A plan as JSON, or as text that fits into the terminal where there is one."""
+    if as_json:
+        out.write(f"{json.dumps(plan.to_json(), indent=2, ensure_ascii=False)}\n")
+    else:
+        out.write(f"{plan.text(get_terminal_size().columns if out.isatty() else None)}\n")

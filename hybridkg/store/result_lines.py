@@ -85,7 +85,7 @@ def _size(chunk: Chunk) -> int:
 
 def read_lines(writers: Sequence[Writer]) -> Generator[tuple[int, list[str]], None, None]:
     """What `read_chunks` gives, as lines, an empty list for the end of a writer; pieces of about CHUNK_BYTES."""
-    with closing(read_chunks(writers)) as chunks:
+    with closing(read_chunks(writers, spare=1)) as chunks:
         for number, lines in chunks:
             if lines:
                 for piece in _pieces(lines):
@@ -94,8 +94,8 @@ def read_lines(writers: Sequence[Writer]) -> Generator[tuple[int, list[str]], No
                 yield number, []
 
 
-def read_chunks(writers: Sequence[Writer]) -> Generator[tuple[int, bytes], None, None]:
-    """Runs the writers in threads, at most MOST_READERS, and one core is left to the consumer.
+def read_chunks(writers: Sequence[Writer], spare: int = 0) -> Generator[tuple[int, bytes], None, None]:
+    """Runs the writers in threads, at most MOST_READERS, and `spare` cores are left to the consumer.
 
     Close the iterator unless it is read to its end: the readers then stop at their next write.
 
@@ -105,7 +105,7 @@ def read_chunks(writers: Sequence[Writer]) -> Generator[tuple[int, bytes], None,
     """
     channel = _Channel()
     left = deque(range(len(writers)))
-    readers = min(len(writers), MOST_READERS, max(1, (os.cpu_count() or 1) - 1))
+    readers = min(len(writers), MOST_READERS, max(1, (os.cpu_count() or 1) - spare))
     threads = [threading.Thread(target=_work, args=(writers, left, channel)) for _ in range(readers)]
     try:
         for thread in threads:

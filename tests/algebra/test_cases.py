@@ -1,13 +1,16 @@
-"""Golden cases: tests/cases/*.hq hold a query, its logical plan before and after the rules, and its rows.
+"""Golden cases: tests/cases/*.hq hold a query, its logical plan before and after the rules, EXPLAIN, and its rows.
 
 The rows are computed with and without the rules, by every strategy that applies, on examples/films.ttl. A case
-without a "=> rewritten" part is one that the rules must leave alone. `UPDATE_CASES=1 pytest tests/algebra`
+without a "=> rewritten" part is one that the rules must leave alone. The plan is the one that default unit costs
+choose, or that of the strategy in a line "# strategy: name"; it is shown without times. `UPDATE_CASES=1 pytest
+tests/algebra`
 rewrites the files; read the diff.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,9 +18,14 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.algebra.from_ast import from_ast
+from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.render import render
 from hybridkg.algebra.rules import rewrite
 from hybridkg.interfaces.strategy import STRATEGIES
+from hybridkg.operators.known import Known
+from hybridkg.planner.choose import choose
+from hybridkg.planner.explain import Explanation
+from hybridkg.planner.unit_costs import FIXED
 from hybridkg.query.check import check
 from hybridkg.query.parser import parse
 from hybridkg.rdf.batch import Solutions
@@ -29,11 +37,22 @@ CASES = sorted((ROOT / "tests" / "cases").glob("*.hq"))
 
 @pytest.fixture(scope="module")
 def films() -> Iterator[KnowledgeBase]:
-    with KnowledgeBase.temporary(ROOT / "examples" / "films.ttl") as kb:
-        yield kb
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FIXED, "default")
+        with KnowledgeBase.temporary(ROOT / "examples" / "films.ttl") as kb:
+            yield kb
+
+
+def plan_of(logical: Plan, query_text: str, prefixes: tuple[tuple[str, str], ...], films: KnowledgeBase) -> str:
+    wanted = re.search(r"^# strategy: (\w+)$", query_text, re.MULTILINE)
+    snapshot = films.snapshot
+    plan = choose(logical, snapshot.planning(), wanted.group(1) if wanted else None)
+    shown = Explanation(plan, Known(snapshot.text, snapshot.graph), prefixes=prefixes)
+    return f"{shown.strategy(times=False)}\n{shown.operators(times=False)}\n"
 
 
 def rows_of(solutions: Solutions, columns: tuple[str, ...]) -> list[str]:
+    columns = columns or solutions.variables
     at = [solutions.variables.index(name) for name in columns]
     return [" | ".join(_shown(row[i]) for i in at) for row in solutions.rows]
 
@@ -69,10 +88,16 @@ def test_case(path: Path, films: KnowledgeBase):
     parts = [query_text, "=> logical\n", render(plain, query.prefixes)]
     if better != plain:
         parts += ["=> rewritten\n", render(better, query.prefixes)]
+    parts += ["=> plan\n", plan_of(better, query_text, query.prefixes, films)]
     parts += ["=> rows\n", *(f"{row}\n" for row in rows)]
     if os.environ.get("UPDATE_CASES"):
         path.write_text("".join(parts), encoding="utf-8")
     assert "".join(parts) == text
+
+
+def test_every_strategy_is_shown():
+    shown = {re.search(r"^strategy: (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE).group(1) for path in CASES}
+    assert shown == set(STRATEGIES.names())
 
 
 def test_there_are_cases_that_the_rules_change_and_cases_that_they_leave_alone():

@@ -13,8 +13,10 @@ from hybridkg.entities.fields import Field, Profile
 from hybridkg.entities.labels import local_name, same_words
 from hybridkg.entities.paths import Alternative, Inverse, Path, Predicate, Repeat, Sequence
 from hybridkg.entities.profile_reader import load_profile
-from hybridkg.entities.texts import entity_texts
+from hybridkg.entities.texts import EntityTexts, entity_texts
 from hybridkg.errors import UnknownNameError
+from hybridkg.graph.projection import Projection
+from hybridkg.graph.reference import columns_of
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Node, Quad, Term, Triple
 from hybridkg.store.oxigraph import OxigraphStore
 
@@ -186,6 +188,13 @@ def reference(
     return sorted(values)
 
 
+def entity_texts_of(
+    names: list[str], streamed: Mapping[Node, list[tuple[str, str, str]]]
+) -> list[list[tuple[str, str, str]]]:
+    """The texts of some fields, in this order."""
+    return [[text for name in names for text in texts if text[0] == name] for texts in streamed.values()]
+
+
 @settings(max_examples=250, deadline=None)
 @given(profiles, graphs, texts)
 def test_extraction_is_the_union_of_the_texts_of_each_entity_and_both_are_the_reference(profile, triples, held):
@@ -201,6 +210,13 @@ def test_extraction_is_the_union_of_the_texts_of_each_entity_and_both_are_the_re
         assert found
         assert entity_texts(profile, store, documents, node) == found
         assert [(f.name, *v) for f in profile.fields for v in reference(f, node, profile, graph, documents)] == found
+
+    projected = Projection(columns_of(triples, extraction.nodes), lambda expression, values: [])
+    together = EntityTexts(profile, store, documents, projected)
+    assert together.of(extraction.nodes) == list(streamed.values())
+    names = [field.name for field in profile.fields][::-2]
+    wanted = entity_texts_of(names, streamed) if names else list(streamed.values())
+    assert together.of(extraction.nodes, names) == wanted
 
     everyone = {term for s, _, o in graph for term in (s, o) if isinstance(term, Node)}
     everyone |= {node for by_node in held.values() for node, found in by_node.items() if any(found)}

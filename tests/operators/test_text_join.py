@@ -25,7 +25,6 @@ from hybridkg.operators.known import Known
 from hybridkg.planner.choose import choose
 from hybridkg.planner.explain import Explanation
 from hybridkg.planner.planning import Planning
-from hybridkg.planner.planning import Planning
 from hybridkg.query.parser import parse
 from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
@@ -343,6 +342,13 @@ def test_small_legs_that_join_a_fragment_are_asked_together(text):
     calls = asked(index.start(0), nodes, pattern)
     assert next(kind for kind, _ in calls) == "prepare"
     assert "answers" not in [kind for kind, _ in calls]
+
+
+def test_the_sizes_that_planning_wants_are_asked_for_together(text):
+    index, _ = text
+    query = 'SELECT * { ?a MATCH "red" AS ?s . ?a MATCH "blue" AS ?t } RANK BY ?s + ?t LIMIT 2'
+    choose(rewrite(from_ast(parse(query))), Planning(None, index.start(0)))
+    assert index.kinds() == ["prepare"]
 
 
 def test_one_leg_is_asked_alone(text):

@@ -79,7 +79,9 @@ class UnionNode:
 
     def values(self, variable: str, among: Ids | None, run: Run) -> Ids:
         """As Node has it."""
-        return either([branch.values(variable, among, run) for branch in self.branches])
+        found = [branch.values(variable, among, run) for branch in self.branches]
+        run.read(sum(map(len, found)))
+        return either(found)
 
     def guess(self, variable: str | None) -> float:
         """As Node has it."""

@@ -66,12 +66,12 @@ class Reducer:
         """The values of a variable, as far as the subtree that `seen` variables do not lie in says; None for any."""
         current = among
         if variable in self.hints:
-            current = _meet(current, self.hints[variable])
+            current = self._meet(current, self.hints[variable])
         condition = self.conditions.get(variable)
         seen |= {variable}
         at_hand = [of_constant(edge, variable, self.run) for edge in self._constants(variable)]
         for found in sorted(at_hand, key=len):
-            current = _meet(current, found)
+            current = self._meet(current, found)
         if condition is not None and current is not None:
             current, condition = condition.of_set(current, self.run), None
         children = [edge for edge in self._at.get(variable, ()) if self._leads_on(edge, variable, seen)]
@@ -91,7 +91,7 @@ class Reducer:
         if condition is not None and current is not None:
             current = condition.of_set(current, self.run)
         if current is not None:
-            self.sets[variable] = _meet(self.sets.get(variable), current)
+            self.sets[variable] = self._meet(self.sets.get(variable), current)
         return current
 
     def _constants(self, variable: str) -> list[Edge]:
@@ -169,11 +169,11 @@ class Reducer:
         mine = self.conditions.get(child)
         if self._free(child, edge):
             if mine is None:
-                return _meet(current, relation.ends(forward, run))
+                return self._meet(current, relation.ends(forward, run))
             if current is None or relation.work_ranges(mine.span, not forward) < PROBE_COST * relation.near(
                 current, forward
             ):
-                return _meet(current, self._from_values(relation, forward, mine, condition))
+                return self._meet(current, self._from_values(relation, forward, mine, condition))
             return self._probe(relation, forward, current, None, mine)
         if current is not None:
             down = relation.near(current, forward)
@@ -183,7 +183,7 @@ class Reducer:
                 return self._joined(relation, forward, current, found)
         found = self.solve(child, None, seen)
         if found is None:
-            return _meet(current, relation.ends(forward, run))
+            return self._meet(current, relation.ends(forward, run))
         if current is None:
             return relation.reach(found, not forward, run)
         return self._joined(relation, forward, current, found)
@@ -227,13 +227,16 @@ class Reducer:
     def _others(self, variable: str, current: Ids | None) -> Ids | None:
         for node in self.others:
             if variable in node.certain and (current is None or len(current)):
-                current = _meet(current, node.values(variable, current, self.run))
+                current = self._meet(current, node.values(variable, current, self.run))
         for member in self.members:
             if member.variable == variable and current is not None and len(current):
                 found = member.node.values(variable, current, self.run)
                 current = without(current, found) if member.negated else both(current, found)
         return current
 
-
-def _meet(left: Ids | None, right: Ids) -> Ids:
-    return right if left is None else both(left, right)
+    def _meet(self, left: Ids | None, right: Ids) -> Ids:
+        """The ids of both sets; counts those of the smaller one, each of which is looked up."""
+        if left is None:
+            return right
+        self.run.read(min(len(left), len(right)))
+        return both(left, right)

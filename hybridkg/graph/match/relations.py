@@ -181,9 +181,8 @@ class Link:
         if len(ids) == 0:
             return NONE
         if len(ids) == 1:
-            found = side.one(int(ids[0]))
-            run.read(len(found))
-            return found
+            run.read(1)  # a view of the list: what is done with its entries counts where it is done
+            return side.one(int(ids[0]))
         if solid(ids):
             return self.reach_ranges(Ranges(((int(ids[0]), int(ids[-1]) + 1),)), forward, run)
         starts, counts = side.rows(ids)

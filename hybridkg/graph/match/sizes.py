@@ -129,7 +129,9 @@ class Counts:
             forward = edge.from_subject(variable)
             if isinstance(edge.other(variable), int):
                 size = source(edge, {}, {}).work
-                total, current = total + size, min(current, size)
+                # The first list is a view; of an intersection each id of the smaller set is looked up.
+                total += 1.0 if current == float("inf") else min(size, current)
+                current = min(current, size)
             elif edge.other(variable) not in seen and len(seen) <= DEPTH:
                 later.append((self._alone(edge, variable, forward, seen), edge, forward))
         for alone, edge, forward in sorted(later, key=lambda entry: entry[0]):
@@ -205,7 +207,8 @@ def work_of(node: Node, variable: str | None) -> float:
             least = min(source(edge, {}, node.conditions).work for edge in node.edges)
             return parts + least + node.guess(None) * len(node.edges)
         case UnionNode(branches):
-            return sum(work_of(branch, variable) for branch in branches)
+            together = sum(branch.guess(variable) for branch in branches)
+            return together + sum(work_of(branch, variable) for branch in branches)
         case OptionalNode(left, right):
             return work_of(left, variable) + (0.0 if variable is not None else work_of(right, None))
         case SortedOutNode(left, right):

@@ -31,6 +31,9 @@ INSIDE = r"['’]|(?<=\d)[.,](?=\d)"
 _WORD = rf"(?V1){LETTERS}(?:(?:{INSIDE}){LETTERS})*|{LONE}"
 
 _ASCII_WORDS = {i: (chr(i) if chr(i).isalnum() or chr(i) in "'.," else " ") for i in range(128)}
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:(?:'|(?<=[0-9])[.,](?=[0-9]))[A-Za-z0-9]+)*")
+"""What _WORD is in ASCII text, for `re`, which is three times as quick."""
+
 _NO_NUMBER = re.compile(r"(?<![0-9])[.,]|[.,](?![0-9])")
 _TYPOGRAPHY = (
     ("’", "'"),
@@ -79,5 +82,9 @@ def word_spans(text: str) -> Iterator[tuple[str, int, int]]:
     >>> list(word_spans("a b-c"))
     [('a', 0, 1), ('b', 2, 3), ('c', 4, 5)]
     """
+    if text.isascii():
+        for found in _ASCII_WORD.finditer(text):
+            yield found.group(), *found.span()
+        return
     for found in _pattern().finditer(text):
         yield found.group().replace("’", "'"), *found.span()

@@ -40,7 +40,7 @@ from hybridkg.text.presence import Presence
 from hybridkg.text.query_string import NOT
 from hybridkg.text.resolve import links_of, resolve, roles_of
 from hybridkg.text.sets import NO_POSTINGS, NONE, contains, intersection, union
-from hybridkg.text.snippet import best_passage, field_passages
+from hybridkg.text.snippet import KnownTerms, PassageFinder
 from hybridkg.text.stored import FieldsOfIndex, best, named_analyzer, stored_analyzers, stored_fields
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms, stored_synonyms
 from hybridkg.text.vocabulary import ArrayVocabulary
@@ -96,6 +96,8 @@ class EmbeddedTextIndex(FieldsOfIndex):
         )
         self._vocabulary = ArrayVocabulary(terms, lambda terms, field: postings[field].frequencies(terms))
         self._resolved: OrderedDict[TextQuery, ResolvedQuery] = OrderedDict()
+        self._finders: dict[TextQuery, PassageFinder] = {}
+        self._known_terms = KnownTerms()
         self._lock = threading.Lock()
 
     @classmethod
@@ -250,13 +252,22 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
     def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str:
         """The best passage of an entity's texts, matching words between `**` marks; empty without a match."""
-        resolved = self._resolve(query)
-        return best_passage(resolved.fields, self._idf_of(resolved), texts)
+        return self._finder(query).best(texts)
 
     def passages(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> list[Passage]:
         """The best passage of each field in which something matches, in the order of the ON fields."""
-        resolved = self._resolve(query)
-        return field_passages(resolved.fields, self._idf_of(resolved), texts)
+        return self._finder(query).of_fields(texts)
+
+    def _finder(self, query: TextQuery) -> PassageFinder:
+        """What finds the passages of a query; remembered, because each row asks for it."""
+        finder = self._finders.get(query)
+        if finder is None:
+            resolved = self._resolve(query)
+            finder = PassageFinder(resolved.fields, self._idf_of(resolved), self._known_terms)
+            if len(self._finders) >= MOST_REMEMBERED_QUERIES:
+                self._finders.clear()
+            self._finders[query] = finder
+        return finder
 
     def _idf_of(self, query: ResolvedQuery) -> dict[Item, float]:
         n = self._n_entities(query)

@@ -1,0 +1,147 @@
+"""Every question of a grid by every plan: what each took, and what the planner would have chosen."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.planner.grid import Question
+from benchmarks.planner.plans import SLOW_S, Plans, Run, answer, times_size, true_size
+from hybridkg.algebra.nodes import Plan
+from hybridkg.interfaces.graph_index import PreparedPattern, Size
+from hybridkg.planner.choose import PhysicalPlan, choose
+
+CHOSEN = "chosen"
+"""The name of the planner's own plan among the others: it may switch on its way."""
+
+FACTORS = {"selectivity / 7.4": 0.135, "selectivity / 2.7": 0.368, "selectivity x 2.7": 2.718, "selectivity x 7.4": 7.389}
+"""Ablations: the estimated size of the candidate set is wrong by e^-2, e^-1, e, e^2."""
+
+ORACLE = "true selectivity"
+"""Ablation: the planner knows how large the candidate set is."""
+
+REFERENCE_EVERY = 10
+"""One question in so many is asked of the slow reference as well."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One question.
+
+    Args:
+        question: of the grid.
+        forced: by strategy.
+        chosen: the planner's own.
+        ablated: by ablation, the strategy chosen and its priced work.
+        planning_ms: to choose.
+        candidates: true size of the candidate set of ?p; -1 where no plan has looked for it.
+        rows: of the answer.
+        differing: plans whose answer is another one.
+    """
+
+    question: Question
+    forced: dict[str, Run]
+    chosen: Run
+    ablated: dict[str, tuple[str, float]]
+    planning_ms: float
+    candidates: int
+    rows: int
+    differing: list[str] = field(default_factory=list)
+
+
+def measure(plans: Plans, question: Question, *, timed: bool, ablated: bool, reference: bool) -> Measured:
+    """One question by all plans."""
+    logical = plans.logical(question)
+    every = {CHOSEN: plans.chosen(logical), **plans.forced(logical)}
+    runs: dict[str, Run] = {}
+    rows: dict[str, list[tuple[str, ...]]] = {}
+    slow: dict[str, bool] = {}
+    for name, plan in every.items():
+        started = time.thread_time()
+        runs[name], solutions = plans.run(plan)
+        slow[name] = time.thread_time() - started > SLOW_S
+        rows[name] = _answer(question, plan, solutions)
+    if reference:
+        plan = choose(logical, plans.planning(), "reference")
+        rows["reference"] = _answer(question, plan, plans.run(plan)[1])
+    ms = plans.times_ms(every, slow) if timed else {}
+    runs = {name: Run(**{**asdict(run), "ms": ms.get(name, 0.0)}) for name, run in runs.items()}
+    first = rows[next(iter(runs))]
+    chosen = runs.pop(CHOSEN)
+    found = [run.told["candidates"] for run in runs.values() if "candidates" in run.told]
+    return Measured(
+        question=question,
+        forced=runs,
+        chosen=chosen,
+        ablated=_ablated(plans, logical, {**runs, CHOSEN: chosen}) if ablated else {},
+        planning_ms=plans.planning_ms(logical) if timed else 0.0,
+        candidates=found[0] if found else -1,
+        rows=len(first),
+        differing=[name for name, own in rows.items() if own != first],
+    )
+
+
+def _answer(question: Question, plan: PhysicalPlan, solutions: Any) -> list[tuple[str, ...]]:
+    """The rows in their order; rows that only a column apart from ?p and the score tells apart may change places."""
+    columns = tuple(name for name in question.columns if name in solutions.variables)
+    return answer(solutions, columns)
+
+
+def _ablated(plans: Plans, logical: Plan, known: dict[str, Run]) -> dict[str, tuple[str, float]]:
+    """By ablation, what would have been chosen and what that takes."""
+    ways: dict[str, Callable[[PreparedPattern, str], Size]] = {ORACLE: true_size}
+    ways.update((name, times_size(factor)) for name, factor in FACTORS.items())
+    found = {}
+    for name, size_of in ways.items():
+        plan = plans.chosen(logical, size_of)
+        found[name] = plan.strategy, plans.run(plan)[0].us
+    return found
+
+
+def measure_all(
+    plans: Plans,
+    questions: Iterable[Question],
+    *,
+    timed: bool = True,
+    ablated: bool = True,
+    reference: bool = True,
+    say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
+) -> list[Measured]:
+    """All questions, with progress."""
+    found: list[Measured] = []
+    started = time.perf_counter()
+    for question in questions:
+        asked = reference and len(found) % REFERENCE_EVERY == 0
+        found.append(measure(plans, question, timed=timed, ablated=ablated, reference=asked))
+        if len(found) % 100 == 0:
+            say(f"{len(found):,} questions, {time.perf_counter() - started:.0f} s")
+    return found
+
+
+def keep(path: Path, found: list[Measured]) -> None:
+    """As JSON, a line for each question."""
+    path.write_text("".join(json.dumps(asdict(one)) + "\n" for one in found))
+
+
+def kept(path: Path) -> list[Measured]:
+    """What `keep` wrote."""
+    found = []
+    for line in path.read_text().splitlines():
+        row = json.loads(line)
+        row["question"] = Question(**row["question"])
+        row["chosen"] = Run(**row["chosen"])
+        row["forced"] = {name: Run(**run) for name, run in row["forced"].items()}
+        row["ablated"] = {name: (strategy, us) for name, (strategy, us) in row["ablated"].items()}
+        found.append(Measured(**row))
+    return found
+
+
+def switched(found: list[Measured]) -> Counter[str]:
+    """By strategy, questions whose chosen plan gave up on its way."""
+    return Counter(one.chosen.strategy for one in found if one.chosen.told.get("switched"))

@@ -1,0 +1,243 @@
+"""Groups of ranked rows whose aggregates need no SPARQL engine: counts, and what doubles add up to.
+
+The law: whatever is computed here is what Oxigraph gives, to the last digit of every sum
+(tests/operators/test_aggregates.py); anything else is left to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite
+from typing import Any
+
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.expressions import evaluate, true_rows
+from hybridkg.query import ast
+from hybridkg.query.walk import rebuild, variables, walk
+from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.stored import all_as_stored
+from hybridkg.rdf.terms import XSD_DOUBLE, XSD_STRING, Literal, Term
+
+PLAIN_DOUBLE = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+"""A double that Oxigraph and Python read alike."""
+
+
+@dataclass(frozen=True)
+class PlainGroups:
+    """An aggregation by variables, of counts and of numbers.
+
+    Args:
+        keys: the variables that are grouped by.
+        aggregates: the distinct aggregates, each with the variable that stands for it in the expressions.
+        having: conditions over keys and these variables.
+        projection: (variable, expression over them), in the order of the columns.
+    """
+
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, ast.Aggregate], ...]
+    having: tuple[ast.Expression, ...]
+    projection: tuple[tuple[str, ast.Expression], ...]
+
+    @classmethod
+    def of(
+        cls,
+        keys: Sequence[ast.GroupKey],
+        having: Sequence[ast.Expression],
+        projection: Sequence[ast.Projection],
+    ) -> PlainGroups | None:
+        """The aggregation; None where something in it is for the SPARQL engine."""
+        names = [key.expression.name for key in keys if isinstance(key.expression, ast.Var) and key.variable is None]
+        if not keys or len(names) < len(keys):
+            return None
+        read = frozenset[str]().union(*(variables(part) for part in (*keys, *having, *projection)))
+        found: dict[ast.Aggregate, str] = {}
+
+        def change(node: ast.Syntax) -> ast.Syntax:
+            if isinstance(node, ast.Aggregate):
+                if node not in found:
+                    name = f"_aggregate{len(found)}"
+                    while name in read:
+                        name += "_"
+                    found[node] = name
+                return ast.Var(found[node])
+            return rebuild(node, change)
+
+        conditions: list[Any] = [change(condition) for condition in having]
+        columns = [(item.variable.name, change(item.expression or item.variable)) for item in projection]
+        known = frozenset((*names, *found.values()))
+        parts = [*conditions, *(expression for _, expression in columns)]
+        if not all(map(_is_counted, found)) or not all(_is_plain(part, known) for part in parts):
+            return None
+        aggregates = tuple((name, aggregate) for aggregate, name in found.items())
+        return cls(tuple(names), aggregates, tuple(conditions), tuple(columns))  # type: ignore[arg-type]
+
+    def rows(
+        self, solutions: Solutions, in_order: Callable[[list[Row]], list[Row]], context: ExecutionContext
+    ) -> Solutions | None:
+        """One row for each group, in the order in which the groups begin; None where a value is no plain number.
+
+        Args:
+            solutions: what is grouped.
+            in_order: puts the rows of a group in the order in which they are added up.
+            context: of the run.
+        """
+        columns = {name: at for at, name in enumerate(solutions.variables)}
+        of = _of_rows(self.aggregates, columns, solutions.rows)
+        if of is None:
+            return None
+        places = [columns.get(name) for name in self.keys]
+        cells = _stored([[None if at is None else row[at] for row in solutions.rows] for at in places])
+        groups: dict[tuple[Term | None, ...], list[Row]] = {}
+        for key, row in zip(zip(*cells, strict=True), solutions.rows, strict=True):
+            if key in groups:
+                groups[key].append(row)
+            else:
+                groups[key] = [row]
+        found: list[Row] = []
+        for key, members in groups.items():
+            ordered = in_order(members) if len(members) > 1 else members
+            found.append((*key, *(aggregate(ordered) for aggregate in of)))
+        return self._projected(Solutions((*self.keys, *(name for name, _ in self.aggregates)), found), context)
+
+    def _projected(self, groups: Solutions, context: ExecutionContext) -> Solutions:
+        """The columns of the groups that satisfy the conditions."""
+        yes, no = (ast.Lit(word, "http://www.w3.org/2001/XMLSchema#boolean") for word in ("true", "false"))
+        for condition in self.having:
+            values = evaluate(ast.Call("IF", (condition, yes, no)), groups, context)
+            kept = [row for row, keep in zip(groups.rows, true_rows(values), strict=True) if keep]
+            groups = Solutions(groups.variables, kept)
+        columns = [evaluate(expression, groups, context) for _, expression in self.projection]
+        return Solutions(tuple(name for name, _ in self.projection), list(zip(*columns, strict=True)))
+
+
+def _is_counted(aggregate: ast.Aggregate) -> bool:
+    """Whether it is COUNT of a variable or of rows, or about the numbers of a variable."""
+    if aggregate.name == "COUNT":
+        return isinstance(aggregate.argument, ast.Var) or (aggregate.argument is None and not aggregate.distinct)
+    return aggregate.name in OF_VALUES and isinstance(aggregate.argument, ast.Var) and not aggregate.distinct
+
+
+def _is_plain(expression: ast.Syntax, known: frozenset[str]) -> bool:
+    """Whether it reads nothing but keys and aggregates, and no graph."""
+    return variables(expression) <= known and not any(isinstance(node, ast.Exists) for node in walk(expression))
+
+
+OfGroup = Callable[[Sequence[Row]], Term]
+"""The value of an aggregate, from the rows of a group."""
+
+
+def _of_rows(
+    aggregates: Sequence[tuple[str, ast.Aggregate]], columns: dict[str, int], rows: Sequence[Row]
+) -> list[OfGroup] | None:
+    """How to compute each aggregate; None where one reads what is no plain double."""
+    found: list[OfGroup] = []
+    values: dict[int, dict[int, float]] = {}
+    known: dict[float, Literal] = {}
+    for _, aggregate in aggregates:
+        if aggregate.argument is None:
+            found.append(lambda members: Literal(len(members)))
+            continue
+        assert isinstance(aggregate.argument, ast.Var)
+        at = columns.get(aggregate.argument.name)
+        if aggregate.name == "COUNT":
+            found.append(_count(at, aggregate.distinct, rows))
+            continue
+        if at is None:
+            return None
+        if at not in values:
+            numbers = _doubles(rows, at)
+            if numbers is None:
+                return None
+            values[at] = numbers
+        found.append(_number(aggregate.name, at, values[at], known))
+    return found
+
+
+def _count(at: int | None, distinct: bool, rows: Sequence[Row]) -> OfGroup:
+    if at is None:
+        return lambda members: Literal(0)
+    if not distinct:
+        if all(row[at] is not None for row in rows):
+            return lambda members: Literal(len(members))
+        return lambda members: Literal(sum(row[at] is not None for row in members))
+    (cells,) = _stored([[row[at] for row in rows]])
+    stored = {id(row): cell for row, cell in zip(rows, cells, strict=True)}
+    return lambda members: Literal(len({stored[id(row)] for row in members} - {None}))
+
+
+def _doubles(rows: Sequence[Row], at: int) -> dict[int, float] | None:
+    """By the identity of a cell, its number; None where one is no double, or not finite."""
+    found: dict[int, float] = {}
+    for row in rows:
+        cell = row[at]
+        if id(cell) not in found:
+            if type(cell) is not Literal or cell.datatype != XSD_DOUBLE or not PLAIN_DOUBLE.fullmatch(cell.value):
+                return None
+            number = float(cell.value)
+            if not isfinite(number):
+                return None
+            found[id(cell)] = number
+    return found
+
+
+def _number(name: str, at: int, numbers: dict[int, float], known: dict[float, Literal]) -> OfGroup:
+    """SUM, AVG, MIN or MAX of the cells in a column; `known` remembers how numbers are written."""
+
+    def of(members: Sequence[Row]) -> Term:
+        number = of_values([numbers[id(row[at])] for row in members])
+        if not number:
+            return written(number)  # 0 and -0 are the same key
+        found = known.get(number)
+        if found is None:
+            found = known[number] = written(number)
+        return found
+
+    of_values = OF_VALUES[name]
+    return of
+
+
+def _sum(values: Sequence[float]) -> float:
+    """From left to right, beginning with 0; `sum` of Python 3.12 is more exact than Oxigraph."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+OF_VALUES: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "SUM": _sum,
+    "AVG": lambda values: _sum(values) / len(values),
+    "MIN": min,
+    "MAX": max,
+}
+
+
+def written(number: float) -> Literal:
+    """A double as Oxigraph writes what it has computed: without exponent, and without a point where it is whole.
+
+    >>> [written(number).value for number in (12.0, 0.1, 1e21, -2.5e-7)]
+    ['12', '0.1', '1000000000000000000000', '-0.00000025']
+    """
+    if not isfinite(number):
+        return Literal("INF" if number > 0 else "-INF" if number < 0 else "NaN", datatype=XSD_DOUBLE)
+    text = repr(number)
+    if "e" in text:
+        text = format(Decimal(text), "f")
+    return Literal(text.removesuffix(".0"), datatype=XSD_DOUBLE)
+
+
+def _stored(columns: list[list[Term | None]]) -> list[list[Term | None]]:
+    """Columns with each literal as the SPARQL engine has it, which takes 01 and 1 for the same number."""
+    typed = {
+        id(cell): cell
+        for column in columns
+        for cell in column
+        if type(cell) is Literal and cell.datatype != XSD_STRING and cell.language is None
+    }
+    if not typed:
+        return columns
+    stored = dict(zip(typed, all_as_stored(list(typed.values())), strict=True))
+    return [[stored.get(id(cell), cell) for cell in column] for column in columns]

@@ -1,0 +1,104 @@
+"""Aggregates that are computed here, against Oxigraph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybridkg.operators.aggregates import PlainGroups
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.group import GroupRows
+from hybridkg.query.parser import parse
+from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, double
+from hybridkg.store.oxigraph import OxigraphStore
+
+COLUMNS = ("a", "b", "s", "t")
+
+PLAIN = [
+    "SELECT ?a (SUM(?s) AS ?x) (COUNT(?b) AS ?n) { } GROUP BY ?a",
+    "SELECT (AVG(?s) AS ?x) ?b (MIN(?s) AS ?low) (MAX(?s) AS ?high) { } GROUP BY ?b ?a",
+    "SELECT ?a (COUNT(*) AS ?n) (COUNT(DISTINCT ?b) AS ?m) { } GROUP BY ?a ?c",
+    "SELECT ?b { } GROUP BY ?a ?b HAVING (COUNT(?b) > 1) (SUM(?s) < 5)",
+    "SELECT (SUM(?s) / COUNT(?s) AS ?x) (CONCAT(STR(?a), 'x') AS ?y) { } GROUP BY ?a HAVING (COUNT(?missing) = 0)",
+    "SELECT (MAX(?t) AS ?x) (SUM(?t) - MIN(?s) AS ?y) (COUNT(?t) AS ?z) { } GROUP BY ?c",
+]
+OTHERS = [
+    "SELECT (SUM(?s) AS ?x) { }",
+    "SELECT (SAMPLE(?a) AS ?x) { } GROUP BY ?b",
+    "SELECT (COUNT(DISTINCT *) AS ?x) { } GROUP BY ?b",
+    "SELECT (SUM(DISTINCT ?s) AS ?x) { } GROUP BY ?b",
+    "SELECT (SUM(?s + 1) AS ?x) { } GROUP BY ?b",
+    "SELECT (SUM(?s) AS ?x) (?x + 1 AS ?y) { } GROUP BY ?b",
+    "SELECT ?k { } GROUP BY (STR(?a) AS ?k)",
+    "SELECT ?a { } GROUP BY ?a HAVING (EXISTS { ?a ?b ?c })",
+]
+
+nodes = st.sampled_from(
+    [None, NamedNode("e:1"), NamedNode("e:2"), BlankNode("b"), Literal("x"), Literal("x", language="en")]
+)
+odd = st.sampled_from(
+    [Literal(1), Literal("01", datatype=NamedNode(XSD + "integer")), Literal(1.0),
+     Literal("+1", datatype=NamedNode(XSD + "int")), Literal("y", datatype=NamedNode("e:type"))]
+)  # fmt: skip
+numbers = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(0, 30),
+    st.sampled_from([0.1, 0.2, 0.3, 1e16, 1e300, -1e300, 1.7e308, 5e-324, -0.0, 0.0, 12.0]),
+).map(double)
+others = st.one_of(
+    numbers, st.sampled_from([None, Literal(3), Literal("NaN", datatype=NamedNode(XSD + "double")), Literal("x")])
+)
+tables = st.lists(st.tuples(nodes | odd, nodes, numbers, numbers), max_size=12)
+mixed = st.lists(st.tuples(nodes, nodes | odd, others, numbers), max_size=8)
+
+
+@dataclass(frozen=True)
+class Rows(PhysicalOperator):
+    solutions: Solutions
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        return self.solutions
+
+    def describe(self) -> str:
+        return "Rows"
+
+
+def group_rows(text: str, rows: list) -> GroupRows:
+    form = parse(text).form
+    modifiers = form.modifiers
+    return GroupRows(Rows(Solutions(COLUMNS, rows)), modifiers.group_by, modifiers.having, form.projection)
+
+
+def run(operator: GroupRows) -> Solutions:
+    return ExecutionContext(None, None, None, lambda *_: [], OxigraphStore.memory).run(operator)
+
+
+@pytest.mark.parametrize("text", PLAIN)
+@settings(max_examples=60, deadline=None)
+@given(rows=tables | mixed)
+def test_groups_are_those_of_oxigraph(text, rows):
+    operator = group_rows(text, rows)
+    with patch.object(PlainGroups, "rows", lambda *_: None):
+        want = run(operator)
+    assert operator._plain is not None
+    assert run(operator) == want
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_what_needs_a_sparql_engine_is_left_to_it(text):
+    assert group_rows(text, [])._plain is None
+
+
+def test_a_group_of_plain_numbers_needs_no_engine():
+    rows = [(NamedNode("e:1"), None, double(1.5), double(2.0)), (NamedNode("e:1"), None, double(0.5), double(2.0))]
+    operator = group_rows(PLAIN[0], rows)
+    found = ExecutionContext(None, None, None, lambda *_: [], lambda triples: 1 / 0).run(operator)
+    assert [[str(cell) for cell in row] for row in found.rows] == [
+        ["<e:1>", str(Literal("2", datatype=NamedNode(XSD + "double"))), str(Literal(0))]
+    ]
