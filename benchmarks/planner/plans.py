@@ -18,6 +18,7 @@ from hybridkg.kb import KnowledgeBase
 from hybridkg.planner.choose import PREFERENCE, PhysicalPlan, choose
 from hybridkg.planner.planning import Planning
 from hybridkg.rdf.batch import Solutions
+from hybridkg.text.additive import KERNEL
 
 FORCED = tuple(name for name in PREFERENCE if name not in ("oxigraph", "reference"))
 """Plans that a choice is held against; the reference only has to give the same rows."""
@@ -95,6 +96,7 @@ class Plans:
 
     def __init__(self, kb: KnowledgeBase):
         self.kb, self.snapshot = kb, kb.snapshot
+        KERNEL.load()  # as in any process that goes on asking
         self.cost = self.snapshot.costs.model
         self._prepared: dict[str, Any] = {}
 

@@ -25,6 +25,9 @@ from hybridkg.rdf.terms import Term
 MAX_ROWS = 10_000_000
 """Rows that an intermediate result may have, as in operators/context.py."""
 
+MOST_PREPARED = 256
+"""Patterns that are remembered, ready to be asked."""
+
 
 class Projection:
     """A GraphIndex over columns.
@@ -41,9 +44,20 @@ class Projection:
         self._strings = Strings(columns.terms)
         self._relations = Relations(columns)
         self._tests: dict[Test, Condition] = {}
+        self._prepared: dict[int, tuple[Pattern, Prepared | None]] = {}
 
     def prepare(self, pattern: Pattern) -> Prepared | None:
-        """As GraphIndex has it."""
+        """As GraphIndex has it; remembered, because a plan that runs again asks for the same patterns."""
+        known = self._prepared.get(id(pattern))
+        if known is not None:
+            return known[1]
+        found = self._made_ready(pattern)
+        if len(self._prepared) >= MOST_PREPARED:
+            self._prepared.clear()
+        self._prepared[id(pattern)] = pattern, found  # which keeps the pattern, and so its identity
+        return found
+
+    def _made_ready(self, pattern: Pattern) -> Prepared | None:
         preparing = Preparing(self._columns, self._relations.of, self._strings, self._truth, self._tests, pattern)
         try:
             return Prepared(preparing.prepared(), self._max_rows)

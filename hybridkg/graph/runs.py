@@ -176,12 +176,15 @@ class Runs:
         literals = [
             Literal(text.decode(), datatype=datatypes[kind]) for text, kind in zip(texts, own_kinds, strict=True)
         ]
-        if not self._stored:
-            for i, literal in _as_stored(literals, texts):
-                number, text, literals[i] = numbers[i], literal.value.encode(), literal
-                kinds[number] = self.kinds.of([literal.datatype.value.encode()])[0]
-                starts[number], lengths[number] = self.letters.rows, len(text)
-                self.letters.append(np.frombuffer(text, np.uint8))
+        if not self._stored and (changed := list(_as_stored(literals, texts))):
+            places = numbers[[i for i, _ in changed]]
+            new = [literal.value.encode() for _, literal in changed]
+            for i, literal in changed:
+                literals[i] = literal
+            kinds[places] = self.kinds.of([literal.datatype.value.encode() for _, literal in changed])
+            lengths[places] = sizes = np.array([len(text) for text in new], np.uint32)
+            starts[places] = self.letters.rows + np.cumsum(sizes, dtype=np.int64) - sizes
+            self.letters.append(np.frombuffer(b"".join(new), np.uint8))
         keys = [literal_key(literal) for literal in literals]
         classes[numbers] = [2 + segment for segment, _, _ in keys]
         values[numbers] = [value for _, value, _ in keys]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, PROBES, SCORED_POSTINGS
 from hybridkg.interfaces.text_index import Condition, Ids, Scores, TextIndex, TextQuery, TextQuestion
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.candidates import Candidates
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybridkg.operators.context import Nodes
+
+MANY_MATCHES = 1_000
+"""Fewer are all scored at once, whatever the graph has; their number says why an answer is short."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +83,30 @@ class TextJoin(PhysicalOperator):
         import numpy as np
 
         assert context.nodes is not None
-        variable, query = self.match.entity.name, text_query(self.match)
-        if index.scan_limit is not None and index.most(query) > index.scan_limit:
+        variable = self.match.entity.name
+        if self._graph_first(index, context):
             found = Candidates(variable, (self.fragment,)).find(context)
             assert found is not None
-            scores = scores_among(index, query, found, context)
+            scores = scores_among(index, self._question, found, context)
             ids, scores = found[~np.isnan(scores)], scores[~np.isnan(scores)]
         else:
             ids, scores = every_match(index, self._query(index), context)
         rows = self.fragment.rows_for(context, variable, ids).rows
         at = self.fragment.columns.index(variable)
         return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, context.nodes), context)
+
+    def _graph_first(self, index: TextIndex, context: ExecutionContext) -> bool:
+        """Whether to score the entities of the fragment, and not every match, of which most may not be in it."""
+        variable, most = self.match.entity.name, index.most(self._query(index))
+        if index.scan_limit is not None:
+            return most > index.scan_limit
+        prepared = self.fragment.prepared(context)
+        if prepared is None or most < MANY_MATCHES:
+            return False
+        entities = int(prepared.size(variable).guess)
+        graph_first = {ADJACENCY: int(prepared.work(variable)), GRAPH_QUESTIONS: 1, PROBES: entities}
+        text_first = {ADJACENCY: int(most * prepared.work_each(variable)), SCORED_POSTINGS: most}
+        return context.price(graph_first) < context.price(text_first)
 
     def sized(self, text: TextIndex) -> tuple[TextQuery, ...]:
         """The relation of its MATCH; none where the index objects, which is an error only once the operator runs."""
@@ -108,11 +126,17 @@ class TextJoin(PhysicalOperator):
 
     def _query(self, index: TextIndex) -> TextQuery:
         """The question, with what the fragment says of the entity as far as the index knows about it."""
-        query = text_query(self.match)
-        if self.fragment.dataset:
-            return query  # the index knows the default graph, and this fragment sees another
-        known = conditions(self.fragment.group, self.match.entity.name)
-        return replace(query, conditions=tuple(condition for condition in known if index.holds(condition)))
+        held = tuple(condition for condition in self._conditions if index.holds(condition))
+        return replace(self._question, conditions=held) if held else self._question
+
+    @cached_property
+    def _question(self) -> TextQuery:
+        return text_query(self.match)
+
+    @cached_property
+    def _conditions(self) -> tuple[Condition, ...]:
+        """What the fragment says of the entity; the index knows the default graph, so nothing of any other."""
+        return () if self.fragment.dataset else conditions(self.fragment.group, self.match.entity.name)
 
     def _joined(self, rows: list[Row], score_of: Mapping[Term | None, Literal], context: ExecutionContext) -> Solutions:
         """The rows that have a score, with it."""

@@ -59,22 +59,27 @@ class _Joins:
                 if early:
                     found = Snippet(found, match, score)
             case Join(left, right):
-                found = self._join(left, right) or self._join(right, left)
+                found = self._fragment_join(left, right) or self._fragment_join(right, left)
+                found = found or self._looked_up(left, right) or self._looked_up(right, left)
             case LeftJoin(left, right):
                 found = self._left_join(plan, left, right)
         if found is not None:
             self.ready[id(plan)] = found
 
-    def _join(self, part: Plan, other: Plan) -> PhysicalOperator | None:
-        """The part asked about the rows of the other, where it can be."""
-        if isinstance(part, Fragment):
-            shared = min(certain(part.group) & bound_by_match(other), default="")
-            if not shared:
-                return None
-            fragment = self.planning.fragment(part)
-            if isinstance(other, Match) and self._is_plain(other):
-                return TextJoin(other.match, other.score, fragment)
-            return BindJoin(self._operator(other), fragment, shared)
+    def _fragment_join(self, part: Plan, other: Plan) -> PhysicalOperator | None:
+        """A fragment asked about the rows of the other part, where it can be."""
+        if not isinstance(part, Fragment):
+            return None
+        shared = min(certain(part.group) & bound_by_match(other), default="")
+        if not shared:
+            return None
+        fragment = self.planning.fragment(part)
+        if isinstance(other, Match) and self._is_plain(other):
+            return TextJoin(other.match, other.score, fragment)
+        return BindJoin(self._operator(other), fragment, shared)
+
+    def _looked_up(self, part: Plan, other: Plan) -> PhysicalOperator | None:
+        """A MATCH asked about the rows of the other part, where it can be."""
         if isinstance(part, Match) and self._is_looked_up(part, other):
             return ScoreRows(self._operator(other), part.match, part.score)
         return None

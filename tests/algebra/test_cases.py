@@ -3,8 +3,7 @@
 The rows are computed with and without the rules, by every strategy that applies, on examples/films.ttl. A case
 without a "=> rewritten" part is one that the rules must leave alone. The plan is the one that default unit costs
 choose, or that of the strategy in a line "# strategy: name"; it is shown without times. `UPDATE_CASES=1 pytest
-tests/algebra`
-rewrites the files; read the diff.
+tests/algebra` rewrites the files; read the diff.
 """
 
 from __future__ import annotations
