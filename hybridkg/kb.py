@@ -7,8 +7,6 @@ is one arrow of the design and one folder of the package.
 from __future__ import annotations
 
 import copy
-import shutil
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,58 +14,40 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from hybridkg.answering import Answering
 from hybridkg.config import Config
+from hybridkg.describing import Described
 from hybridkg.errors import (
     HybridkgError,
     IndexCorruptError,
     LoadError,
-    QueryWarning,
     Source,
-    StorageError,
-    UnknownNameError,
     UserError,
 )
-from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.progress import SILENT, Progress
-from hybridkg.interfaces.strategy import STRATEGIES
-from hybridkg.limits import Limits
-from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known
-from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
-from hybridkg.planner.explain import Explanation, Ran
-from hybridkg.prepared import Parameters, PreparedQuery, QueryText, Recent, Request, Template, query_text
-from hybridkg.query import ast
-from hybridkg.query.holes import Value
-from hybridkg.query.services import blamed
-from hybridkg.rdf.batch import Solutions
-from hybridkg.results.build import build_result, explained
+from hybridkg.limits import Limits, rows_wanted
+from hybridkg.planner.explain import Explanation
+from hybridkg.prepared import Parameters, PreparedQuery, QueryText, query_text
+from hybridkg.results.build import explained
 from hybridkg.results.result_set import ResultSet
-from hybridkg.results.shortfall import matches_something
-from hybridkg.schema import Schema, read_schema
 from hybridkg.snapshot import Snapshot
-from hybridkg.stopping import stoppable
 from hybridkg.store.generations import Folder
+from hybridkg.temporary import Temporary
 
 if TYPE_CHECKING:
     import rdflib
 
     from hybridkg.entities.fields import Profile
     from hybridkg.parity import ParityReport
-    from hybridkg.statistics.catalog import Statistics
-
-MOST_ROWS = 2**63 - 1
-"""A greater limit means no more than this one: no store has as many rows."""
-
-MOST_PLANS = 64
-"""Queries, with the values of their parameters, whose plan is remembered."""
 
 
-class KnowledgeBase:
+class KnowledgeBase(Described):
     """A folder with a graph, its text index, and the text that is not in the graph.
 
     Safe to use from many threads. An open knowledge base answers from the state it opened, also while
     somebody else loads or indexes; `refresh` moves on to the newest.
 
+    >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "f.ttl").write_text('<http://e/f> <http://www.w3.org/2000/01/rdf-schema#label> "a red fish" .')
     >>> kb = KnowledgeBase.create(folder / "f.kb")
@@ -80,7 +60,7 @@ class KnowledgeBase:
     def __init__(self, folder: Folder):
         self._folder = folder
         self._snapshot, self._broken = _opened(folder)
-        self._kept: _Remembered | None = None
+        self._kept: Answering | None = None
         self._configured: tuple[object, Config] | None = None
 
     # --- opening -----------------------------------------------------------------
@@ -120,9 +100,17 @@ class KnowledgeBase:
         return remove(Folder.open(Path(path)))
 
     @classmethod
-    def temporary(cls, *inputs: Any, profile: str | Path | None = None, progress: Progress = SILENT) -> Temporary:
+    def temporary(
+        cls, *inputs: Any, profile: str | Path | None = None, progress: Progress = SILENT
+    ) -> Temporary[KnowledgeBase]:
         """A knowledge base over RDF files or rdflib graphs, indexed, and deleted when its `with` block ends."""
-        return Temporary(inputs, profile, progress)
+
+        def make(path: Path) -> KnowledgeBase:
+            kb = cls.create(path)
+            kb.load(*inputs, index=True, profile=profile, progress=progress)
+            return kb
+
+        return Temporary(make)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -191,18 +179,19 @@ class KnowledgeBase:
             HybridkgError: with the place in the query, what is wrong and what to do.
         """
         try:
-            snapshot, limit = self.snapshot, _checked(limit, strategy)
-            known = text if isinstance(text, QueryText) else query_text(text, name)
-            limits = self._limits(timeout, max_rows, max_megabytes)
-            context = limits.kept_by(snapshot.context())
-            if not limits.timeout and cancel is None:
-                return self._answer(snapshot, known, params, limit, strategy, context, name)
+            state, limit, known = self._answering(), rows_wanted(limit, strategy), query_text(text, name)
+            limits = Limits.of(self._settings.limits, timeout, max_rows, max_megabytes)
+            context = limits.kept_by(state.snapshot.context())
 
-            def work(meter: Meter) -> ResultSet:
-                context.meter = meter
-                return self._answer(snapshot, known, params, limit, strategy, context, name)
+            def answer() -> ResultSet:
+                request, plan = state.plan(known, params, limit, strategy, services=self._may_ask_services(known))
+                if known.written.explain:
+                    analyzed = context if known.written.explain == "analyze" else None
+                    return explained(state.explanation(request, plan, analyzed))
+                solutions = state.run(request, plan, context)
+                return state.result(request, plan, solutions, context, limit, Source(name, known.text))
 
-            return stoppable(work, timeout=limits.timeout, cancel=cancel, doing=context.doing)
+            return limits.within(answer, context, cancel)
         except HybridkgError as e:
             raise e.at(_source(name, text)) from e.__cause__
 
@@ -216,6 +205,7 @@ class KnowledgeBase:
         Raises:
             HybridkgError: it is no query, or breaks a rule.
 
+        >>> import tempfile
         >>> kb = KnowledgeBase.create(Path(tempfile.mkdtemp()) / "f.kb")
         >>> prepared = kb.prepare("SELECT * { VALUES ?x { 1 2 3 } FILTER(?x > $least) }")
         >>> prepared.parameters, len(prepared.query({"least": 1})), len(prepared.query({"least": 2}))
@@ -240,107 +230,30 @@ class KnowledgeBase:
     ) -> Explanation:
         """How a query would be run; with `analyze`, runs it and adds actual rows and times. Print it to read it."""
         try:
-            snapshot, limit = self.snapshot, _checked(limit, strategy)
-            known = text if isinstance(text, QueryText) else query_text(text, name)
-            limits = self._limits(timeout, None, None)
-            context = limits.kept_by(snapshot.context())
-            analyze = analyze or known.written.explain == "analyze"
+            state, limit, known = self._answering(), rows_wanted(limit, strategy), query_text(text, name)
+            limits = Limits.of(self._settings.limits, timeout)
+            context = limits.kept_by(state.snapshot.context())
 
-            def work(meter: Meter) -> Explanation:
-                context.meter = meter
-                request, plan = self._planned(snapshot, known, params, limit, strategy)
-                return self._explanation(snapshot, request, plan, context if analyze else None)
+            def answer() -> Explanation:
+                request, plan = state.plan(known, params, limit, strategy, services=self._may_ask_services(known))
+                runs = analyze or known.written.explain == "analyze"
+                return state.explanation(request, plan, context if runs else None)
 
-            if not limits.timeout and cancel is None:
-                return work(context.meter)
-            return stoppable(work, timeout=limits.timeout, cancel=cancel, doing=context.doing)
+            return limits.within(answer, context, cancel)
         except HybridkgError as e:
             raise e.at(_source(name, text)) from e.__cause__
 
-    def _answer(
-        self,
-        snapshot: Snapshot,
-        known: QueryText,
-        params: Parameters | None,
-        limit: int | None,
-        strategy: str | None,
-        context: ExecutionContext,
-        name: str,
-    ) -> ResultSet:
-        """From a text to its result."""
-        request, plan = self._planned(snapshot, known, params, limit, strategy)
-        if known.written.explain:
-            analyzed = context if known.written.explain == "analyze" else None
-            return explained(self._explanation(snapshot, request, plan, analyzed))
-        solutions = _run(context, request, plan)
-        matches = request.matches
-        found = self._warnings(snapshot, request, matches, context)
-        return build_result(
-            request.template.shape,
-            lambda: request.query,
-            plan.logical,
-            solutions,
-            matches=matches,
-            context=context,
-            strategy=plan.strategy,
-            limit=limit,
-            generation=snapshot.generation.name,
-            behind=snapshot.generation.behind(),
-            warnings=tuple(warning.copy().at(Source(name, known.text)) for warning in found),
-        )
-
-    def _planned(
-        self,
-        snapshot: Snapshot,
-        known: QueryText,
-        params: Parameters | None,
-        limit: int | None,
-        strategy: str | None,
-    ) -> tuple[Request, PhysicalPlan]:
-        """The query with its parameters in place, and its plan; for the same values the one that has run before."""
-        services = known.has_service and self._settings.service == "allow"
-        request = known.request(params, folder=self._folder.path, services=services)
-        if not request.template.is_kept:
-            return request, choose(with_limit(request.logical, limit), snapshot.planning(), strategy)
-        plans = self._remembered(snapshot).plans
-        key = (request.template, request.values, limit, strategy)
-        kept = plans.get(key)
-        if kept is None:
-            kept = request, choose(with_limit(request.logical, limit), snapshot.planning(), strategy)
-            plans.put(key, kept)
-        return kept
-
-    def _warnings(
-        self, snapshot: Snapshot, request: Request, matches: tuple[ast.Match, ...], context: ExecutionContext
-    ) -> list[QueryWarning]:
-        """What the query probably does not mean, in the order of the text."""
-        advisor, template = snapshot.advisor, request.template
-        remembered = self._remembered(snapshot).warnings if template.is_kept and not template.names_are_given else None
-        names = None if remembered is None else remembered.get(template)
-        if names is None:
-            names = tuple(advisor.names(request.query))
-            if remembered is not None:
-                remembered.put(template, names)
-        texts = advisor.texts(matches, lambda match: matches_something(match, matches, context))
-        found = [*template.advice, *names, *texts, *advisor.asked(context.query_strings)]
-        return sorted(found, key=lambda warning: warning.span.start if warning.span else 0)
-
-    def _remembered(self, snapshot: Snapshot) -> _Remembered:
-        kept = self._kept
+    def _answering(self) -> Answering:
+        """The open state, with what it remembers of earlier queries."""
+        snapshot, kept = self.snapshot, self._kept
         if kept is None or kept.snapshot is not snapshot:
-            kept = _Remembered(snapshot)
+            kept = Answering(snapshot, self._folder.path)
             if self._snapshot is snapshot:  # else it is an old state, which nothing must keep in use
                 self._kept = kept
         return kept
 
-    def _limits(self, timeout: object, max_rows: object, max_megabytes: object) -> Limits:
-        """Those given, and for the others those of kb.toml."""
-        own = self._settings.limits
-        return Limits.of(
-            own.timeout if timeout is None else timeout,
-            own.max_rows if max_rows is None else max_rows,
-            own.max_megabytes if max_megabytes is None else max_megabytes,
-        )
+    def _may_ask_services(self, text: QueryText) -> bool:
+        return text.has_service and self._settings.service == "allow"
 
     @property
     def _settings(self) -> Config:
@@ -350,17 +263,6 @@ class KnowledgeBase:
         if kept is None or kept[0] != state:
             kept = self._configured = state, self._folder.config
         return kept[1]
-
-    @staticmethod
-    def _explanation(
-        snapshot: Snapshot, request: Request, plan: PhysicalPlan, context: ExecutionContext | None
-    ) -> Explanation:
-        """The plan; with a context, run in it."""
-        if context is not None:
-            _run(context, request, plan)
-        ran = None if context is None else Ran.of(context)
-        known = Known(snapshot.text, snapshot.graph)
-        return Explanation(plan, known, snapshot.costs.model, ran, request.template.query.prefixes)
 
     def parity(
         self,
@@ -390,42 +292,6 @@ class KnowledgeBase:
             return other.query(text, name=name)
 
         return compare_engines(self._folder, self.snapshot, queries, ask, progress, model=model, against=against)
-
-    def stats(self) -> dict[str, Any]:
-        """What the knowledge base holds: counts, fields, sizes in bytes."""
-        from hybridkg.writing import synonyms_state
-
-        return self.snapshot.stats() | synonyms_state(self._folder, self.snapshot.generation.path / "text")
-
-    def statistics(self) -> Statistics | None:
-        """What has been counted in the graph when it was indexed; None where nothing has, or the graph is newer.
-
-        Raises:
-            CorruptError: its file is damaged; queries do not need it.
-        """
-        return self.snapshot.read_statistics()
-
-    def cost(self) -> dict[str, Any]:
-        """What a unit of each kind of work costs on this machine, in microseconds, and how that is known."""
-        return self.snapshot.costs.to_json()
-
-    def schema(self) -> Schema:
-        """The classes and predicates of what a query sees outside GRAPH, with counts by IRI, most frequent first."""
-        return read_schema(self.snapshot.store)
-
-    def graph(self) -> rdflib.Graph:
-        """The graph of the open state as an rdflib Graph that can only be read; it asks the store as it is asked."""
-        from hybridkg.store.rdflib_view import read_only_graph
-
-        return read_only_graph(self.snapshot.store, hold=self.snapshot.generation)
-
-    def verify(self) -> int:
-        """Reads every file of the open state and compares its checksum; returns how many there are.
-
-        Raises:
-            CorruptError: one differs.
-        """
-        return self.snapshot.generation.verify()
 
     def _chosen_profile(self, name_or_path: str | Path | None) -> Profile:
         from hybridkg.entities.profile_reader import load_profile
@@ -551,58 +417,5 @@ def _opened(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | None]:
         return None, e
 
 
-class _Remembered:
-    """What one state of a knowledge base need not do again."""
-
-    def __init__(self, snapshot: Snapshot):
-        self.snapshot = snapshot
-        self.plans: Recent[tuple[Template, tuple[Value, ...], int | None, str | None], tuple[Request, PhysicalPlan]]
-        self.plans = Recent(MOST_PLANS)
-        self.warnings: Recent[Template, tuple[QueryWarning, ...]] = Recent(MOST_PLANS)
-
-
-def _run(context: ExecutionContext, request: Request, plan: PhysicalPlan) -> Solutions:
-    try:
-        return context.run_plan(plan.root)
-    except StorageError as e:
-        raise blamed(e, request.query) from e.__cause__
-
-
 def _source(name: str, text: str | QueryText) -> Source:
     return Source(name, text.text if isinstance(text, QueryText) else text)
-
-
-def _checked(limit: object, strategy: object) -> int | None:
-    """The limit that a query can have; the strategy only has to be a name, which its registry looks up."""
-    if strategy is not None and not isinstance(strategy, str):
-        raise UnknownNameError(f"no strategy {strategy!r}; known: {', '.join(STRATEGIES.names())}")
-    if limit is None:
-        return None
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
-        raise UserError(
-            f"the limit is a whole number of rows, 0 or more, not {limit!r}", hint="None, the default, gives all rows"
-        )
-    return min(limit, MOST_ROWS)
-
-
-class Temporary:
-    """`with KnowledgeBase.temporary("films.ttl") as kb: ...`; the folder is deleted at the end."""
-
-    def __init__(self, inputs: Sequence[Any], profile: str | Path | None, progress: Progress):
-        self._inputs, self._profile, self._progress = inputs, profile, progress
-        self._folder = ""
-
-    def __enter__(self) -> KnowledgeBase:
-        self._folder = tempfile.mkdtemp(prefix="hybridkg-")
-        try:
-            kb = KnowledgeBase.create(Path(self._folder) / "kb")
-            kb.load(*self._inputs, index=True, profile=self._profile, progress=self._progress)
-        except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise
-        return kb
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)

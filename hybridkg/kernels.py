@@ -28,10 +28,12 @@ class LazyKernel:
 
     Args:
         module: dotted name; the module imports numba and compiles or loads its kernels when imported.
+        behind: whether `for_work` loads it in a thread of its own, while numpy goes on: for what answers queries, and
+            takes half a minute to be compiled.
     """
 
-    def __init__(self, module: str):
-        self._name = module
+    def __init__(self, module: str, *, behind: bool = False):
+        self._name, self._behind = module, behind
         self._lock = threading.Lock()
         self._seen = 0
         self._module: ModuleType | None = None
@@ -47,10 +49,10 @@ class LazyKernel:
             self._seen += postings
             # While one thread loads, the others go on with numpy.
             if self._seen >= PATIENCE and self._lock.acquire(blocking=False):
-                try:
-                    self._load()
-                finally:
-                    self._lock.release()
+                if self._behind:
+                    threading.Thread(target=self._load_locked, name="hybridkg-kernel").start()
+                else:
+                    self._load_locked()
         return self._module
 
     @property
@@ -64,6 +66,12 @@ class LazyKernel:
             self._load()
         return self._module
 
+    def _load_locked(self) -> None:
+        try:
+            self._load()
+        finally:
+            self._lock.release()
+
     def _load(self) -> None:
         if self._module is None and not self._unavailable:
             try:
@@ -73,21 +81,44 @@ class LazyKernel:
                 _log.info("no compiled kernel %s, numpy does its work: %s", self._name, e)
 
 
+class _CacheFolder:
+    """numba's setting of its cache folder, while kernels are imported; several threads may do so at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users, self._before = 0, ""
+
+    def __enter__(self) -> None:
+        from numba.core import config
+
+        settings: Any = config
+        with self._lock:
+            if not self._users:
+                self._before = settings.CACHE_DIR
+            if not settings.CACHE_DIR:
+                from hybridkg.resources import cache_dir
+
+                folder = cache_dir()
+                if folder is None:
+                    raise OSError("no folder for the cache of compiled kernels")
+                settings.CACHE_DIR = str(folder / "numba")
+            self._users += 1
+
+    def __exit__(self, *raised: object) -> None:
+        from numba.core import config
+
+        settings: Any = config
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                settings.CACHE_DIR = self._before
+
+
+_cache_folder = _CacheFolder()
+
+
 def _import_with_cache(name: str) -> ModuleType:
     """Imports a kernel module; numba caches it in the user's cache folder unless NUMBA_CACHE_DIR says where."""
-    from numba.core import config
-
-    settings: Any = config
-    before = settings.CACHE_DIR
-    if not before:
-        from hybridkg.resources import cache_dir
-
-        folder = cache_dir()
-        if folder is None:
-            raise OSError("no folder for the cache of compiled kernels")
-        settings.CACHE_DIR = str(folder / "numba")
-    try:
-        # numba picks the cache folder when a function is decorated, that is, during this import.
+    # numba picks the cache folder when a function is decorated, that is, during this import.
+    with _cache_folder:
         return import_module(name)
-    finally:
-        settings.CACHE_DIR = before

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from hybridkg.errors import UserError
+from hybridkg.config import LimitSettings
+from hybridkg.errors import UnknownNameError, UserError
+from hybridkg.interfaces.meter import Meter
+from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.stopping import stoppable
+
+T = TypeVar("T")
+
+MOST_ROWS = 2**63 - 1
+"""A greater limit means no more than this one: no store has as many rows."""
 
 
 @dataclass(frozen=True)
@@ -23,22 +35,68 @@ class Limits:
     max_megabytes: float
 
     @classmethod
-    def of(cls, timeout: object, max_rows: object, max_megabytes: object) -> Limits:
-        """The limits; a timeout of 0 is none.
+    def of(
+        cls, settings: LimitSettings, timeout: object = None, max_rows: object = None, max_megabytes: object = None
+    ) -> Limits:
+        """Those given, and for the others those of kb.toml; a timeout of 0 is none.
 
         Raises:
             UserError: one is no number, or out of range.
         """
-        return cls(
-            _number("timeout", timeout, "seconds, 0 for no limit", 0) or None,
-            int(_number("max_rows", max_rows, "a number of rows", 1)),
-            _number("max_megabytes", max_megabytes, "a number of megabytes", 0),
-        )
+        seconds, rows, megabytes = settings.timeout, settings.max_rows, settings.max_megabytes
+        if timeout is not None:
+            seconds = _number("timeout", timeout, "seconds, 0 for no limit", 0)
+        if max_rows is not None:
+            rows = int(_number("max_rows", max_rows, "a number of rows", 1))
+        if max_megabytes is not None:
+            megabytes = _number("max_megabytes", max_megabytes, "a number of megabytes", 0)
+        return cls(seconds or None, rows, megabytes)
 
     def kept_by(self, context: ExecutionContext) -> ExecutionContext:
         """The state of a run, which keeps them from now on."""
         context.max_rows, context.max_bytes = self.max_rows, int(self.max_megabytes * 1e6)
         return context
+
+    def within(self, work: Callable[[], T], context: ExecutionContext, cancel: threading.Event | None) -> T:
+        """What the work gives, in a thread of its own where something may end it before.
+
+        Args:
+            work: looks at the meter of the context every now and then.
+            context: of its run.
+            cancel: ends it once it is set.
+
+        Raises:
+            QueryStoppedError: it has taken too long, or has been cancelled; says what it was at.
+        """
+        if not self.timeout and cancel is None:
+            return work()
+
+        def metered(meter: Meter) -> T:
+            context.meter = meter
+            return work()
+
+        return stoppable(metered, timeout=self.timeout, cancel=cancel, doing=context.doing)
+
+
+def rows_wanted(limit: object, strategy: object) -> int | None:
+    """The limit that a query can have; the strategy only has to be a name, which its registry looks up.
+
+    Raises:
+        UserError: the limit is no number of rows.
+        UnknownNameError: the strategy is no name.
+
+    >>> rows_wanted(10, None)
+    10
+    """
+    if strategy is not None and not isinstance(strategy, str):
+        raise UnknownNameError(f"no strategy {strategy!r}; known: {', '.join(STRATEGIES.names())}")
+    if limit is None:
+        return None
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+        raise UserError(
+            f"the limit is a whole number of rows, 0 or more, not {limit!r}", hint="None, the default, gives all rows"
+        )
+    return min(limit, MOST_ROWS)
 
 
 def _number(name: str, value: object, what: str, least: float) -> float:

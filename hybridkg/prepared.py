@@ -256,12 +256,14 @@ class QueryText:
 _TEXTS: Recent[str, QueryText] = Recent(MOST_TEXTS)
 
 
-def query_text(text: str, name: str = "query") -> QueryText:
+def query_text(text: str | QueryText, name: str = "query") -> QueryText:
     """A text, parsed and checked now or before.
 
     Raises:
         HybridkgError: it is no query, or breaks a rule; errors are not remembered.
     """
+    if isinstance(text, QueryText):
+        return text
     if not isinstance(text, str):
         raise UserError(f"a query is a text, not {type(text).__name__!r}")
     known = _TEXTS.get(text)

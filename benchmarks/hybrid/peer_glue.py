@@ -75,8 +75,8 @@ class _Glue:
     def __init__(self, data: Data):
         import pyoxigraph
 
-        self._ox = pyoxigraph
-        self._store = pyoxigraph.Store.read_only(str(data.engines / "oxigraph"))
+        self._ox: Any = pyoxigraph
+        self._store: Any = pyoxigraph.Store.read_only(str(data.engines / "oxigraph"))
 
     def _doi(self, paper: int) -> str:
         subject, predicate = self._ox.NamedNode(f"{BASE}p{paper}"), self._ox.NamedNode(f"{BASE}doi")
@@ -100,12 +100,13 @@ class PatternFirst(_Glue):
         from hybridkg import KnowledgeBase
 
         snapshot = KnowledgeBase.open(data.engines / "kb").snapshot
-        self._text = snapshot.text
-        number = [paper_of(snapshot.nodes.node(i).value) for i in range(data.papers)]
+        self._text: Any = snapshot.text
+        nodes: Any = snapshot.nodes
+        number = [paper_of(nodes.node(i).value) for i in range(data.papers)]
         self._paper = np.array(number)
-        self._entity = np.argsort(self._paper)
+        self._entity = np.argsort(self._paper).astype(np.uint32)
 
-    def _candidates(self, query: str) -> NDArray[np.int64]:
+    def _candidates(self, query: str) -> NDArray[np.uint32]:
         start = len(BASE) + 1
         papers = [int(solution[0].value[start:]) for solution in self._store.query(query)]
         return np.sort(self._entity[np.array(papers, np.int64)])

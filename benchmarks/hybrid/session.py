@@ -79,7 +79,8 @@ class Session:
             answer = Path(folder) / "answer.json"
             command = [python, "-m", "benchmarks.hybrid.tasks", task, str(answer), json.dumps(arguments)]
             path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-            went = watch(command, longest_s=LONGEST_S, PYTHONPATH=path, **(SINGLE if single else {}))
+            environment: dict[str, Any] = {"PYTHONPATH": path, **(SINGLE if single else {})}
+            went = watch(command, longest_s=LONGEST_S, **environment)
             if went.code:
                 say(f"{task} failed with {went.code}: {arguments}")
             return json.loads(answer.read_text()) if not went.code and answer.exists() else None, went

@@ -131,13 +131,11 @@ class Constants:
 
     def _people(self) -> Iterator[Constant]:
         graph, papers_of = self._graph, self._papers_of
-        people = len(graph.affiliation)
+        people, empty = len(graph.affiliation), np.empty(0, np.int64)
         productive = np.argsort(-np.diff(papers_of.starts), kind="stable")[:40]
         for one in distinct(np.concatenate([productive, self._rng.integers(0, people, 400)])).tolist():
-            together = distinct(
-                np.concatenate([graph.authors.at(p) for p in papers_of.at(one)] or [[]]).astype(np.int64)
-            )
-            size = len(distinct(np.concatenate([papers_of.at(a) for a in together] or [[]]).astype(np.int64)))
+            together = distinct(np.concatenate([empty, *(graph.authors.at(p) for p in papers_of.at(one))]))
+            size = len(distinct(np.concatenate([empty, *(papers_of.at(a) for a in together)])))
             yield Constant({"author": one}, size, int(graph.author_leaf[one]))
 
     def _cited(self) -> Iterator[Constant]:

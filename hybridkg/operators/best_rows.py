@@ -62,6 +62,11 @@ class BestRows(OneChild):
     def slices(self, context: ExecutionContext) -> Iterator[Slice]:
         """Slices, the best first, until one is complete or nobody asks for more."""
 
+    def from_the_start(self, context: ExecutionContext) -> Iterator[Slice]:
+        """The slices, the first of which takes the place of all rows that another strategy has given before."""
+        for number, part in enumerate(self.slices(context)):
+            yield replace(part, again=number == 0)
+
     def run(self, context: ExecutionContext) -> Solutions:
         """Runs the child over slice after slice, until k rows are sure to be the first ones."""
         outer, found = context.slice, Solutions((), [])

@@ -76,18 +76,32 @@ class Candidates:
             context: of the run.
             among: only these are asked about, and the answer is among them; ascending and distinct.
         """
-        found = among
+        own = [match for match in self.filters if match.entity.name == self.variable]
         elsewhere: dict[str, list[ast.Match]] = {}
         for match in self.filters:
             if match.entity.name != self.variable:
                 elsewhere.setdefault(match.entity.name, []).append(match)
-                continue
-            found = _both(found, self._matching(match, context, found))
+        last = among is None and bool(own) and self._graph_leaves_less(own, context)
+        found = among if last else self._filtered(own, among, context)
         bound = {name: self._all_matching(matches, context) for name, matches in elsewhere.items()}
         for fragment in self.fragments:
             sure = certain(fragment.group)
             of_fragment = {name: ids for name, ids in bound.items() if name in sure}
             found = _candidates(fragment, self.variable, found, of_fragment, context)
+        return self._filtered(own, found, context) if last else found
+
+    def _graph_leaves_less(self, own: list[ast.Match], context: ExecutionContext) -> bool:
+        """Whether the fragments are expected to leave fewer entities than the shortest relation has."""
+        prepared = [fragment.prepared(context) for fragment in self.fragments]
+        sizes = [one.size(self.variable).guess for one in prepared if one is not None]
+        if not sizes or len(sizes) < len(prepared):
+            return False
+        return min(sizes) < min(checked_index(context.text, match).most(text_query(match)) for match in own)
+
+    def _filtered(self, own: list[ast.Match], found: Ids | None, context: ExecutionContext) -> Ids | None:
+        """Those that match every filter on the variable itself."""
+        for match in own:
+            found = _both(found, self._matching(match, context, found))
         return found
 
     def _matching(self, match: ast.Match, context: ExecutionContext, among: Ids | None) -> Ids:

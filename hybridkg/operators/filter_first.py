@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hybridkg.interfaces.text_index import Ids, Scores
@@ -58,11 +58,6 @@ class FilterFirst(BestRows):
             if end >= len(ids):
                 return
             begin, end = end, GROWTH * end
-
-    def from_the_start(self, context: ExecutionContext) -> Iterator[Slice]:
-        """The slices, the first of which takes the place of all rows that another strategy has given before."""
-        for number, part in enumerate(self.slices(context)):
-            yield replace(part, again=number == 0)
 
     def _slice(
         self,

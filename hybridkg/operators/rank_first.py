@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.filter_first import FilterFirst, best_first
+from hybridkg.operators.filter_first import best_first
 from hybridkg.operators.slices import Slice
 from hybridkg.operators.text_access import best_matches, scores_among
 from hybridkg.operators.text_query import checked_index, text_query
@@ -39,7 +39,7 @@ class RankFirst(BestRows):
         budget: what may be spent before, in microseconds of the cost model.
     """
 
-    instead: FilterFirst | None = None
+    instead: BestRows | None = None
     budget: float = 0.0
 
     def slices(self, context: ExecutionContext) -> Iterator[Slice]:

@@ -46,6 +46,7 @@ class ListStatistics:
     def of(cls, pairs: Iterable[tuple[Term | None, float]]) -> Self:
         """From the distinct surviving (subject, score); a subject with several scores has the rank of its best.
 
+        >>> from hybridkg.rdf.terms import NamedNode
         >>> of = ListStatistics.of([(NamedNode("e:a"), 1.0), (NamedNode("e:b"), 3.0)])
         >>> list(of.rank.values()), of.mean, of.deviation
         ([1, 2], 2.0, 1.0)

@@ -38,11 +38,11 @@ constants do more harm than poor cardinalities (design, planner.md)."""
 class CostModel:
     """Unit costs in microseconds. The defaults are those of the embedded text engine."""
 
-    us_per_adjacency_entry: float = 0.012
+    us_per_adjacency_entry: float = 0.015
     """One entry of the projection that a pattern reads: a source, a target or a value. Measured: the subjects that
     have both of the two largest predicates, against those of a small one."""
 
-    us_per_graph_question: float = 50.0
+    us_per_graph_question: float = 120.0
     """Asking the projection for the candidates of a pattern, however few they are. Measured: the smallest predicate."""
 
     us_per_store_question: float = 100.0
@@ -54,7 +54,7 @@ class CostModel:
     us_per_probe_in_store: float = 20.0
     """One value of a VALUES block, with the few rows that it leads to. Measured: 200 subjects against 20."""
 
-    us_per_text_question: float = 60.0
+    us_per_text_question: float = 50.0
     """Asking the text index anything: analysis, dictionary, an empty answer; of a server, a round trip. Measured: the
     best 10 of the rarest words."""
 
@@ -72,7 +72,7 @@ class CostModel:
     """One entity of a complete relation, with its score. Measured: all matches of a frequent word against those of a
     rare one."""
 
-    us_per_scored_candidate: float = 0.1
+    us_per_scored_candidate: float = 0.06
     """One entity whose text is scored because it is a candidate. Measured: 2,000 matches of a frequent word
     against 200 of them. Sparse candidates of a long list cost up to twenty times as much: each unpacks a block."""
 
@@ -83,7 +83,7 @@ class CostModel:
     us_per_row_of_terms: float = 2.0
     """Making a row of terms out of ids, and keeping it. Measured: names of 2,000 entities, as keys of a dictionary."""
 
-    us_per_row_passed: float = 2.0
+    us_per_row_passed: float = 1.2
     """Guess for now."""
 
     us_per_operator: float = 30.0

@@ -1,26 +1,35 @@
 """What each way to run a ranking is expected to cost, in microseconds, before anything has run.
 
 The candidate set is the unknown: its size comes from the projection with two bounds. The matching entities of a MATCH
-are known to the posting. What the graph and the text have to do with each other is not known: a guess takes them to be
-independent, the bounds do not.
+are known to the posting. What the graph and the text have to do with each other is not known, and it decides: words
+that belong to the filter leave ten times as many entities as chance would, words of another subject none. So a cost is
+the mean over three cases (CORRELATIONS), and a plan that is cheap in one of them and ruinous in another loses to one
+that is fair in all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, log
+from math import sqrt
 
 from hybridkg.algebra.certain import certain
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
+from hybridkg.operators.rank_join import FIRST_DEPTH
+from hybridkg.operators.text_join import MATCHES_PER_PROBE
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranking import Ranking
 
-OPERATORS = 8
-"""About as many stand above the choice of the rows, whatever the strategy."""
+OPERATORS = 4
+"""Operators of a ranked plan beside those of its fragments and MATCHes: LIMIT, projection, order, choice of rows."""
 
 UNKNOWN_SHARE = 0.1
 """Of the entities in a pattern that only the store can say anything about, before it is asked."""
+
+CORRELATIONS = (1 / 8, 1.0, 8.0)
+"""So many times as many entities as chance would leave satisfy graph and text: they exclude each other, have nothing to
+do with each other, belong together. Taken to be equally likely."""
 
 
 @dataclass(frozen=True)
@@ -32,127 +41,205 @@ class Graph:
         whole_us: to find all of it.
         each_us: to find out about one entity, asked with others.
         question_us: once for every set that is asked about.
+        rows_each: rows of the patterns for one entity.
     """
 
     size: Size
     whole_us: float
     each_us: float
     question_us: float
+    rows_each: float
 
 
 def graph_of(ranking: Ranking, variable: str, planning: Planning) -> Graph:
-    """What is known of the candidate set of a variable."""
+    """What is known of the candidate set of a variable; found out once."""
+    return planning.once((id(ranking), variable), lambda: _graph_of(ranking, variable, planning))
+
+
+def _graph_of(ranking: Ranking, variable: str, planning: Planning) -> Graph:
     cost, n = planning.cost, float(planning.entities)
     low = guess = high = n
     whole = each = question = 0.0
-    for fragment in ranking.fragments_with(variable):
+    rows = 1.0
+    fragments = ranking.fragments_with(variable)
+    for fragment in fragments:
         prepared = planning.prepared(fragment)
-        question += cost.us_per_graph_question
         if prepared is None:
             own = Size(0.0, n * UNKNOWN_SHARE, n)
-            whole += cost.us_per_store_question + own.guess * cost.us_per_store_row
+            whole += own.guess * cost.us_per_store_row
             each += cost.us_per_probe_in_store
             question += cost.us_per_store_question
         else:
             own = prepared.size(variable)
             whole += prepared.work(variable) * cost.us_per_adjacency_entry
             each += prepared.work_each(variable) * cost.us_per_adjacency_entry
+            question += cost.us_per_graph_question
+            rows *= max(1.0, prepared.size().guess / max(own.guess, 1.0))
         low, guess, high = max(0.0, low + own.low - n), guess * own.guess / max(n, 1.0), min(high, own.high)
     for match in ranking.filters:
         entity, most = match.match.entity.name, float(planning.most(match.match))
-        question += cost.us_per_text_question
-        whole += most * cost.us_per_posting
+        share = min(1.0, most / max(n, 1.0))
+        question += cost.us_per_text_scoring
         if entity == variable:
-            guess, high = guess * most / max(n, 1.0), min(high, most)
-        elif any(entity in certain(fragment.group) for fragment in ranking.fragments_with(variable)):
-            guess *= min(1.0, most / max(n, 1.0))
+            # Scored are the entities that the fragments leave, or else all that match.
+            whole += min(most * cost.us_per_scored_posting, guess * cost.us_per_scored_candidate)
+            each += cost.us_per_scored_candidate
+            guess, high = guess * share, min(high, most)
+        else:
+            whole += most * cost.us_per_scored_posting
+            if any(entity in certain(fragment.group) for fragment in fragments):
+                guess *= share
         low = 0.0
-    return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole, each, question)
+    return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole, each, question, rows)
+
+
+# --- one ranked variable -------------------------------------------------------------
 
 
 def filter_first_cost(ranking: Ranking, planning: Planning) -> Size:
     """To find the candidate set and to score it."""
     (variable,) = ranking.variables
     graph, cost = graph_of(ranking, variable, planning), planning.cost
-    before = (
-        graph.whole_us + graph.question_us + len(ranking.scored) * cost.us_per_text_question + _rest(ranking, planning)
-    )
-
-    def with_candidates(n: float) -> float:
-        if not ranking.fragments_with(variable) and not ranking.filters:
-            return sum(planning.most(match.match) for match in ranking.scored) * cost.us_per_scored_posting
-        return n * len(ranking.scored) * cost.us_per_scored_candidate
-
-    size = graph.size
-    return Size(*(before + with_candidates(n) + _rows(ranking, n, planning) for n in (size.low, size.guess, size.high)))
+    before = graph.whole_us + graph.question_us + len(ranking.scored) * cost.us_per_text_scoring
+    if not ranking.fragments_with(variable) and not ranking.filters:
+        before += sum(planning.most(match.match) for match in ranking.scored) * cost.us_per_scored_posting
+    else:
+        before += graph.size.guess * len(ranking.scored) * cost.us_per_scored_candidate
+    return _expected(ranking, graph, planning, lambda joined: before + _rest(ranking, planning, graph, joined))
 
 
 def filtered_topk_cost(ranking: Ranking, planning: Planning) -> Size:
     """To find the candidate set and to rank it in the index."""
     (variable,) = ranking.variables
     graph, cost = graph_of(ranking, variable, planning), planning.cost
-    before = graph.whole_us + graph.question_us + cost.us_per_text_question + _rest(ranking, planning)
     most = planning.most(ranking.scored[0].match)
+    before = graph.whole_us + graph.question_us + cost.us_per_text_question + most * cost.us_per_posting
+    before += graph.size.guess * cost.us_per_masked_candidate
 
-    def with_candidates(n: float) -> float:
-        return most * cost.us_per_posting + min(n, float(most)) * cost.us_per_masked_candidate
+    def with_matches(joined: float) -> float:
+        return before + min(joined, ranking.k or joined) * cost.us_per_hit + _rest(ranking, planning, graph, joined)
 
-    size = graph.size
-    return Size(*(before + with_candidates(n) for n in (size.low, size.guess, size.high)))
+    return _expected(ranking, graph, planning, with_matches)
+
+
+def candidates_first_cost(ranking: Ranking, planning: Planning) -> Size:
+    """The better way to score a candidate set."""
+    scored = filter_first_cost(ranking, planning)
+    if len(ranking.scored) > 1 or ranking.scored[0].match.top is not None:
+        return scored
+    return min(scored, filtered_topk_cost(ranking, planning), key=lambda size: size.guess)
 
 
 def rank_first_cost(ranking: Ranking, planning: Planning) -> Size:
-    """To read the lists as deep as it takes and to ask the graph about what they bring."""
+    """To read the lists as deep as it takes and to ask the graph about what they bring; at most until as much is spent
+    as the candidate set would cost, which then is found after all.
+    """
     (variable,) = ranking.variables
     graph, cost, k = graph_of(ranking, variable, planning), planning.cost, float(ranking.k or 1)
-    most = max((planning.most(match.match) for match in ranking.scored), default=0)
-    postings = sum(planning.most(match.match) for match in ranking.scored)
+    lists = [float(planning.most(match.match)) for match in ranking.scored]
+    restricted = bool(ranking.fragments_with(variable) or ranking.filters)
+    instead = candidates_first_cost(ranking, planning).guess if restricted and planning.switching else None
 
-    def at_depth(depth: float) -> float:
-        depth = min(max(depth, LEAST_DEPTH), float(most))
-        looks = 1 + max(0, ceil(log(max(depth, 1.0) / max(LEAST_DEPTH, 2 * k), DEEPER)))
-        each_look = len(ranking.scored) * cost.us_per_text_question + postings * cost.us_per_posting + graph.question_us
-        scored = depth * cost.us_per_scored_candidate * (len(ranking.scored) - 1)
-        return looks * each_look + depth * graph.each_us + scored + _rest(ranking, planning)
+    def with_matches(joined: float) -> float:
+        spread = k if len(lists) == 1 else 4.0 * k  # the best of one list are seldom those of the other
+        wanted = max(lists) if joined < spread else spread * max(lists) / joined
+        depth, us = max(LEAST_DEPTH, 2.0 * k), 0.0
+        while True:
+            us += _look_us(depth, lists, graph if restricted else None, planning)
+            if depth >= min(wanted, max(lists)):
+                return us + _rest(ranking, planning, graph, joined)
+            if instead is not None and us > instead:
+                return us + instead
+            depth *= DEEPER
 
-    share = max(graph.size.guess, 1.0) / max(planning.entities, 1)
-    spread = 1.0 if len(ranking.scored) == 1 else 8.0  # the best of one list are seldom those of the other
-    return Size(at_depth(k), at_depth(spread * k / share), at_depth(float(most)))
+    return _expected(ranking, graph, planning, with_matches)
+
+
+def _look_us(depth: float, lists: list[float], graph: Graph | None, planning: Planning) -> float:
+    """One look at the best of some lists, and what it takes to test and score what it brings."""
+    cost = planning.cost
+    us = sum(
+        cost.us_per_text_question + most * cost.us_per_posting + min(depth, most) * cost.us_per_hit for most in lists
+    )
+    fresh = sum(min(depth, most) for most in lists) * (1.0 - 1.0 / DEEPER)
+    if graph is not None:
+        us += graph.question_us + min(fresh * graph.each_us, graph.whole_us)
+    if len(lists) > 1:
+        us += len(lists) * (cost.us_per_text_scoring + fresh * cost.us_per_scored_candidate)
+    return us
+
+
+# --- several ranked variables, and none ----------------------------------------------
 
 
 def rank_join_cost(ranking: Ranking, planning: Planning) -> Size:
     """To read the lists, deeper than k, and to join what they bring."""
     graphs = [graph_of(ranking, variable, planning) for variable in ranking.variables]
-    cost, k = planning.cost, float(ranking.k or 1)
-    postings = [float(planning.most(match.match)) for match in ranking.scored]
+    cost, k, n = planning.cost, float(ranking.k or 1), max(float(planning.entities), 1.0)
+    lists = [float(planning.most(match.match)) for match in ranking.scored]
+    linked = max(1.0, min(graph.size.guess * graph.rows_each for graph in graphs))
 
-    def at_depth(depth: float) -> float:
-        each = sum(
-            min(depth, m) * (g.each_us + cost.us_per_row_of_terms) for g, m in zip(graphs, postings, strict=True)
-        )
-        looks = 1 + max(0, ceil(log(max(depth, 1.0) / max(LEAST_DEPTH, 4 * k), DEEPER)))
-        return looks * (len(graphs) * cost.us_per_text_question + sum(postings) * cost.us_per_posting) + each
+    def with_links(factor: float) -> float:
+        wanted = n * sqrt(k / (linked * factor))  # so deep in both lists there are k pairs
+        depth, us = max(LEAST_DEPTH, FIRST_DEPTH * k), 0.0
+        while True:
+            us += sum(
+                cost.us_per_text_question
+                + most * cost.us_per_posting
+                + min(depth, most) * (cost.us_per_hit + graph.each_us)
+                + graph.question_us
+                for most, graph in zip(lists, graphs, strict=True)
+            )
+            read = min(min(depth, lists[0]) * factor, lists[0]) * graphs[0].size.guess / n
+            us += _above(ranking, planning, graphs[0], max(1.0, read) * graphs[0].rows_each)
+            if depth >= min(wanted, max(lists)):
+                return us
+            depth *= DEEPER
 
-    return Size(at_depth(4 * k), at_depth(64 * k), at_depth(max(postings, default=0.0)))
+    return _mean([with_links(factor) for factor in CORRELATIONS])
 
 
 def bind_join_cost(ranking: Ranking | None, planning: Planning) -> Size:
     """To read every relation to its end and to make rows of all that joins."""
     if ranking is None:
         return Size(0.0, float("inf"), float("inf"))
+    cost, n = planning.cost, max(float(planning.entities), 1.0)
+    matches = ranking.spine.matches
+    first = matches[0].match.entity.name
+    graph = graph_of(ranking, first, planning)
+    most = float(planning.most(matches[0].match))
+    before = cost.us_per_text_scoring + most * cost.us_per_scored_posting
+    for variable in dict.fromkeys(match.match.entity.name for match in matches):
+        own = graph_of(ranking, variable, planning)
+        before += min(own.whole_us, most * own.each_us)
+
+    def with_matches(joined: float) -> float:
+        us, rows = before, joined * graph.rows_each
+        us += _above(ranking, planning, graph, rows)
+        for match in matches[1:]:
+            us += cost.us_per_text_scoring + _looked_up_us(rows, float(planning.most(match.match)), planning)
+            rows *= min(1.0, planning.most(match.match) / n)
+        return us
+
+    return _expected_of(most, _of_fragments(ranking, first, planning), n, with_matches)
+
+
+def _of_fragments(ranking: Ranking, variable: str, planning: Planning) -> Size:
+    """The candidate set without the filters by text."""
+    graph = graph_of(ranking, variable, planning)
+    share = 1.0
+    for match in ranking.filters:
+        share *= min(1.0, max(planning.most(match.match), 1) / max(planning.entities, 1))
+    guess = min(graph.size.guess / share, float(planning.entities))
+    return Size(graph.size.low, guess, max(graph.size.high, guess))
+
+
+def _looked_up_us(entities: float, most: float, planning: Planning) -> float:
+    """To score some entities, or all that match where these are not many times as many."""
     cost = planning.cost
-    postings = float(sum(planning.most(match.match) for match in ranking.spine.matches))
-    joined, asked = postings, 0.0
-    for variable in dict.fromkeys(match.match.entity.name for match in ranking.spine.matches):
-        graph = graph_of(ranking, variable, planning)
-        joined = min(joined, postings * graph.size.guess / max(planning.entities, 1))
-        asked += min(graph.whole_us, postings * graph.each_us)
-    before = len(ranking.spine.matches) * cost.us_per_text_question + postings * cost.us_per_scored_posting + asked
-
-    def with_rows(n: float) -> float:
-        return before + n * cost.us_per_row_of_terms * OPERATORS / 2 + _rest(ranking, planning)
-
-    return Size(before, with_rows(joined), with_rows(postings))
+    if entities * MATCHES_PER_PROBE < most:
+        return entities * cost.us_per_scored_candidate
+    return most * cost.us_per_scored_posting
 
 
 def text_topk_cost(ranking: Ranking | None, planning: Planning) -> Size:
@@ -163,14 +250,41 @@ def text_topk_cost(ranking: Ranking | None, planning: Planning) -> Size:
     return Size(us, us, us)
 
 
-def _rest(ranking: Ranking, planning: Planning) -> float:
-    """The operators above the choice, over the rows that are wanted."""
-    return OPERATORS * (planning.cost.us_per_operator + (ranking.k or 0) * planning.cost.us_per_row_of_terms / 2)
+# --- what all have in common ---------------------------------------------------------
 
 
-def _rows(ranking: Ranking, candidates: float, planning: Planning) -> float:
-    """Without a limit every candidate that matches gets rows."""
-    if ranking.k is not None and ranking.value is not None:
-        return 0.0
-    share = min(1.0, sum(planning.most(match.match) for match in ranking.scored) / max(planning.entities, 1))
-    return candidates * share * planning.cost.us_per_row_of_terms * OPERATORS / 2
+def _expected(ranking: Ranking, graph: Graph, planning: Planning, us: Callable[[float], float]) -> Size:
+    """A cost that depends on how many entities satisfy the graph and match every scored text."""
+    n = max(float(planning.entities), 1.0)
+    least = min((float(planning.most(match.match)) for match in ranking.scored), default=n)
+    rest = 1.0
+    for most in sorted(float(planning.most(match.match)) for match in ranking.scored)[1:]:
+        rest *= min(1.0, most / n)
+    return _expected_of(least * rest, graph.size, n, us)
+
+
+def _expected_of(most: float, size: Size, n: float, us: Callable[[float], float]) -> Size:
+    by_chance = most * size.guess / n
+    cases = [min(max(by_chance * factor, most + size.low - n), most, size.high) for factor in CORRELATIONS]
+    return _mean([us(joined) for joined in cases])
+
+
+def _mean(costs: list[float]) -> Size:
+    return Size(min(costs), sum(costs) / len(costs), max(costs))
+
+
+def _rest(ranking: Ranking, planning: Planning, graph: Graph, joined: float) -> float:
+    """The operators above the choice of the entities, over the rows that are wanted, or all of them."""
+    cut = ranking.k is not None and ranking.value is not None
+    entities = min(joined, float(ranking.k or 0)) if cut else joined
+    return _above(ranking, planning, graph, entities * graph.rows_each)
+
+
+def _above(ranking: Ranking, planning: Planning, graph: Graph, rows: float) -> float:
+    """Rows of terms out of the fragments, and the way that they go through the operators."""
+    cost = planning.cost
+    operators = OPERATORS + len(ranking.spine.fragments) + len(ranking.spine.matches)
+    asked = len(ranking.spine.fragments) * (cost.us_per_graph_question + rows * cost.us_per_row_of_terms)
+    return asked + rows * graph.each_us + operators * (cost.us_per_operator + rows * cost.us_per_row_passed)
+
+

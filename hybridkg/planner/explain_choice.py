@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hybridkg.operators.best_rows import BestRows
+from hybridkg.operators.filtered_topk import FilteredTopK
 from hybridkg.operators.known import Known
 from hybridkg.operators.rank_first import RankFirst
 
@@ -34,7 +35,7 @@ def choice_json(operator: BestRows, known: Known, told: Told | None) -> dict[str
         if "matching" in last:
             found["run"]["matching_entities"] = last["matching"]
         if instead is not None:
-            found["run"]["switched_to"] = "filter_first"
+            found["run"]["switched_to"] = "filtered_topk" if isinstance(instead, FilteredTopK) else "filter_first"
     return found
 
 

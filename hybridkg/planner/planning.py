@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from hybridkg.algebra.nodes import Fragment, Match, Plan, children
 from hybridkg.algebra.to_pattern import Declined
@@ -14,6 +16,8 @@ from hybridkg.operators.text_query import checked_index, text_query
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.ranking import Ranking, ranking_of
 from hybridkg.query import ast
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -34,6 +38,7 @@ class Planning:
     _rankings: dict[int, tuple[Plan, Ranking | None]] = field(default_factory=dict)
     _fragments: dict[int, tuple[Plan, GraphFragment]] = field(default_factory=dict)
     _prepared: dict[int, tuple[Plan, PreparedPattern | None]] = field(default_factory=dict)
+    _once: dict[Hashable, Any] = field(default_factory=dict)
     _most: dict[ast.Match, int] = field(default_factory=dict)
     """By the identity of the node, which is kept so that no other node gets it."""
 
@@ -75,6 +80,13 @@ class Planning:
                     continue  # an error only once the operator runs
                 queries.append(text_query(part.match))
         self.text.prepare(queries[::-1])
+
+    def once(self, key: Hashable, find: Callable[[], T]) -> T:
+        """What has been found under a key, or what `find` gives now."""
+        if key not in self._once:
+            self._once[key] = find()
+        found: T = self._once[key]
+        return found
 
     @property
     def entities(self) -> int:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -29,7 +29,7 @@ from hybridkg.text.kernels import LazyKernel
 from hybridkg.text.logarithm import log
 from hybridkg.text.sets import NONE, union
 
-KERNEL = LazyKernel("hybridkg.text.additive_kernel")
+KERNEL = LazyKernel("hybridkg.text.additive_kernel", behind=True)
 
 SMALLEST = 1e-70
 """No probability counts as less: four of them multiplied are still a normal float."""
@@ -37,6 +37,14 @@ SMALLEST = 1e-70
 GROUP = 4
 """Neighbouring terms of the same gain whose probabilities are multiplied before the logarithm is taken, which is the
 dear part."""
+
+CHUNK = 256
+"""Entities that a kernel scores at once, so that LLVM works on several and the scratch memory stays near."""
+
+LONG = 255
+"""A length from which on the narrow copy of the lengths, of one byte each, does not tell it."""
+
+NO_LENGTHS = np.zeros((0, 0), np.uint8)
 
 Floats = NDArray[np.float64]
 
@@ -169,25 +177,30 @@ NOTHING_PACKED = PackedPostings(_NO_WORDS, _NO_WORDS, _NO_WORDS, np.zeros((0, 2)
 
 
 class QueryLists(NamedTuple):
-    """The posting lists of a query that are not empty, by term, then field; int64[lists] each.
+    """The posting lists of a query that are not empty, by term, then field.
 
     Args:
-        terms: of the form.
-        fields: of the form.
-        blocks: the first block of a packed list; -1 for a plain one.
-        starts: the first posting of a plain list.
-        sizes: how many postings it has.
+        rows: int64[5, lists]: term of the form, field of the form, first block of a packed list or -1, first posting of
+            a plain one, and how many postings it has.
         ids: uint32[...], of the plain lists.
         tf: uint32[...], of the plain lists.
     """
 
-    terms: NDArray[np.int64]
-    fields: NDArray[np.int64]
-    blocks: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    rows: NDArray[np.int64]
     ids: Ids = _NO_WORDS
     tf: NDArray[np.uint32] = _NO_WORDS
+
+    @property
+    def terms(self) -> NDArray[np.int64]:
+        """int64[lists]."""
+        terms: NDArray[np.int64] = self.rows[0]
+        return terms
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """int64[lists], postings."""
+        sizes: NDArray[np.int64] = self.rows[4]
+        return sizes
 
     @classmethod
     def plain(cls, lists: Sequence[Postings], n_fields: int) -> QueryLists:
@@ -197,9 +210,11 @@ class QueryLists(NamedTuple):
         sizes = np.array([len(postings.ids) for _, postings in active], np.int64)
         ids = np.concatenate([postings.ids for _, postings in active]) if active else _NO_WORDS
         tf = np.concatenate([postings.tf for _, postings in active], dtype=np.uint32) if active else _NO_WORDS
-        return cls(
-            number // n_fields, number % n_fields, np.full(len(active), -1), np.cumsum(sizes) - sizes, sizes, ids, tf
-        )
+        starts = np.cumsum(sizes) - sizes
+        return cls(np.stack((number // n_fields, number % n_fields, np.full(len(active), -1), starts, sizes)), ids, tf)
+
+
+ASCENDING = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -208,22 +223,20 @@ class Bounds:
 
     Args:
         highest: float32[ranges].
-        order: int64[windows], where windows of `width` ids begin that are looked at in this order; empty for all,
-            ascending.
-        width: entities of a window, where there is an order.
+        width: entities of a window; 0 for the usual.
+        order: int64[windows], where windows begin that are looked at in this order; empty for all, ascending.
         low: smallest bound of a range that is looked at.
         below: bounds are below this.
     """
 
     highest: NDArray[np.float32]
-    order: NDArray[np.int64]
     width: int = 0
+    order: NDArray[np.int64] = field(default_factory=lambda: ASCENDING)
     low: float = -math.inf
     below: float = math.inf
 
 
-ASCENDING = np.zeros(0, np.int64)
-UNBOUNDED = Bounds(np.zeros(0, np.float32), ASCENDING)
+UNBOUNDED = Bounds(np.zeros(0, np.float32))
 
 
 class Best:
@@ -247,19 +260,19 @@ class Best:
 class _Scratch(threading.local):
     """Memory of a thread, so that a query of a few postings need not make it anew.
 
-    `zeros` and `marks` are 0 before and after a kernel has used them; `rest` holds anything.
+    `table` is 0 before and after a kernel has used it; the others hold anything.
     """
 
     def __init__(self) -> None:
-        self.zeros, self.rest, self.marks = np.zeros(0), np.zeros(0), np.zeros(0, np.uint64)
+        self.floats, self.whole, self.table = np.zeros(0), np.zeros(0, np.uint32), np.zeros(0, np.uint32)
 
-    def grow(self, zeros: int, rest: int, marks: int) -> None:
-        if len(self.zeros) < zeros:
-            self.zeros = np.zeros(zeros)
-        if len(self.rest) < rest:
-            self.rest = np.empty(rest)
-        if len(self.marks) < marks:
-            self.marks = np.zeros(marks, np.uint64)
+    def grow(self, floats: int, whole: int, table: int = 0) -> None:
+        if len(self.floats) < floats:
+            self.floats = np.empty(floats)
+        if len(self.whole) < whole:
+            self.whole = np.empty(whole, np.uint32)
+        if len(self.table) < table:
+            self.table = np.zeros(1 << (table - 1).bit_length(), np.uint32)
 
 
 _scratch = _Scratch()
@@ -294,18 +307,52 @@ def rank(
     """
     n_terms, n_fields = form.coefficient.shape
     width = bounds.width or _window(int(lists.sizes.sum()), form.lengths.shape[1], n_terms)
-    _scratch.grow((n_terms + 1) * width, (n_fields + 3) * width, width // 32)
+    _scratch.grow((3 if form.k1 else 3 + n_terms) * width + (3 + n_fields) * CHUNK, 6 * (width + 1))
     n, scored = kernel.rank(
         packed.words, packed.first, packed.at, packed.widths,
-        lists.terms, lists.fields, lists.blocks, lists.starts, lists.sizes, lists.ids, lists.tf,
+        *lists,
         form.lengths, form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1,
         form.background, form.constant, form.words,
         _NO_WORDS if allowed is None else allowed, allowed is not None, ranks,
         width, bounds.highest, bounds.order, bounds.low, bounds.below,
-        _scratch.zeros, _scratch.rest, _scratch.marks, best.ids, best.ranks, best.scores, best.n,
+        _scratch.floats, _scratch.whole, best.ids, best.ranks, best.scores, best.n,
         complete, last and not complete,
     )  # fmt: skip
     best.n, best.scored = n, best.scored + scored
+
+
+def rank_few(
+    kernel: Any,
+    form: AdditiveForm,
+    lists: QueryLists,
+    postings: int,
+    k: int,
+    *,
+    packed: PackedPostings,
+    ranks: NDArray[np.uint32],
+    narrow: NDArray[np.uint8],
+) -> tuple[Ids, Scores]:
+    """(ids, scores) of the best k, best first, of lists that fit memory unpacked.
+
+    Args:
+        kernel: compiled.
+        form: the query.
+        lists: its postings.
+        postings: how many there are.
+        k: how many at most.
+        packed: what packed lists are in.
+        ranks: uint32[nodes], which decide ties; empty for the ids themselves.
+        narrow: uint8[rows, nodes], the smaller of each length and LONG; uint8[0, 0] where it is not at hand.
+    """
+    best = Best(min(k, postings))
+    each = 3 if form.k1 else 3 + len(form.gain)
+    _scratch.grow(each * postings + (3 + len(form.rows)) * CHUNK, 6 * (postings + 4), 2 * postings)
+    best.n, best.scored = kernel.rank_few(
+        packed.words, packed.first, packed.at, packed.widths, *lists, form.lengths, narrow,
+        form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1, form.background, form.constant,
+        form.words, ranks, _scratch.table, _scratch.whole, _scratch.floats, best.ids, best.ranks, best.scores,
+    )  # fmt: skip
+    return best.found()
 
 
 def _window(postings: int, nodes: int, terms: int) -> int:

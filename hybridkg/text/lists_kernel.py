@@ -9,8 +9,6 @@ from numba import int64, njit, uint8, uint32, uint64
 from numba.core.types import Array
 from numba.extending import intrinsic
 
-from hybridkg.text.embedded.packing_kernel import unpack_block
-
 BLOCK = 128
 ROOM = BLOCK + 4
 """Of a block that is being unpacked: it may be filled up to three values beyond its end."""
@@ -29,16 +27,8 @@ def readonly(dtype: Any, dimensions: int = 1) -> Any:
 SEGMENT = (readonly(uint32), readonly(uint32), readonly(uint32), readonly(uint8, 2))
 """packed, blocks.first, blocks.at, blocks.widths"""
 
-LISTS = (
-    readonly(int64),
-    readonly(int64),
-    readonly(int64),
-    readonly(int64),
-    readonly(int64),
-    readonly(uint32),
-    readonly(uint32),
-)
-"""term, field, first block or -1, first plain posting, postings; plain ids and tf"""
+LISTS = (readonly(int64, 2), readonly(uint32), readonly(uint32))
+"""int64[5, lists]: term, field, first block or -1, first plain posting, postings; plain ids and tf"""
 
 
 def _lowest_bit(typing: Any, bits: Any) -> Any:
@@ -59,9 +49,11 @@ INLINE: dict[str, Any] = {"inline": "always"}
 """For what is called for each list and window: a call hands over each array as seven numbers and counts references."""
 
 
-@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def open_lists(first: Any, block: Any, start: Any, size: Any, plain: Any, cursor: Any, following: Any) -> None:
-    """Puts every cursor on its first posting; cursor columns: block, place, postings unpacked (-1: not yet)."""
+    """Puts every cursor on its first posting; cursor columns: block, place, ids unpacked (-1: not yet), whether their
+    occurrences are too. Of a plain list: -, place, end, -.
+    """
     for i in range(len(block)):
         if block[i] < 0:
             cursor[i, 0], cursor[i, 1], cursor[i, 2] = 0, start[i], start[i] + size[i]
@@ -69,17 +61,6 @@ def open_lists(first: Any, block: Any, start: Any, size: Any, plain: Any, cursor
         else:
             cursor[i, 0], cursor[i, 1], cursor[i, 2] = block[i], 0, -1
             following[i] = first[block[i]] if size[i] else NEVER
-
-
-@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
-def unpack(
-    i: Any, packed: Any, first: Any, at: Any, widths: Any, block: Any, size: Any, cursor: Any, ids: Any, tf: Any
-) -> None:
-    """Unpacks the block at the cursor of list i to its room in `ids` and `tf`."""
-    own = cursor[i, 0]
-    n = min(BLOCK, size[i] - (own - block[i]) * BLOCK)
-    unpack_block(packed, first[own], uint64(at[own]), widths, own, uint64(n), ids, tf, uint64(i * ROOM))
-    cursor[i, 1], cursor[i, 2] = 0, n
 
 
 @njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]

@@ -31,8 +31,8 @@ def watched(*args, **kwargs):
     return stoppable(*args, **kwargs)
 
 stoppable = stopping.stoppable
-import hybridkg.kb
-hybridkg.kb.stoppable = watched
+import hybridkg.limits
+hybridkg.limits.stoppable = watched
 from hybridkg.__main__ import main
 sys.argv = ["hybridkg", *sys.argv[1:]]
 main()

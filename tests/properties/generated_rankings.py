@@ -128,6 +128,7 @@ class Case:
         decline: of this many patterns the projection declines one.
         depth, deeper, growth: how strategies go on.
         budget: what rank_first may spend before it switches, in microseconds.
+        ranks: whether it switches to the index's own best of the candidates.
         few, probe: thresholds of the joins.
     """
 
@@ -139,6 +140,7 @@ class Case:
     deeper: int
     growth: int
     budget: float
+    ranks: bool
     few: int
     probe: int
 
@@ -172,6 +174,7 @@ class Maker:
             self.choose([2, 2, 4]),
             self.choose([2, 2, 4]),
             self.choose([0.0, 0.0, 0.5, 3.0]),
+            self.choose([True, False]),
             self.choose([0, 1, 2000]),
             self.choose([0, 20, 1000]),
         )

@@ -128,7 +128,9 @@ def set_up(drawn: Case, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(probing, "PROBES_AT_ONCE", 2)
     patch.setattr(text_join, "MATCHES_PER_PROBE", drawn.probe)
     budget = Size(drawn.budget, drawn.budget, drawn.budget)
+    ranked = Size(budget.low, budget.guess - drawn.ranks, budget.high)
     patch.setattr(rank_first_strategy, "filter_first_cost", lambda ranking, planning: budget)
+    patch.setattr(rank_first_strategy, "filtered_topk_cost", lambda ranking, planning: ranked)
 
 
 def roots(logical: Plan, graph: GraphIndex | None, index: EmbeddedTextIndex) -> Iterator[tuple[str, PhysicalOperator]]:
@@ -289,7 +291,7 @@ def graph_of(links: str) -> tuple[ox.Quad, ...]:
 )
 @pytest.mark.parametrize("depth", [1, 32])
 def test_a_case_that_was_wrong(text, monkeypatch, query, links, depth):
-    drawn = Case(graph_of(links), PROLOGUE + query, None, 2, depth, 2, 2, 0.0, 0, 0)
+    drawn = Case(graph_of(links), PROLOGUE + query, None, 2, depth, 2, 2, 0.0, False, 0, 0)
     found = dict(differences(drawn, text, monkeypatch))
     assert {who: wrong for who, wrong in found.items() if wrong} == {}
     assert any(who.startswith(("filter_first", "rank_first", "threshold")) for who in found)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.text.additive import (
-    ASCENDING,
+    LONG,
+    NO_LENGTHS,
     SMALLEST,
     AdditiveForm,
     Best,
@@ -19,6 +20,7 @@ from hybridkg.text.additive import (
     PackedPostings,
     QueryLists,
     rank,
+    rank_few,
     score_compiled,
     score_numpy,
 )
@@ -102,7 +104,7 @@ def packed_of(form, lists, plain_one_in=3):
     columns = np.array(rows, np.int64).reshape(len(rows), 5).T.copy()
     none = np.zeros(0, np.uint32)
     query = QueryLists(
-        *columns, np.concatenate([none, *(p.ids for p in plain)]), np.concatenate([none, *(p.tf for p in plain)])
+        columns, np.concatenate([none, *(p.ids for p in plain)]), np.concatenate([none, *(p.tf for p in plain)])
     )
     words = np.concatenate([packed.words, np.zeros(PADDING, np.uint32)])
     return query, PackedPostings(words, packed.first, packed.at, packed.widths)
@@ -183,6 +185,37 @@ def test_the_best_of_the_kernel_are_those_of_the_whole_ranking(kernel, made, k, 
     assert exactly(found.found()) == exactly(want)
 
 
+@settings(deadline=None, max_examples=120)
+@given(forms, st.sampled_from([1, 2, 10, 1000, 10**6]), st.booleans(), st.booleans())
+def test_the_best_of_few_postings_are_those_of_the_whole_ranking(kernel, made, k, by_rank, is_narrow):
+    form, lists = made
+    ranks = np.random.default_rng(k).permutation(form.lengths.shape[1]).astype(np.uint32)
+    want = best(*score_numpy(form, lists), k, (lambda ids: ranks[ids]) if by_rank else None)
+    query, packed = packed_of(form, lists)
+    narrow = np.minimum(form.lengths, LONG).astype(np.uint8) if is_narrow else NO_LENGTHS
+    found = rank_few(
+        kernel, form, query, int(query.sizes.sum()), k,
+        packed=packed, ranks=ranks if by_rank else NO_POSTINGS.ids, narrow=narrow,
+    )  # fmt: skip
+    assert exactly(found) == exactly(want)
+
+
+@pytest.mark.parametrize("kind", ["saturated", "dirichlet", "jm", "one_text"])
+@pytest.mark.parametrize("gain", [1.0, 0.8, 1e-6, 1e6])
+def test_equal_gains_bound_the_scores_of_logarithms(kernel, kind, gain):
+    for seed in range(5):
+        form, lists = made(seed, kind, 9000, 4, 2, 0.05)
+        form = form._replace(gain=np.full(4, gain))
+        want = exactly(best(*score_numpy(form, lists), 5, None))
+        query, packed = packed_of(form, lists)
+        found = Best(5)
+        rank(kernel, form, query, found, packed=packed)
+        assert exactly(found.found()) == want
+        postings = int(query.sizes.sum())
+        few = rank_few(kernel, form, query, postings, 5, packed=packed, ranks=NO_POSTINGS.ids, narrow=NO_LENGTHS)
+        assert exactly(few) == want
+
+
 @settings(deadline=None, max_examples=100)
 @given(forms, st.sampled_from([1, 10, 500]), st.floats(0, 1), st.sampled_from([0.0, 1e-6, 3.0]), st.booleans())
 def test_ranges_passed_over_by_their_bounds_change_nothing(kernel, made, k, part, slack, among):
@@ -199,9 +232,10 @@ def test_ranges_passed_over_by_their_bounds_change_nothing(kernel, made, k, part
     cut, windows = float(np.quantile(highest, part)), np.arange(0, n_nodes, 512)
     shuffled = np.random.default_rng(k).permutation(windows)
     for turns in (
-        [Bounds(highest, ASCENDING, low=cut), Bounds(highest, ASCENDING, below=cut)],
-        [Bounds(highest, by_highest(highest, 512), 512)],
-        [Bounds(highest, shuffled, 512)],
+        [Bounds(highest)],
+        [Bounds(highest, low=cut), Bounds(highest, below=cut)],
+        [Bounds(highest, 512, by_highest(highest, 512))],
+        [Bounds(highest, 512, shuffled, low=cut), Bounds(highest, 512, shuffled, below=cut)],
     ):
         found = Best(min(k, int(query.sizes.sum())))
         for turn, bounds in enumerate(turns, 1):

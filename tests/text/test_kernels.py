@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from hybridkg import kernels
@@ -38,6 +40,48 @@ def test_other_threads_go_on_with_numpy_while_one_loads(monkeypatch):
     monkeypatch.setattr(kernels, "_import_with_cache", lambda name: seen.append(kernel.for_work(PATIENCE)) or kernels)
     assert kernel.for_work(PATIENCE) is kernels
     assert seen == [None]
+
+
+def test_a_kernel_may_be_loaded_behind_while_numpy_answers(monkeypatch):
+    loading, go_on = threading.Event(), threading.Event()
+
+    def load(name):
+        loading.set()
+        assert go_on.wait(10)
+        return kernels
+
+    monkeypatch.setattr(kernels, "_import_with_cache", load)
+    kernel = LazyKernel("some.module", behind=True)
+    assert kernel.for_work(PATIENCE) is None
+    assert loading.wait(10)
+    assert kernel.for_work(PATIENCE) is None
+    go_on.set()
+    assert kernel.load() is kernels  # waits for the thread
+    assert kernel.for_work(0) is kernels
+
+
+def test_the_cache_folder_stays_until_the_last_thread_has_imported(tmp_path, monkeypatch):
+    from numba.core import config
+
+    used, inner, outer = [], threading.Event(), threading.Event()
+
+    def load(name):
+        if name == "slow":
+            inner.set()
+            assert outer.wait(10)
+        used.append(config.CACHE_DIR)
+
+    monkeypatch.setattr(kernels, "import_module", load)
+    monkeypatch.setattr("hybridkg.resources.cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    slow = threading.Thread(target=kernels._import_with_cache, args=("slow",))
+    slow.start()
+    assert inner.wait(10)
+    kernels._import_with_cache("quick")
+    outer.set()
+    slow.join()
+    assert used == [str(tmp_path / "numba")] * 2
+    assert config.CACHE_DIR == ""
 
 
 def test_the_cache_is_where_the_user_says_or_in_the_users_cache_folder(tmp_path, monkeypatch):

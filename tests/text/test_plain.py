@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 from hybridkg.text.embedded.plain import MOST_WORDS, PlainQueries
+from hybridkg.text.embedded.postings import prefixes_of
 from hybridkg.text.stored import best
+from hybridkg.text.vocabulary import encoded
 
 WORDS = [
     "red",
@@ -126,3 +128,27 @@ def test_errors_are_those_of_the_long_way(indexes, parts, error):
         with pytest.raises(error) as long:
             indexes["alike"].check(query)
         assert str(short.value) == str(long.value)
+
+
+beginnings = st.sampled_from(["", "a", "inter", "internat", "internati", "internation", "中文中", "\ud800"])
+some_terms = st.lists(st.builds("{}{}".format, beginnings, st.text("ab中", max_size=4)), max_size=40)
+
+
+@settings(deadline=None, max_examples=150)
+@given(some_terms, some_terms)
+def test_the_kernel_finds_each_term_by_its_bytes(kernel, terms, others):
+    stored = sorted({encoded(term) for term in terms if term})
+    wanted = list(dict.fromkeys(encoded(term) for term in (*terms, *others) if term))
+    offsets = np.cumsum([0, *map(len, stored)]).astype(np.uint64)
+    text = np.frombuffer(b"".join(stored), np.uint8)
+    n, t = len(stored), len(wanted)
+    ends, sets, none = np.arange(n + 1, dtype=np.uint32), np.arange(n + 1, dtype=np.uint32), np.zeros(n, np.uint8)
+    lists, cf, found = np.empty((5, t), np.int64), np.empty((t, 1), np.int64), np.empty((2, t), np.int64)
+    there = kernel.look_up(
+        np.frombuffer(b"".join(word + b"\xff" for word in wanted), np.uint8), prefixes_of(stored), offsets, text,
+        np.zeros(1, np.int64), 1, ends, 3 * ends, ends, sets, none + 1, np.full(n, 7, np.uint32), lists, cf, found,
+    )  # fmt: skip
+    number = {term: place for place, term in enumerate(stored)}
+    assert found[0].tolist() == [number.get(term, -1) for term in wanted]
+    assert found[1].tolist() == [7 if term in number else 0 for term in wanted]
+    assert there == (sum(term in number for term in wanted),) * 2

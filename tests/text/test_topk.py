@@ -56,7 +56,9 @@ def low_limits(kernel):
         patch.setattr(peaks, "COMMON", 20)
         patch.setattr(topk, "FEWEST_POSTINGS", 1)
         patch.setattr(topk, "FIRST_RANGES", 1)
-        patch.setattr(topk, "WINDOW", 64)
+        patch.setattr(topk, "NARROW", 64)
+        patch.setattr(topk, "WIDEST", 64)
+        patch.setattr(topk, "FIRST_WINDOWS", 100)
         yield
 
 

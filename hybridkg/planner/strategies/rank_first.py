@@ -6,8 +6,9 @@ from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.filter_first import FilterFirst
+from hybridkg.operators.filtered_topk import FilteredTopK
 from hybridkg.operators.rank_first import RankFirst as Operator
-from hybridkg.planner.costs import filter_first_cost, rank_first_cost
+from hybridkg.planner.costs import filter_first_cost, filtered_topk_cost, rank_first_cost
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import by_one_match, candidates_of, ranked_top, rest_of, under
 from hybridkg.planner.ranking import Ranking
@@ -39,8 +40,12 @@ def best_first_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
     rest, top = rest_of(ranking, planning), ranked_top(ranking)
     if candidates[0].unrestricted or not planning.switching:
         return Operator(rest, top, candidates)
-    budget = filter_first_cost(ranking, planning).guess
-    return Operator(rest, top, candidates, FilterFirst(rest, top, candidates), budget)
+    scored, ranked = filter_first_cost(ranking, planning), None
+    if by_one_match(ranking) and ranking.scored[0].match.top is None:
+        ranked = filtered_topk_cost(ranking, planning)
+    if ranked is not None and ranked.guess < scored.guess:
+        return Operator(rest, top, candidates, FilteredTopK(rest, top, candidates), ranked.guess)
+    return Operator(rest, top, candidates, FilterFirst(rest, top, candidates), scored.guess)
 
 
 def _applies(ranking: Ranking) -> bool:

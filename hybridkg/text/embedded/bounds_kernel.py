@@ -13,6 +13,9 @@ from hybridkg.text.embedded.packing_kernel import unpack_block
 from hybridkg.text.lists_kernel import BLOCK, LISTS, ROOM, SEGMENT, lowest_bit
 from hybridkg.text.logarithm_kernel import log
 
+GROUP = 16
+"""Neighbouring ranges of which at most one counts among the highest, which need not be exactly those."""
+
 _OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 
@@ -39,7 +42,7 @@ def _share(x: Any, gain: Any, k1: Any, background: Any) -> Any:
 def ranges(
     members: Any, levels: Any, where: Any, codes: Any, common: Any, gain: Any, k1: Any, background: Any,
     packed: Any, first: Any, at: Any, widths: Any,
-    term: Any, field: Any, block: Any, start: Any, size: Any, plain: Any, plain_tf: Any,
+    lists: Any, plain: Any, plain_tf: Any,
     lengths: Any, rows: Any, base: Any, slope: Any, coefficient: Any, wanted: Any, out: Any,
 ) -> Any:  # fmt: skip
     """Fills `out` with a bound for each range.
@@ -57,8 +60,9 @@ def ranges(
         wanted: how many ranges are to be looked at first; 0 where this is not asked.
 
     Returns:
-        The bound that `wanted` ranges reach.
+        A bound that `wanted` ranges reach, or more.
     """
+    term, field, block, start, size = lists[0], lists[1], lists[2], lists[3], lists[4]
     n = len(out)
     nothing = 0.0
     table = np.empty(16, np.float32)
@@ -108,12 +112,19 @@ def ranges(
                 for t in range(n_terms):
                     if (having[r] >> uint64(t)) & uint64(1):
                         out[r] += np.float32(largest[t])
-    # The smallest of the `wanted` highest, by a heap of them.
+    # The smallest of the `wanted` highest, by a heap of them, of each GROUP only the highest.
     if wanted == 0:
         return 0.0
     best = np.full(min(wanted, n), np.float32(-np.inf))
-    for r in range(n):
-        if out[r] > best[0]:
+    for begin in range(0, n, GROUP):
+        one = out[begin]
+        if begin + GROUP <= n:
+            for r in range(GROUP):  # LLVM compares several at once
+                one = max(one, out[begin + r])
+        else:
+            for r in range(begin, n):
+                one = max(one, out[r])
+        if one > best[0]:
             i = 0
             while True:
                 child = 2 * i + 1
@@ -121,9 +132,9 @@ def ranges(
                     break
                 if child + 1 < len(best) and best[child + 1] < best[child]:
                     child += 1
-                if best[child] >= out[r]:
+                if best[child] >= one:
                     break
                 best[i] = best[child]
                 i = child
-            best[i] = out[r]
+            best[i] = one
     return float64(best[0])

@@ -25,7 +25,7 @@ from hybridkg.interfaces.text_index import (
     TextQuery,
     TextQuestion,
 )
-from hybridkg.text.additive import KERNEL, AdditiveModel, score_numpy
+from hybridkg.text.additive import KERNEL, LONG, NO_LENGTHS, AdditiveModel, score_numpy
 from hybridkg.text.embedded.languages import Views
 from hybridkg.text.embedded.occurrences import Occurrences
 from hybridkg.text.embedded.peaks import Peaks
@@ -84,6 +84,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
             raise CorruptError("the field lengths of the text index have the wrong shape", hint="index again")
         terms = TermDictionary(segment)
         self._segment, self._populated = segment, False
+        self._lengths, self._narrow = lengths, NO_LENGTHS
         self._peaks = Peaks(segment, len(fields), lengths.shape[1])
         self._rank_of_all: Ids | None = None
         self._lists = SegmentPostings(segment, len(terms) * len(fields))
@@ -161,10 +162,10 @@ class EmbeddedTextIndex(FieldsOfIndex):
             return NONE, np.zeros(0)
         plain = None if self._synonyms.rules else self._plain.read(query)
         if plain is not None:
-            kernel = KERNEL.for_work(int(plain.lists.sizes.sum()))
+            kernel = KERNEL.for_work(plain.postings)
             if kernel is not None:
                 return self._best(kernel, plain, k, among)
-            if not (plain.lists.blocks < 0).any():
+            if not len(plain.lists.ids):
                 ids, scores = self._score_plain(plain)
                 kept = slice(None) if among is None else contains(ids, among)
                 return best(ids[kept], scores[kept], k, self._rank)
@@ -173,22 +174,24 @@ class EmbeddedTextIndex(FieldsOfIndex):
             # The rows of the form: an item may be a word or phrase of the query and a pair as well.
             items = (*resolved.counts, *resolved.ordered, *resolved.unordered)
             lists = self._occurrences.lists(items, resolved)
-            kernel = KERNEL.for_work(int(lists.sizes.sum()))
+            postings = int(lists.sizes.sum())
+            kernel = KERNEL.for_work(postings)
             if kernel is not None:
                 if not resolved.matching.any_of_its_items:
                     matching = self._entities(resolved.matching, resolved)
                     among = matching if among is None else intersection([matching, among])
                 words = [(self._occurrences.word(item, resolved) or (-1, 0))[0] for item in items]
                 form, numbers = resolved.model.form(self._outline(resolved)), [f.number for f in resolved.fields]
-                return self._best(kernel, PlainQuery(form, lists, words, numbers), k, among)
+                return self._best(kernel, PlainQuery(form, lists, postings, words, numbers), k, among)
         return best(*self._scored(resolved, among), k, self._rank)
 
     def _score_plain(self, query: PlainQuery) -> tuple[Ids, Scores]:
         """Every match of a plain query, without a kernel."""
         n_fields = len(query.fields)
         lists = [NO_POSTINGS] * (len(query.form.gain) * n_fields)
-        places = (query.lists.terms * n_fields + query.lists.fields).tolist()
-        unpacked = self._lists.several(query.lists.blocks, query.lists.sizes)
+        terms, fields, blocks, _, sizes = query.lists.rows
+        places = (terms * n_fields + fields).tolist()
+        unpacked = self._lists.several(blocks, sizes)
         for place, postings in zip(places, unpacked, strict=True):
             lists[place] = postings
         return score_numpy(query.form, lists)
@@ -198,7 +201,9 @@ class EmbeddedTextIndex(FieldsOfIndex):
             # Like the kernel itself, this is for a process that keeps asking.
             self._populated = True
             self._segment.populate(OFTEN_READ)
-        return best_of(kernel, query, k, self._lists.packed, self._peaks, self._ranks(), among)
+            self._narrow = np.minimum(self._lengths, LONG).astype(np.uint8)
+        narrow = self._narrow if query.form.lengths is self._lengths else NO_LENGTHS
+        return best_of(kernel, query, k, self._lists.packed, self._peaks, self._ranks(), among, narrow)
 
     def _ranks(self) -> Ids:
         """uint32[nodes], the rank of each; empty where it is the id itself."""

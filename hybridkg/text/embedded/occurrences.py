@@ -97,10 +97,11 @@ class Occurrences:
                     start += len(postings.ids)
         columns = np.array(rows, np.int64).reshape(len(rows), 5).T.copy()
         if not plain:
-            return QueryLists(*columns)
-        return QueryLists(*columns)._replace(
-            ids=np.concatenate([postings.ids for postings in plain]),
-            tf=np.concatenate([postings.tf for postings in plain], dtype=np.uint32),
+            return QueryLists(columns)
+        return QueryLists(
+            columns,
+            np.concatenate([postings.ids for postings in plain]),
+            np.concatenate([postings.tf for postings in plain], dtype=np.uint32),
         )
 
     def word(self, item: Item, query: ResolvedQuery) -> tuple[int, int] | None:

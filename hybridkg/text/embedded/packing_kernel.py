@@ -153,18 +153,23 @@ def _unsigned_rows(size: Any, width: Any) -> Any:
 
 
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def unpack_block(
-    words: Any, first: Any, row: Any, widths: Any, block: Any, size: Any, ids: Any, tf: Any, at: Any
-) -> None:
-    """The ids and occurrences of one block to ids[at:] and tf[at:], which have room for three more than it has."""
-    gap_bits, tf_bits = uint64(widths[block, 0]), uint64(widths[block, 1])
-    _unpack_values(words, row, gap_bits, size, ids, at)
+def unpack_ids(words: Any, first: Any, row: Any, widths: Any, block: Any, size: Any, ids: Any, at: Any) -> None:
+    """The ids of one block to ids[at:], which has room for three more than it has."""
+    _unpack_values(words, row, uint64(widths[block, 0]), size, ids, at)
     last = uint32(first)
     ids[at] = last
     for j in range(uint64(1), size):
         last = uint32(last + ids[at + j])
         ids[at + j] = last
-    _unpack_values(words, row + _unsigned_rows(size, gap_bits), tf_bits, size, tf, at)
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def unpack_block(
+    words: Any, first: Any, row: Any, widths: Any, block: Any, size: Any, ids: Any, tf: Any, at: Any
+) -> None:
+    """The ids and occurrences of one block to ids[at:] and tf[at:], which have room for three more than it has."""
+    unpack_ids(words, first, row, widths, block, size, ids, at)
+    unpack_occurrences(words, row, widths, block, size, tf, at)
 
 
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
@@ -172,6 +177,18 @@ def unpack_occurrences(words: Any, row: Any, widths: Any, block: Any, size: Any,
     """The occurrences of one block to tf[at:], which has room for three more than it has."""
     skipped = _unsigned_rows(size, uint64(widths[block, 0]))
     _unpack_values(words, row + skipped, uint64(widths[block, 1]), size, tf, at)
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def occurrences_of(words: Any, row: Any, widths: Any, block: Any, size: Any, j: Any) -> Any:
+    """The occurrences of posting j of a block, without unpacking the others."""
+    width = uint64(widths[block, 1])
+    if width == uint64(0):
+        return uint32(1)
+    bit = (j >> uint64(2)) * width
+    word = (row + _unsigned_rows(size, uint64(widths[block, 0])) + (bit >> uint64(5))) * uint64(4) + (j & uint64(3))
+    both = uint64(words[word]) | (uint64(words[word + uint64(4)]) << uint64(32))
+    return uint32(((both >> (bit & uint64(31))) & ((uint64(1) << width) - uint64(1))) + uint64(1))
 
 
 @njit(

@@ -25,11 +25,15 @@ from hybridkg.text.embedded.postings import SegmentPostings, TermDictionary
 from hybridkg.text.embedded.term_sets import TermSets, mask_of
 from hybridkg.text.items import ResolvedQuery
 from hybridkg.text.resolve import UNORDERED_WINDOW
+from hybridkg.text.vocabulary import encoded
 
 MOST_REMEMBERED_WORDS = 100_000
 """Words whose terms an open index remembers, of each analyzer and language."""
 
 MOST_REMEMBERED_SHAPES = 64
+
+END = b"\xff"
+"""Behind each term that the kernel looks up; no UTF-8 has it."""
 
 MOST_WORDS = 256
 """A longer text goes the general way, which has its own limits."""
@@ -37,8 +41,8 @@ MOST_WORDS = 256
 LACKING = -1
 """Number of a term that the index lacks."""
 
-STOPPED = -2
-"""Number of a stop word."""
+STOPPED = ""
+"""The term of a stop word."""
 
 
 class PlainQuery(NamedTuple):
@@ -47,12 +51,14 @@ class PlainQuery(NamedTuple):
     Args:
         form: of its words and pairs.
         lists: their posting lists.
+        postings: how many these have.
         words: the number of each word's term; -1 where the index lacks it, and for each pair.
         fields: the index's number of each field of the form.
     """
 
     form: AdditiveForm
     lists: QueryLists
+    postings: int
     words: list[int]
     fields: list[int]
 
@@ -69,8 +75,8 @@ class _Shape:
     mask: int
     window: int
     """Places of the window in which neighbouring words must stand; 0 for a model that does not look at pairs."""
-    terms: dict[str, int]
-    """Word -> number of its term, LACKING or STOPPED."""
+    terms: dict[str, str]
+    """Word -> its term or STOPPED."""
 
 
 class PlainQueries:
@@ -99,11 +105,11 @@ class PlainQueries:
         self._pairs = pairs
         self._terms, self._lists, self._sets, self._n_fields = terms, lists, sets, n_fields
         self._resolve, self._outline = resolve, outline
-        self._arrays = (*lists.arrays, *sets.arrays)
-        wanted = ("<u4", "<u4", "<u4", "<u4", "|u1", "<u4")
-        self._fits_kernel = tuple(array.dtype.str for array in self._arrays) == wanted
+        self._arrays = terms.arrays, (*lists.arrays, *sets.arrays)
+        wanted = ("<u8", "<u8", "|u1"), ("<u4", "<u4", "<u4", "<u4", "|u1", "<u4")
+        self._fits_kernel = tuple(tuple(array.dtype.str for array in arrays) for arrays in self._arrays) == wanted
         self._shapes: dict[object, _Shape | None] = {}
-        self._words: dict[tuple[int, str], dict[str, int]] = {}
+        self._words: dict[tuple[int, str], dict[str, str]] = {}
         self._lock = threading.Lock()
 
     def read(self, query: TextQuery) -> PlainQuery | None:
@@ -127,22 +133,24 @@ class PlainQueries:
         if len(words) > MOST_WORDS:
             return None
         terms = self._terms_of(shape, words)
-        counts: dict[int | str, float] = {}
+        counts: dict[str, float] = {}
         for term in terms:
-            if term != STOPPED:
+            if term:
                 counts[term] = counts.get(term, 0) + 1
         pairs = _pairs(terms, self._places(shape, query)) if shape.window else {}
         return self._query(shape, counts, pairs)
 
-    def _terms_of(self, shape: _Shape, words: list[str]) -> list[int | str]:
-        """The number of each word's term; where the index lacks it, the term, and STOPPED for a stop word."""
+    def _terms_of(self, shape: _Shape, words: list[str]) -> list[str]:
+        """The term of each word, STOPPED for a stop word."""
         known = shape.terms
-        terms: list[int | str] = []
+        terms: list[str] = []
         for word in words:
-            number = known.get(word)
-            if number is None:
-                number = self._number(shape, word)
-            terms.append(shape.analyzer.term(word, shape.stemmer) if number == LACKING else number)
+            term = known.get(word)
+            if term is None:
+                if len(known) >= MOST_REMEMBERED_WORDS:
+                    known.clear()
+                term = known[word] = shape.analyzer.term(word, shape.stemmer)
+            terms.append(term)
         return terms
 
     def _places(self, shape: _Shape, query: TextQuery) -> Sequence[int]:
@@ -156,38 +164,41 @@ class PlainQueries:
         for clause in query.text.split():
             own = self._terms_of(shape, shape.analyzer.words(clause))
             places += range(begin, begin + len(own))
-            begin += max((i for i, term in enumerate(own) if term != STOPPED), default=0) + 1
+            begin += max((i for i, term in enumerate(own) if term), default=0) + 1
         return places
 
-    def _query(
-        self, shape: _Shape, counts: dict[int | str, float], pairs: dict[tuple[int | str, int | str, int], float]
-    ) -> PlainQuery:
-        numbers = [number if type(number) is int else LACKING for number in counts]
-        own = np.array(numbers, np.int64)
+    def _query(self, shape: _Shape, counts: dict[str, float], pairs: dict[tuple[str, str, int], float]) -> PlainQuery:
         kernel = KERNEL.loaded if self._fits_kernel else None
         if kernel is None:
+            numbers = [self._terms.number(term) for term in counts]
             rows, cf, df = self._look_up(shape, numbers)
+            postings = int(rows[4].sum())
         else:
-            rows = np.empty((5, len(numbers) * len(shape.fields)), np.int64)
-            cf, df = np.empty((len(numbers), len(shape.fields)), np.int64), np.empty(len(numbers), np.int64)
-            n = kernel.look_up(own, shape.rows, self._n_fields, *self._arrays, rows, cf, df)
-            rows = rows[:, :n]
+            n, n_fields = len(counts), len(shape.fields)
+            wanted = np.frombuffer(b"".join([encoded(term) + END for term in counts]), np.uint8)
+            rows, cf = np.empty((5, n * n_fields), np.int64), np.empty((n, n_fields), np.int64)
+            found = np.empty((2, n), np.int64)
+            terms, counted = self._arrays
+            n, postings = kernel.look_up(wanted, *terms, shape.rows, self._n_fields, *counted, rows, cf, found)
+            numbers, df = found.tolist()
+            rows = np.ascontiguousarray(rows[:, :n])
         often = list(counts.values())
         if not pairs:
-            return PlainQuery(shape.frame.form(often, df.tolist(), cf), QueryLists(*rows), numbers, shape.fields)
-        found = self._pairs.lists([(_number(a), _number(b), far) for a, b, far in pairs], shape.fields, shape.window)
-        found.rows[0] += len(numbers)
-        lists = QueryLists(*np.concatenate((rows, found.rows), axis=1))._replace(ids=found.ids, tf=found.tf)
-        form = shape.frame.form([*often, *pairs.values()], df.tolist(), np.concatenate((cf, found.cf)))
-        return PlainQuery(form, lists, numbers + [LACKING] * (2 * len(pairs)), shape.fields)
+            return PlainQuery(shape.frame.form(often, df, cf), QueryLists(rows), postings, numbers, shape.fields)
+        number = dict(zip(counts, numbers, strict=True))
+        wanted_pairs = [(number[a], number[b], far) for a, b, far in pairs]
+        found_pairs = self._pairs.lists(wanted_pairs, shape.fields, shape.window)
+        found_pairs.rows[0] += len(numbers)
+        lists = QueryLists(np.concatenate((rows, found_pairs.rows), axis=1), found_pairs.ids, found_pairs.tf)
+        form = shape.frame.form([*often, *pairs.values()], df, np.concatenate((cf, found_pairs.cf)))
+        words = numbers + [LACKING] * (2 * len(pairs))
+        return PlainQuery(form, lists, postings + len(found_pairs.ids), words, shape.fields)
 
-    def _look_up(
-        self, shape: _Shape, numbers: list[int]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The kernel's twin: (lists int64[5, l], cf int64[t, f], df int64[t])."""
+    def _look_up(self, shape: _Shape, numbers: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
+        """The kernel's twin: (lists int64[5, l], cf int64[t, f], df of each term)."""
         lists, rows = self._lists, []
         cf = np.zeros((len(numbers), len(shape.fields)), np.int64)
-        df = np.zeros(len(numbers), np.int64)
+        df = [0] * len(numbers)
         for t, number in enumerate(numbers):
             if number < 0:
                 continue
@@ -198,14 +209,6 @@ class PlainQueries:
                 if lists.size(own):
                     rows.append((t, f, lists.first_block(own), 0, lists.size(own)))
         return np.ascontiguousarray(np.array(rows, np.int64).reshape(len(rows), 5).T), cf, df
-
-    def _number(self, shape: _Shape, word: str) -> int:
-        term = shape.analyzer.term(word, shape.stemmer)
-        number = self._terms.number(term) if term else STOPPED
-        if len(shape.terms) >= MOST_REMEMBERED_WORDS:
-            shape.terms.clear()
-        shape.terms[word] = number
-        return number
 
     def _shape(self, query: TextQuery) -> _Shape | None:
         resolved = self._resolve(replace(query, text="", syntax=False))
@@ -224,15 +227,11 @@ class PlainQueries:
         return _Shape(frame, analyzer, stemmer, fields, np.array(fields, np.int64), mask_of(fields), window, terms)
 
 
-def _pairs(terms: Sequence[int | str], places: Sequence[int]) -> dict[tuple[int | str, int | str, int], float]:
+def _pairs(terms: Sequence[str], places: Sequence[int]) -> dict[tuple[str, str, int], float]:
     """Neighbouring words and how far the second is behind the first -> how often."""
-    kept = [(place, term) for place, term in zip(places, terms, strict=False) if term != STOPPED]
-    pairs: dict[tuple[int | str, int | str, int], float] = {}
+    kept = [(place, term) for place, term in zip(places, terms, strict=False) if term]
+    pairs: dict[tuple[str, str, int], float] = {}
     for (place, first), (following, second) in pairwise(kept):
         pair = first, second, following - place
         pairs[pair] = pairs.get(pair, 0) + 1
     return pairs
-
-
-def _number(term: int | str) -> int:
-    return term if isinstance(term, int) else LACKING

@@ -29,6 +29,11 @@ class TermDictionary(SortedTerms):
         if len(self._prefixes) != len(self):
             raise CorruptError("the terms of the text index and their prefixes differ in size", hint="index again")
 
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """`terms.prefixes`, `terms.offsets` and `terms.text`."""
+        return self._prefixes, self.offsets, self.text
+
     def _first(self, wanted: bytes) -> int:
         """The number of the first term that is not before the wanted bytes."""
         prefix = np.uint64(int.from_bytes(wanted[:8].ljust(8, b"\0"), "big"))

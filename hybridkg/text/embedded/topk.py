@@ -8,6 +8,7 @@ rounding, and a range whose bound equals the threshold is looked at, because tie
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -16,15 +17,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.text_index import Ids, Scores
-from hybridkg.text.additive import ASCENDING, AdditiveForm, Best, Bounds, Floats, PackedPostings, QueryLists, rank
+from hybridkg.text.additive import (
+    NO_LENGTHS,
+    AdditiveForm,
+    Best,
+    Bounds,
+    Floats,
+    PackedPostings,
+    QueryLists,
+    rank,
+    rank_few,
+)
 from hybridkg.text.embedded.peaks import RANGE, Peaks
 from hybridkg.text.embedded.plain import PlainQuery
-from hybridkg.text.kernels import LazyKernel
+from hybridkg.text.kernels import PATIENCE, LazyKernel
 
-BOUNDS = LazyKernel("hybridkg.text.embedded.bounds_kernel")
+BOUNDS = LazyKernel("hybridkg.text.embedded.bounds_kernel", behind=True)
 
-FEWEST_POSTINGS = 20_000
+FEWEST_POSTINGS = 5_000
 """With fewer it takes less time to score them all."""
+
+FEW_POSTINGS = 500_000
+"""Without common words, so many are unpacked at once."""
 
 MOST_TERMS = 64
 """Terms of a query that is pruned."""
@@ -37,9 +51,14 @@ NO_LISTS = QueryLists.plain([], 1)
 NARROW = 1_024
 """Entities that one word is scored for at once: few ranges are left, far from each other."""
 
-WINDOW = 32_768
-"""Entities that several words are scored for at once: the threshold of the first windows, which are those with the
-highest bounds, spares most of the others."""
+WIDEST = 32_768
+"""Entities that several words are scored for at once, at most."""
+
+WINDOWS = 64
+"""Several words look at about so many windows, where those are not too wide."""
+
+FIRST_WINDOWS = 8
+"""Windows that come in the order of their highest bound: they give the threshold that spares most of the others."""
 
 
 def best_of(
@@ -50,6 +69,7 @@ def best_of(
     peaks: Peaks,
     ranks: Ids,
     among: Ids | None,
+    narrow: NDArray[np.uint8] = NO_LENGTHS,
 ) -> tuple[Ids, Scores]:
     """(ids, scores) of the best k, best first.
 
@@ -61,23 +81,35 @@ def best_of(
         peaks: of the same segment.
         ranks: uint32[nodes], which decide ties; empty for the ids themselves.
         among: uint32[n], ascending: the only entities that count; None for all.
+        narrow: uint8[rows, nodes], the lengths of the form, cut off at LONG; without rows if they are not at hand.
     """
-    form, lists, words, fields = query.form, query.lists, query.words, query.fields
-    postings = int(lists.sizes.sum())
-    best = Best(min(k, postings))
+    form, lists, postings, words, fields = query
     prunable = postings >= FEWEST_POSTINGS and len(words) <= MOST_TERMS and not (form.gain < 0).any()
+    # Who has loaded one kernel needs the other as well; until it is there nothing is passed over.
+    prunable = prunable and BOUNDS.for_work(PATIENCE) is not None
     found = {t: peaks.of(word, form, t, fields) for t, word in enumerate(words)} if prunable else {}
     common = {t: place for t, place in found.items() if place is not None}
+    if not common and among is None and postings <= FEW_POSTINGS:
+        return rank_few(kernel, form, lists, postings, k, packed=packed, ranks=ranks, narrow=narrow)
+    best = Best(min(k, postings))
     if not common:
         rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks)
         return best.found()
     highest = _scratch.bounds(peaks.ranges)
+    wanted = FIRST_RANGES + len(best.ids)
     if len(words) == 1:
-        first = bounds_of(form, lists, packed, peaks, common, FIRST_RANGES + len(best.ids), highest)
-        turns = [Bounds(highest, ASCENDING, NARROW, low=first), Bounds(highest, ASCENDING, NARROW, below=first)]
+        first = bounds_of(form, lists, packed, peaks, common, wanted, highest)
+        turns = [Bounds(highest, NARROW, low=first), Bounds(highest, NARROW, below=first)]
     else:
         bounds_of(form, lists, packed, peaks, common, 0, highest)
-        turns = [Bounds(highest, by_highest(highest, WINDOW), WINDOW)]
+        width = width_of(len(highest))
+        order = by_highest(highest, width)
+        first = reached_by(highest[order[0] // RANGE :][: width // RANGE], wanted)
+        turns = [
+            Bounds(highest, width, order[:1], low=first),
+            Bounds(highest, width, order[:1], below=first),
+            Bounds(highest, width, order[1:]),
+        ][: 2 + (len(order) > 1)]
     for turn, bounds in enumerate(turns, 1):
         last = turn == len(turns)
         rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks, bounds=bounds, last=last)
@@ -99,14 +131,27 @@ class _Scratch(threading.local):
 _scratch = _Scratch()
 
 
+def width_of(ranges: int) -> int:
+    """Entities of a window of several words: a power of two, so that there are about WINDOWS."""
+    return min(WIDEST, max(NARROW, 1 << (ranges * RANGE // WINDOWS).bit_length()))
+
+
 def by_highest(highest: NDArray[np.float32], width: int) -> NDArray[np.int64]:
-    """int64[windows]: where windows of `width` ids begin, those with the highest bounds first.
+    """int64[windows]: where windows of `width` ids begin, the FIRST_WINDOWS with the highest bounds first; the others
+    ascend, so that lists are read in their order.
 
     >>> by_highest(np.array([1, 2, 9, 1, 5], np.float32), 16).tolist()
     [16, 32, 0]
     """
     begins = np.arange(0, len(highest), width // RANGE)
-    return np.argsort(-np.maximum.reduceat(highest, begins), kind="stable") * width
+    order = np.argsort(-np.maximum.reduceat(highest, begins), kind="stable")
+    order[FIRST_WINDOWS:].sort()
+    return order * width
+
+
+def reached_by(bounds: NDArray[np.float32], wanted: int) -> float:
+    """What `wanted` of the bounds reach, or -inf where there are fewer."""
+    return float(np.partition(bounds, -wanted)[-wanted]) if wanted <= len(bounds) else -math.inf
 
 
 def bounds_of(
@@ -132,15 +177,13 @@ def bounds_of(
     if len(common) == len(form.gain):
         rest = NO_LISTS
     else:
-        other = ~np.isin(lists.terms, list(common))
-        terms, fields, blocks, starts, sizes, ids, tf = lists
-        rest = QueryLists(terms[other], fields[other], blocks[other], starts[other], sizes[other], ids, tf)
+        rest = lists._replace(rows=np.ascontiguousarray(lists.rows[:, ~np.isin(lists.terms, list(common))]))
     background = form.constant
     if not form.k1:
         with np.errstate(divide="ignore", invalid="ignore"):
             background = background + np.where(form.background > 0, form.background / form.base, 0.0).sum(axis=1)
-    kernel = BOUNDS.loaded or BOUNDS.load()
-    assert kernel is not None  # it needs no more than the kernel that is already there
+    kernel = BOUNDS.loaded
+    assert kernel is not None  # or nothing is pruned
     bound = kernel.ranges(
         peaks.members, peaks.levels, np.array([place[:2] for place in common.values()], np.int64),
         np.array([codes for _, _, codes in common.values()]), np.array(list(common), np.int64),

@@ -1,0 +1,126 @@
+"""From a query that has been read to its result, over one state of a knowledge base.
+
+What a query that has been asked before need not do again is remembered here: its plan, and its warnings.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hybridkg.errors import QueryWarning, Source, StorageError
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
+from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
+from hybridkg.planner.explain import Explanation, Ran
+from hybridkg.prepared import Parameters, QueryText, Recent, Request, Template
+from hybridkg.query.holes import Value
+from hybridkg.query.services import blamed
+from hybridkg.rdf.batch import Solutions
+from hybridkg.results.build import build_result
+from hybridkg.results.result_set import ResultSet
+from hybridkg.results.shortfall import matches_something
+from hybridkg.snapshot import Snapshot
+
+MOST_PLANS = 64
+"""Queries, with the values of their parameters, whose plan is remembered."""
+
+PlanKey = tuple[Template, tuple[Value, ...], int | None, str | None]
+
+
+class Answering:
+    """Answers queries from one state. Safe to use from many threads.
+
+    Args:
+        snapshot: the state.
+        folder: that of the knowledge base, with files of model parameters.
+    """
+
+    def __init__(self, snapshot: Snapshot, folder: Path):
+        self.snapshot, self._folder = snapshot, folder
+        self._plans: Recent[PlanKey, tuple[Request, PhysicalPlan]] = Recent(MOST_PLANS)
+        self._names: Recent[Template, tuple[QueryWarning, ...]] = Recent(MOST_PLANS)
+
+    def plan(
+        self, text: QueryText, params: Parameters | None, limit: int | None, strategy: str | None, *, services: bool
+    ) -> tuple[Request, PhysicalPlan]:
+        """The query with its parameters in place, and its plan; for the same values the one that has run before.
+
+        Args:
+            text: the query.
+            params: values of its variables.
+            limit: rows wanted at most, beside the query's own LIMIT.
+            strategy: a name of STRATEGIES; None for the best.
+            services: whether it may ask other endpoints.
+        """
+        request = text.request(params, folder=self._folder, services=services)
+        key = request.template, request.values, limit, strategy
+        kept = self._plans.get(key) if request.template.is_kept else None
+        if kept is None:
+            kept = request, choose(with_limit(request.logical, limit), self.snapshot.planning(), strategy)
+            if request.template.is_kept:
+                self._plans.put(key, kept)
+        return kept
+
+    def run(self, request: Request, plan: PhysicalPlan, context: ExecutionContext) -> Solutions:
+        """What the root operator gives."""
+        try:
+            return context.run_plan(plan.root)
+        except StorageError as e:
+            raise blamed(e, request.query) from e.__cause__
+
+    def explanation(self, request: Request, plan: PhysicalPlan, context: ExecutionContext | None) -> Explanation:
+        """The plan; with a context, run in it."""
+        if context is not None:
+            self.run(request, plan, context)
+        ran = None if context is None else Ran.of(context)
+        known = Known(self.snapshot.text, self.snapshot.graph)
+        return Explanation(plan, known, self.snapshot.costs.model, ran, request.template.query.prefixes)
+
+    def result(
+        self,
+        request: Request,
+        plan: PhysicalPlan,
+        solutions: Solutions,
+        context: ExecutionContext,
+        limit: int | None,
+        source: Source,
+    ) -> ResultSet:
+        """The rows, with all that can be asked about them.
+
+        Args:
+            request: what was asked.
+            plan: how it was run.
+            solutions: what that gave.
+            context: of the run.
+            limit: as in `plan`.
+            source: of the text, for warnings.
+        """
+        matches, generation = request.matches, self.snapshot.generation
+        texts = self.snapshot.advisor.texts(matches, lambda match: matches_something(match, matches, context))
+        asked = self.snapshot.advisor.asked(context.query_strings)
+        found = [*request.template.advice, *self._name_warnings(request), *texts, *asked]
+        found.sort(key=lambda warning: warning.span.start if warning.span else 0)
+        return build_result(
+            request.template.shape,
+            lambda: request.query,
+            plan.logical,
+            solutions,
+            matches=matches,
+            context=context,
+            strategy=plan.strategy,
+            limit=limit,
+            generation=generation.name,
+            behind=generation.behind(),
+            warnings=tuple(warning.copy().at(source) for warning in found),
+        )
+
+    def _name_warnings(self, request: Request) -> tuple[QueryWarning, ...]:
+        """What is wrong with its predicates and classes: for a text the same at each time, unless they are given."""
+        template = request.template
+        keeps = template.is_kept and not template.names_are_given
+        known = self._names.get(template) if keeps else None
+        if known is None:
+            known = tuple(self.snapshot.advisor.names(request.query))
+            if keeps:
+                self._names.put(template, known)
+        return known
