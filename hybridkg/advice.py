@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from hybridkg.errors import QueryWarning, Span
 from hybridkg.interfaces.graph_store import GraphStore
@@ -17,7 +18,11 @@ from hybridkg.query.source import shown
 from hybridkg.query.walk import children, walk
 from hybridkg.query.well_known import shortened
 from hybridkg.rdf.similar import similar_iris
-from hybridkg.schema import RDF_TYPE, Schema, read_schema
+
+if TYPE_CHECKING:
+    from hybridkg.schema import Schema
+
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 MOST_NAMES_ASKED = 50
 """Predicates and classes of one query that are looked up; about 50 us each, once for each state."""
@@ -126,6 +131,8 @@ class Advisor:
 
     @cached_property
     def _schema(self) -> Schema:
+        from hybridkg.schema import read_schema
+
         return read_schema(self._store, sample=None if self._is_small else MOST_TRIPLES_COUNTED)
 
     def _similar(self, kind: str, iri: str, prefixes: tuple[tuple[str, str], ...]) -> str:

@@ -6,12 +6,12 @@ What a query that has been asked before need not do again is remembered here: it
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hybridkg.errors import QueryWarning, Source, StorageError
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
-from hybridkg.planner.explain import Explanation, Ran
 from hybridkg.prepared import Parameters, QueryText, Recent, Request, Template
 from hybridkg.query.holes import Value
 from hybridkg.query.services import blamed
@@ -20,6 +20,9 @@ from hybridkg.results.build import build_result
 from hybridkg.results.result_set import ResultSet
 from hybridkg.results.shortfall import matches_something
 from hybridkg.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from hybridkg.planner.explain import Explanation
 
 MOST_PLANS = 64
 """Queries, with the values of their parameters, whose plan is remembered."""
@@ -70,6 +73,8 @@ class Answering:
 
     def explanation(self, request: Request, plan: PhysicalPlan, context: ExecutionContext | None) -> Explanation:
         """The plan; with a context, run in it."""
+        from hybridkg.planner.explain import Explanation, Ran
+
         if context is not None:
             self.run(request, plan, context)
         ran = None if context is None else Ran.of(context)

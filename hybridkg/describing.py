@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hybridkg.schema import Schema, read_schema
 from hybridkg.snapshot import Snapshot
 from hybridkg.store.generations import Folder
 
 if TYPE_CHECKING:
     import rdflib
 
+    from hybridkg.schema import Schema
     from hybridkg.statistics.catalog import Statistics
 
 
@@ -44,6 +44,8 @@ class Described:
 
     def schema(self) -> Schema:
         """The classes and predicates of what a query sees outside GRAPH, with counts by IRI, most frequent first."""
+        from hybridkg.schema import read_schema
+
         return read_schema(self.snapshot.store)
 
     def graph(self) -> rdflib.Graph:

@@ -26,7 +26,6 @@ from hybridkg.errors import (
 )
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.limits import Limits, rows_wanted
-from hybridkg.planner.explain import Explanation
 from hybridkg.prepared import Parameters, PreparedQuery, QueryText, query_text
 from hybridkg.results.build import explained
 from hybridkg.results.result_set import ResultSet
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
     from hybridkg.entities.fields import Profile
     from hybridkg.parity import ParityReport
+    from hybridkg.planner.explain import Explanation
 
 
 class KnowledgeBase(Described):

@@ -42,6 +42,10 @@ class Registry:
         """Every known name, in alphabetical order."""
         return sorted({*self._plugins, *self._builtin})
 
+    def is_builtin(self, name: object) -> bool:
+        """Whether the name comes with this package."""
+        return name in self._builtin
+
     def get(self, name: str, *, span: Span | None = None) -> Any:
         """The object registered as `name`.
 

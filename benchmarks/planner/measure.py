@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
+from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ from benchmarks.planner.grid import Question
 from benchmarks.planner.plans import SLOW_S, Plans, Run, answer, times_size, true_size
 from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import PreparedPattern, Size
-from hybridkg.planner.choose import PhysicalPlan, choose
+from hybridkg.planner.choose import choose
 
 CHOSEN = "chosen"
 """The name of the planner's own plan among the others: it may switch on its way."""
 
-FACTORS = {"selectivity / 7.4": 0.135, "selectivity / 2.7": 0.368, "selectivity x 2.7": 2.718, "selectivity x 7.4": 7.389}
-"""Ablations: the estimated size of the candidate set is wrong by e^-2, e^-1, e, e^2."""
+FACTORS = {f"selectivity x e^{power}": exp(power) for power in (-2, -1, 1, 2)}
+"""Ablations: the estimated size of the candidate set is wrong by so much."""
 
 ORACLE = "true selectivity"
 """Ablation: the planner knows how large the candidate set is."""
@@ -66,10 +67,10 @@ def measure(plans: Plans, question: Question, *, timed: bool, ablated: bool, ref
         started = time.thread_time()
         runs[name], solutions = plans.run(plan)
         slow[name] = time.thread_time() - started > SLOW_S
-        rows[name] = _answer(question, plan, solutions)
+        rows[name] = _answer(question, solutions)
     if reference:
         plan = choose(logical, plans.planning(), "reference")
-        rows["reference"] = _answer(question, plan, plans.run(plan)[1])
+        rows["reference"] = _answer(question, plans.run(plan)[1])
     ms = plans.times_ms(every, slow) if timed else {}
     runs = {name: Run(**{**asdict(run), "ms": ms.get(name, 0.0)}) for name, run in runs.items()}
     first = rows[next(iter(runs))]
@@ -79,7 +80,7 @@ def measure(plans: Plans, question: Question, *, timed: bool, ablated: bool, ref
         question=question,
         forced=runs,
         chosen=chosen,
-        ablated=_ablated(plans, logical, {**runs, CHOSEN: chosen}) if ablated else {},
+        ablated=_ablated(plans, logical) if ablated else {},
         planning_ms=plans.planning_ms(logical) if timed else 0.0,
         candidates=found[0] if found else -1,
         rows=len(first),
@@ -87,13 +88,13 @@ def measure(plans: Plans, question: Question, *, timed: bool, ablated: bool, ref
     )
 
 
-def _answer(question: Question, plan: PhysicalPlan, solutions: Any) -> list[tuple[str, ...]]:
-    """The rows in their order; rows that only a column apart from ?p and the score tells apart may change places."""
+def _answer(question: Question, solutions: Any) -> list[tuple[str, ...]]:
+    """The rows in their order."""
     columns = tuple(name for name in question.columns if name in solutions.variables)
     return answer(solutions, columns)
 
 
-def _ablated(plans: Plans, logical: Plan, known: dict[str, Run]) -> dict[str, tuple[str, float]]:
+def _ablated(plans: Plans, logical: Plan) -> dict[str, tuple[str, float]]:
     """By ablation, what would have been chosen and what that takes."""
     ways: dict[str, Callable[[PreparedPattern, str], Size]] = {ORACLE: true_size}
     ways.update((name, times_size(factor)) for name, factor in FACTORS.items())

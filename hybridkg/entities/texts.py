@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybridkg.entities.extract import TextDocuments
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.gathering import Gathering, Route, Routing, Value
 from hybridkg.entities.paths import can_be_empty, longer_part, single_steps, to_sparql
@@ -21,6 +21,9 @@ from hybridkg.interfaces.meter import Meter
 from hybridkg.rdf.terms import NamedNode, Node, Term
 from hybridkg.rdf.tsv import node_of
 from hybridkg.registry import did_you_mean
+
+if TYPE_CHECKING:
+    from hybridkg.entities.extract import TextDocuments
 
 Text = tuple[str, str, str]
 """(field, text, language tag or "")."""
@@ -109,7 +112,7 @@ class EntityTexts:
             return False
         ids = graph.find(nodes)
         node_of_id = dict(zip(ids.tolist(), nodes, strict=True))
-        asked = np.unique(ids[ids >= 0]).astype(np.uint32)
+        asked = np.array(sorted(id for id in node_of_id if id >= 0), np.uint32)
         meter = Meter()
         for iri, pattern in zip(predicates, patterns, strict=True):
             assert pattern is not None

@@ -35,6 +35,9 @@ HITS = "hits"
 GRAPH_QUESTIONS = "graph questions"
 """Questions to the projection."""
 
+LOOKS = "looks"
+"""Looks that a strategy took at the best of its ranked relations, each deeper than the one before."""
+
 STORE_ROWS = "store rows"
 """Rows that the graph store gave."""
 
@@ -51,20 +54,21 @@ ROWS_PASSED = "rows passed"
 """Rows that operators gave to those above them."""
 
 MICROSECONDS: Mapping[str, float] = {
-    ADJACENCY: 0.012,
-    POSTINGS: 0.01,
+    ADJACENCY: 0.02,
+    POSTINGS: 0.012,
     SCORED_POSTINGS: 0.1,
-    PROBES: 0.1,
+    PROBES: 0.05,
     MASKED: 0.003,
     HITS: 0.4,
-    TEXT_QUESTIONS: 60.0,
-    SCORINGS: 300.0,
-    GRAPH_QUESTIONS: 50.0,
+    TEXT_QUESTIONS: 50.0,
+    SCORINGS: 330.0,
+    GRAPH_QUESTIONS: 120.0,
+    LOOKS: 120.0,
     STORE_ROWS: 8.0,
     STORE_QUESTIONS: 100.0,
-    ROWS: 2.0,
+    ROWS: 2.5,
     OPERATORS: 30.0,
-    ROWS_PASSED: 2.0,
+    ROWS_PASSED: 1.0,
 }
 """What a unit of each kind costs where nobody has measured: the defaults of planner/cost_model.py."""
 
@@ -73,7 +77,7 @@ def priced(counts: Mapping[str, int]) -> float:
     """Microseconds of some work, by MICROSECONDS.
 
     >>> round(priced({POSTINGS: 200, ROWS: 2}), 3)
-    6.0
+    7.4
     """
     return sum(MICROSECONDS.get(kind, 0.0) * n for kind, n in counts.items())
 

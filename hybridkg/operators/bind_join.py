@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.graph_fragment import GraphFragment
@@ -18,11 +20,17 @@ from hybridkg.rdf.terms import Term
 class BindJoin(OneChild):
     """The rows of HashJoin(fragment, child), the fragment asked only about what the child has.
 
-    `variable` is bound in every row of both sides.
+    Args:
+        child: its rows.
+        fragment: what is asked.
+        variable: bound in every row of both sides.
+        sliced: (variable, score variable) of relations that the rows are joined with above this, of which an operator
+            has chosen a part (operators/slices.py); the fragment binds the variables in every row.
     """
 
     fragment: GraphFragment
     variable: str
+    sliced: tuple[tuple[str, str], ...] = ()
 
     def estimate(self, known: Known) -> float | None:
         """Each row of the child as often as the fragment has rows for an entity."""
@@ -33,11 +41,19 @@ class BindJoin(OneChild):
         right = context.run(self.child)
         at = right.variables.index(self.variable)
         values: list[Term | None] = list(dict.fromkeys(row[at] for row in right.rows))
-        rows = met(self.fragment, self.variable, values, context)
+        rows = met(self.fragment, self.variable, values, context, self._chosen(context)) if values else []
         left = Solutions(self.fragment.columns, rows)
         pairs = Compatible(left, right)
         merged = (pairs.merged(row, other) for row in left.rows for other in pairs.rows_for(row))
         return Solutions(pairs.variables, context.collect(merged))
+
+    def _chosen(self, context: ExecutionContext) -> dict[str, Ids]:
+        """The entities, by variable, that rows can have which are not lost above this."""
+        import numpy as np
+
+        if context.slice is None:
+            return {}
+        return {name: np.sort(context.slice.relations[score][0]) for name, score in self.sliced}
 
     def asks(self, known: Known) -> str:
         """The fragment, without the values."""
@@ -52,8 +68,14 @@ class BindJoin(OneChild):
         return self.fragment.details(known)
 
 
-def met(fragment: GraphFragment, variable: str, values: list[Term | None], context: ExecutionContext) -> list[Row]:
-    """Rows of a fragment: at least those whose `variable` has one of some distinct values.
+def met(
+    fragment: GraphFragment,
+    variable: str,
+    values: list[Term | None],
+    context: ExecutionContext,
+    more: Mapping[str, Ids] = {},
+) -> list[Row]:
+    """Rows of a fragment: at least those whose `variable` has one of some distinct values, and others one of `more`.
 
     From the projection, or read or probed in the store as operators.probing decides.
     """
@@ -63,4 +85,4 @@ def met(fragment: GraphFragment, variable: str, values: list[Term | None], conte
 
     assert context.graph is not None
     ids = context.graph.find([value for value in values if value is not None])
-    return fragment.rows_for(context, variable, np.unique(ids[ids >= 0]).astype(np.uint32)).rows
+    return fragment.rows_for(context, variable, np.sort(ids[ids >= 0]).astype(np.uint32), more).rows

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from hybridkg.algebra.certain import certain
+from hybridkg.interfaces.graph_index import IdTable
 from hybridkg.interfaces.meter import GRAPH_QUESTIONS, STORE_QUESTIONS, STORE_ROWS
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.context import ExecutionContext
@@ -23,6 +25,9 @@ from hybridkg.rdf.terms import BlankNode, NamedNode, Term
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+MATCHES_PER_CANDIDATE = 2
+"""Candidates that are tested for a text as quickly as one more entity is read of all that match it."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +88,10 @@ class Candidates:
                 elsewhere.setdefault(match.entity.name, []).append(match)
         last = among is None and bool(own) and self._graph_leaves_less(own, context)
         found = among if last else self._filtered(own, among, context)
-        bound = {name: self._all_matching(matches, context) for name, matches in elsewhere.items()}
         for fragment in self.fragments:
             sure = certain(fragment.group)
-            of_fragment = {name: ids for name, ids in bound.items() if name in sure}
-            found = _candidates(fragment, self.variable, found, of_fragment, context)
+            tested = {name: matches for name, matches in elsewhere.items() if name in sure}
+            found = self._of_fragment(fragment, tested, found, context)
         return self._filtered(own, found, context) if last else found
 
     def _graph_leaves_less(self, own: list[ast.Match], context: ExecutionContext) -> bool:
@@ -96,30 +100,71 @@ class Candidates:
         sizes = [one.size(self.variable).guess for one in prepared if one is not None]
         if not sizes or len(sizes) < len(prepared):
             return False
-        return min(sizes) < min(checked_index(context.text, match).most(text_query(match)) for match in own)
+        return min(sizes) < min(_most(match, context) for match in own)
 
-    def _filtered(self, own: list[ast.Match], found: Ids | None, context: ExecutionContext) -> Ids | None:
-        """Those that match every filter on the variable itself."""
-        for match in own:
+    def _filtered(self, filters: list[ast.Match], found: Ids | None, context: ExecutionContext) -> Ids | None:
+        """Of some entities, or of all, those that every filter matches."""
+        for match in filters:
             found = _both(found, self._matching(match, context, found))
         return found
+
+    def _passing(self, filters: list[ast.Match], found: Ids | None, context: ExecutionContext) -> Ids:
+        """The same for at least one filter."""
+        passing = self._filtered(filters, found, context)
+        assert passing is not None
+        return passing
 
     def _matching(self, match: ast.Match, context: ExecutionContext, among: Ids | None) -> Ids:
         """The entities that match, among those that are left."""
         import numpy as np
 
-        index = checked_index(context.text, match)
+        index, query = checked_index(context.text, match), text_query(match)
         if among is None:
-            return every_match(index, text_query(match), context)[0]
-        return among[~np.isnan(scores_among(index, text_query(match), among, context))]
+            return every_match(index, query, context)[0]
+        if index.scan_limit is None and len(among) > MATCHES_PER_CANDIDATE * index.most(query):
+            return _both(among, every_match(index, query, context)[0])
+        return among[~np.isnan(scores_among(index, query, among, context))]
 
-    def _all_matching(self, matches: list[ast.Match], context: ExecutionContext) -> Ids:
-        """The entities of another variable that pass all of its filters."""
-        found: Ids | None = None
-        for match in matches:
-            found = _both(found, self._matching(match, context, found))
-        assert found is not None
-        return found
+    def _of_fragment(
+        self, fragment: GraphFragment, tested: dict[str, list[ast.Match]], among: Ids | None, context: ExecutionContext
+    ) -> Ids:
+        """The entities in the solutions of a fragment of which other variables pass the filters on them.
+
+        Either all entities that match are found first, or the solutions, and only what they have is scored: whichever
+        are expected to be fewer.
+        """
+        prepared = fragment.prepared(context)
+        if prepared is not None and tested:
+            size = prepared.size().guess
+            if among is not None:
+                size = min(size, len(among) * size / max(prepared.size(self.variable).guess, 1.0))
+            if size < min(_most(match, context) for matches in tested.values() for match in matches):
+                context.meter.add(GRAPH_QUESTIONS, 1)
+                bound = {} if among is None else {self.variable: among}
+                table = prepared.rows([self.variable, *tested], context.meter, bound)
+                return self._of_table(table, tested, context)
+        bound = {name: self._passing(matches, None, context) for name, matches in tested.items()}
+        return _candidates(fragment, self.variable, among, bound, context)
+
+    def _of_table(self, table: IdTable, tested: dict[str, list[ast.Match]], context: ExecutionContext) -> Ids:
+        """The entities of the rows that pass the filters on other columns."""
+        import numpy as np
+
+        assert context.graph is not None
+        kept = np.ones(table.size, bool)
+        for name, matches in tested.items():
+            column = table.column(name)
+            ids = np.unique(column)
+            ids = ids[: np.searchsorted(ids, context.graph.n_entities)]
+            kept &= np.isin(column, self._passing(matches, ids, context))
+        ids = np.unique(table.column(self.variable)[kept])
+        return ids[: np.searchsorted(ids, context.graph.n_entities)]
+
+
+def _most(match: ast.Match, context: ExecutionContext) -> float:
+    """No fewer entities match; of an index that is far away, whose complete relations are not to be read, inf."""
+    index = checked_index(context.text, match)
+    return index.most(text_query(match)) if index.scan_limit is None else inf
 
 
 def _candidates(

@@ -135,6 +135,8 @@ def scored(
                 continue
             ids, mine, theirs = np.intersect1d(ids, listed, assume_unique=True, return_indices=True)
             own = own[theirs]
+        elif not len(ids):
+            own, mine = np.zeros(0), np.zeros(0, np.int64)
         else:
             own = scores_among(checked_index(context.text, match), text_query(match), ids, context)
             mine = np.flatnonzero(~np.isnan(own))

@@ -79,16 +79,23 @@ class GraphFragment(PhysicalOperator):
         """All rows."""
         return self._rows(context, {})
 
-    def rows_for(self, context: ExecutionContext, variable: str, ids: Ids) -> Solutions:
+    def rows_for(
+        self,
+        context: ExecutionContext,
+        variable: str,
+        ids: Ids,
+        more: Mapping[str, Ids] = {},
+    ) -> Solutions:
         """The rows in which a variable has one of some values.
 
         Args:
             context: of the run.
             variable: a column that every row binds.
             ids: ascending and distinct; of entities, where there is no projection.
+            more: the same for other columns; rows with others may be left out.
         """
         if self.prepared(context) is not None:
-            return self._rows(context, {variable: ids})
+            return self._rows(context, {**more, variable: ids})
         names: list[Term | None] = []
 
         def values() -> Sequence[Term | None]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hybridkg.interfaces.meter import LOOKS
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.context import ExecutionContext
@@ -53,7 +54,9 @@ class RankFirst(BestRows):
         follow = len(self.top.matches) == 1 and self.top.ties_follow(self.candidates[0].variable)
         seen, pool = np.zeros(0, np.uint32), Pool.empty([score for _, score in self.top.matches])
         looks = passed = 0
+        spent = 0.0
         while True:
+            context.meter.add(LOOKS, 1)
             lists = [self._look(match, depth, context) for match, _ in self.top.matches]
             done = any(ends for _, _, ends in lists)
             last = {score: own[-1] for (_, own, _), (_, score) in zip(lists, self.top.matches, strict=True) if len(own)}
@@ -74,7 +77,9 @@ class RankFirst(BestRows):
                     yield part
                 if done:
                     return
-            if self.instead is not None and context.spent() - spent_before > self.budget:
+            last_look, spent = context.spent() - spent_before - spent, context.spent() - spent_before
+            # The next look costs as much as the last one, or more.
+            if self.instead is not None and spent + last_look > self.budget:
                 context.tell(self, switched=1)
                 yield from self.instead.from_the_start(context)
                 return

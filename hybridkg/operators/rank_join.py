@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
+from typing import TypeAlias
 
+from hybridkg.interfaces.meter import GRAPH_QUESTIONS, LOOKS
+from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known, times
 from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH, look
 from hybridkg.operators.slices import Slice
+from hybridkg.operators.text_access import relation
+
+Relation: TypeAlias = "tuple[Ids, Scores]"
+"""(ids, scores) of a ranked list."""
 
 FIRST_DEPTH = 4
 """Times k that are read of each list at first: a pair needs two good entities."""
@@ -24,7 +32,12 @@ class RankJoin(BestRows):
     """Runs the plan over the best entities of every list, deeper and deeper.
 
     One MATCH for each ranked variable. The slices grow, so each holds those before it.
+
+    Args:
+        budget: what may be spent before the complete lists are joined, in microseconds of the cost model.
     """
+
+    budget: float = inf
 
     def sizes(self, known: Known) -> dict[str, float | None]:
         """What the first look takes of each list."""
@@ -48,7 +61,9 @@ class RankJoin(BestRows):
         assert value is not None
         assert k is not None
         depth, looks = max(LEAST_DEPTH, FIRST_DEPTH * k), 0
+        before, spent = context.spent(), 0.0
         while True:
+            context.meter.add(LOOKS, 1)
             lists = {score: look(match, depth, context) for match, score in self.top.matches}
             looks += 1
             context.tell(self, looks=looks, read=max(len(ids) for ids, _, _ in lists.values()))
@@ -59,16 +74,54 @@ class RankJoin(BestRows):
                 for score, (_, own, ends) in lists.items():
                     if not ends:
                         bound = max(bound, float(value.of({**tops, score: own[-1]}, {})))
-            for candidates, (_, score) in zip(self.candidates, self.top.matches, strict=True):
-                ids, own = relations[score]
-                if not candidates.unrestricted and len(ids):
-                    ascending = np.argsort(ids)
-                    passing = candidates.find(context, ids[ascending])
-                    assert passing is not None
-                    kept = np.isin(ids, passing)
-                    relations[score] = ids[kept], own[kept]
-            part = Slice(relations, bound, again=True)
+            part = Slice(self._passing(relations, context), bound, again=True)
             yield part
             if part.complete:
                 return
+            last_look, spent = context.spent() - before - spent, context.spent() - before
+            # The next look costs as much as the last one, or more.
+            if spent + last_look > self.budget:
+                context.tell(self, switched=1)
+                complete = {score: relation(match, context) for match, score in self.top.matches}
+                yield Slice(self._passing(complete, context), again=True)
+                return
             depth *= DEEPER
+
+    def _linked(self, relations: dict[str, Relation], context: ExecutionContext) -> dict[str, Relation] | None:
+        """The parts of the lists that a pattern links with each other; None where none has all the variables.
+
+        Its solutions are found in ids, so that only what is in one of them is made a row of terms.
+        """
+        import numpy as np
+
+        score_of = {one.variable: score for one, (_, score) in zip(self.candidates, self.top.matches, strict=True)}
+        common = [one for one in self.candidates[0].fragments if all(one in c.fragments for c in self.candidates)]
+        prepared = next((found for one in common if (found := one.prepared(context)) is not None), None)
+        if prepared is None:
+            return None
+        bound = {name: np.sort(relations[score][0]) for name, score in score_of.items()}
+        context.meter.add(GRAPH_QUESTIONS, 1)
+        table = prepared.rows(list(bound), context.meter, bound)
+        parts: dict[str, Relation] = {}
+        for name, score in score_of.items():
+            ids, own = relations[score]
+            kept = np.isin(ids, table.column(name))
+            parts[score] = ids[kept], own[kept]
+        return parts
+
+    def _passing(self, relations: dict[str, Relation], context: ExecutionContext) -> dict[str, Relation]:
+        """The parts of the lists that the graph lets take part."""
+        import numpy as np
+
+        linked = self._linked(relations, context)
+        if linked is not None:
+            return linked
+        found = dict(relations)
+        for candidates, (_, score) in zip(self.candidates, self.top.matches, strict=True):
+            ids, own = found[score]
+            if not candidates.unrestricted and len(ids):
+                passing = candidates.find(context, np.sort(ids))
+                assert passing is not None
+                kept = np.isin(ids, passing)
+                found[score] = ids[kept], own[kept]
+        return found

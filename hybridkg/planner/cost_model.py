@@ -16,6 +16,7 @@ from hybridkg.interfaces.meter import (
     ADJACENCY,
     GRAPH_QUESTIONS,
     HITS,
+    LOOKS,
     MASKED,
     OPERATORS,
     POSTINGS,
@@ -38,7 +39,7 @@ constants do more harm than poor cardinalities (design, planner.md)."""
 class CostModel:
     """Unit costs in microseconds. The defaults are those of the embedded text engine."""
 
-    us_per_adjacency_entry: float = 0.015
+    us_per_adjacency_entry: float = 0.02
     """One entry of the projection that a pattern reads: a source, a target or a value. Measured: the subjects that
     have both of the two largest predicates, against those of a small one."""
 
@@ -58,10 +59,10 @@ class CostModel:
     """Asking the text index anything: analysis, dictionary, an empty answer; of a server, a round trip. Measured: the
     best 10 of the rarest words."""
 
-    us_per_text_scoring: float = 300.0
+    us_per_text_scoring: float = 330.0
     """Asking the text index for scores, of given entities or of all. Guess for now."""
 
-    us_per_posting: float = 0.01
+    us_per_posting: float = 0.012
     """One posting of a list that is read for its best k, most of which are skipped unread. Measured: the best 10 of
     three common words against those of a rare one."""
 
@@ -72,7 +73,7 @@ class CostModel:
     """One entity of a complete relation, with its score. Measured: all matches of a frequent word against those of a
     rare one."""
 
-    us_per_scored_candidate: float = 0.06
+    us_per_scored_candidate: float = 0.05
     """One entity whose text is scored because it is a candidate. Measured: 2,000 matches of a frequent word
     against 200 of them. Sparse candidates of a long list cost up to twenty times as much: each unpacks a block."""
 
@@ -80,10 +81,13 @@ class CostModel:
     """One candidate of a set that the text index ranks. Measured: the best 10 of a frequent word among all its matches,
     at most 20,000, against those among 200."""
 
-    us_per_row_of_terms: float = 2.0
+    us_per_row_of_terms: float = 2.5
     """Making a row of terms out of ids, and keeping it. Measured: names of 2,000 entities, as keys of a dictionary."""
 
-    us_per_row_passed: float = 1.2
+    us_per_row_passed: float = 1.0
+    """Guess for now."""
+
+    us_per_look: float = 120.0
     """Guess for now."""
 
     us_per_operator: float = 30.0
@@ -127,6 +131,7 @@ PRICES = {
     STORE_QUESTIONS: "us_per_store_question",
     ROWS: "us_per_row_of_terms",
     OPERATORS: "us_per_operator",
+    LOOKS: "us_per_look",
     ROWS_PASSED: "us_per_row_passed",
 }
 """The unit cost of each kind of counted work."""

@@ -135,7 +135,7 @@ def rank_first_cost(ranking: Ranking, planning: Planning) -> Size:
     as the candidate set would cost, which then is found after all.
     """
     (variable,) = ranking.variables
-    graph, cost, k = graph_of(ranking, variable, planning), planning.cost, float(ranking.k or 1)
+    graph, k = graph_of(ranking, variable, planning), float(ranking.k or 1)
     lists = [float(planning.most(match.match)) for match in ranking.scored]
     restricted = bool(ranking.fragments_with(variable) or ranking.filters)
     instead = candidates_first_cost(ranking, planning).guess if restricted and planning.switching else None
@@ -158,7 +158,7 @@ def rank_first_cost(ranking: Ranking, planning: Planning) -> Size:
 def _look_us(depth: float, lists: list[float], graph: Graph | None, planning: Planning) -> float:
     """One look at the best of some lists, and what it takes to test and score what it brings."""
     cost = planning.cost
-    us = sum(
+    us = cost.us_per_look + sum(
         cost.us_per_text_question + most * cost.us_per_posting + min(depth, most) * cost.us_per_hit for most in lists
     )
     fresh = sum(min(depth, most) for most in lists) * (1.0 - 1.0 / DEEPER)
@@ -180,22 +180,27 @@ def rank_join_cost(ranking: Ranking, planning: Planning) -> Size:
     linked = max(1.0, min(graph.size.guess * graph.rows_each for graph in graphs))
 
     def with_links(factor: float) -> float:
-        wanted = n * sqrt(k / (linked * factor))  # so deep in both lists there are k pairs
+        # So deep in both lists there are k pairs; to be sure that no other is better takes another look.
+        wanted = DEEPER * n * sqrt(k / (linked * factor))
         depth, us = max(LEAST_DEPTH, FIRST_DEPTH * k), 0.0
         while True:
+            us += cost.us_per_look + max(graph.question_us for graph in graphs)
+            us += min(min(depth, most) * graph.each_us for most, graph in zip(lists, graphs, strict=True))
             us += sum(
-                cost.us_per_text_question
-                + most * cost.us_per_posting
-                + min(depth, most) * (cost.us_per_hit + graph.each_us)
-                + graph.question_us
-                for most, graph in zip(lists, graphs, strict=True)
+                cost.us_per_text_question + most * cost.us_per_posting + min(depth, most) * cost.us_per_hit
+                for most in lists
             )
-            read = min(min(depth, lists[0]) * factor, lists[0]) * graphs[0].size.guess / n
-            us += _above(ranking, planning, graphs[0], max(1.0, read) * graphs[0].rows_each)
+            pairs = linked * factor
+            for most in lists:
+                pairs *= min(depth, most) / n
+            us += _above(ranking, planning, graphs[0], pairs)
             if depth >= min(wanted, max(lists)):
                 return us
+            if planning.switching and us > instead:
+                return us + instead
             depth *= DEEPER
 
+    instead = bind_join_cost(ranking, planning).guess
     return _mean([with_links(factor) for factor in CORRELATIONS])
 
 
@@ -286,5 +291,3 @@ def _above(ranking: Ranking, planning: Planning, graph: Graph, rows: float) -> f
     operators = OPERATORS + len(ranking.spine.fragments) + len(ranking.spine.matches)
     asked = len(ranking.spine.fragments) * (cost.us_per_graph_question + rows * cost.us_per_row_of_terms)
     return asked + rows * graph.each_us + operators * (cost.us_per_operator + rows * cost.us_per_row_passed)
-
-

@@ -19,7 +19,9 @@ from hybridkg.planner.lower import ExistsPlanner, Ready, left_condition, lower
 from hybridkg.planner.planning import Planning
 
 
-def joined(plan: Plan, planning: Planning, sliced: Collection[Match] = ()) -> PhysicalOperator:
+def joined(
+    plan: Plan, planning: Planning, sliced: Collection[Match] = (), inner: Collection[Fragment] = ()
+) -> PhysicalOperator:
     """The reference's operators, but where a fragment or a MATCH meets rows that bind its variable.
 
     Args:
@@ -27,8 +29,9 @@ def joined(plan: Plan, planning: Planning, sliced: Collection[Match] = ()) -> Ph
         planning: of the query.
         sliced: MATCHes of the plan whose relations an operator above chooses (operators/slices.py). These nodes, and
             no others with the same score: in MINUS or a sub-select a score may have the name of one outside.
+        inner: fragments whose every row that survives is joined with all of `sliced`.
     """
-    joins = _Joins(planning, frozenset(map(id, sliced)))
+    joins = _Joins(planning, tuple(sliced), frozenset(map(id, inner)))
     joins.collect(plan)
     return lowered(plan, joins.ready, planning)
 
@@ -46,7 +49,8 @@ def exists_in(planning: Planning) -> ExistsPlanner:
 @dataclass
 class _Joins:
     planning: Planning
-    sliced: frozenset[int]
+    sliced: tuple[Match, ...] = ()
+    inner: frozenset[int] = frozenset()
     ready: dict[int, PhysicalOperator] = field(default_factory=dict)
 
     def collect(self, plan: Plan) -> None:
@@ -54,7 +58,7 @@ class _Joins:
             self.collect(child)
         found: PhysicalOperator | None = None
         match plan:
-            case Match(match, score, early) if id(plan) in self.sliced:
+            case Match(match, score, early) if self._is_sliced(plan):
                 found = SliceOf(match, score)
                 if early:
                     found = Snippet(found, match, score)
@@ -76,7 +80,17 @@ class _Joins:
         fragment = self.planning.fragment(part)
         if isinstance(other, Match) and self._is_plain(other):
             return TextJoin(other.match, other.score, fragment)
-        return BindJoin(self._operator(other), fragment, shared)
+        return BindJoin(self._operator(other), fragment, shared, self._chosen(part, shared))
+
+    def _chosen(self, fragment: Fragment, shared: str) -> tuple[tuple[str, str], ...]:
+        """The sliced relations, but that of one variable, by which the rows of a fragment can be told beforehand."""
+        if id(fragment) not in self.inner:
+            return ()
+        sure = certain(fragment.group) - {shared}
+        return tuple((m.match.entity.name, m.score) for m in self.sliced if m.match.entity.name in sure)
+
+    def _is_sliced(self, match: Match) -> bool:
+        return any(match is one for one in self.sliced)
 
     def _looked_up(self, part: Plan, other: Plan) -> PhysicalOperator | None:
         """A MATCH asked about the rows of the other part, where it can be."""
@@ -85,7 +99,7 @@ class _Joins:
         return None
 
     def _is_plain(self, match: Match) -> bool:
-        return match.match.top is None and not match.snippet_early and id(match) not in self.sliced
+        return match.match.top is None and not match.snippet_early and not self._is_sliced(match)
 
     def _left_join(self, plan: LeftJoin, left: Plan, right: Plan) -> PhysicalOperator | None:
         if isinstance(right, Fragment):

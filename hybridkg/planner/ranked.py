@@ -37,7 +37,8 @@ def candidates_of(ranking: Ranking, variable: str, planning: Planning) -> Candid
 
 def rest_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
     """The operators of what is ranked, over the parts of the scored relations that an operator above chooses."""
-    return joined(ranking.top, planning, ranking.scored)
+    inner = ranking.spine.fragments if len(ranking.variables) > 1 else ()
+    return joined(ranking.top, planning, ranking.scored, inner)
 
 
 def under(logical: Plan, ranking: Ranking, top: PhysicalOperator, planning: Planning) -> PhysicalOperator:

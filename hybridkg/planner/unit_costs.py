@@ -51,7 +51,7 @@ REFINES = {
     STORE: ("us_per_store_question", "us_per_store_row", "us_per_probe_in_store"),
     TEXT_RANKING: ("us_per_text_question", "us_per_posting", "us_per_hit", "us_per_masked_candidate"),
     TEXT_SCORING: ("us_per_text_scoring", "us_per_scored_posting", "us_per_scored_candidate"),
-    ROWS: ("us_per_row_of_terms", "us_per_row_passed", "us_per_operator"),
+    ROWS: ("us_per_row_of_terms", "us_per_row_passed", "us_per_look", "us_per_operator"),
 }
 """The unit costs that are corrected together when work of a kind takes longer, or less long, than predicted."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from hybridkg.algebra import nodes
 from hybridkg.algebra.visible import visible_matches
@@ -15,10 +16,12 @@ from hybridkg.query.scope import is_hybrid
 from hybridkg.rdf.batch import Row as Cells
 from hybridkg.rdf.batch import Solutions
 from hybridkg.rdf.terms import Literal
-from hybridkg.results.evidence import Evidence
 from hybridkg.results.result_set import Explanation, ResultSet
 from hybridkg.results.shortfall import caps, shortfall
-from hybridkg.results.why import Reasons
+
+if TYPE_CHECKING:
+    from hybridkg.results.evidence import Evidence
+    from hybridkg.results.why import Reasons
 
 
 @dataclass(frozen=True)
@@ -83,12 +86,16 @@ class Behind:
     @cached_property
     def evidence(self) -> Evidence:
         """Finds the triples behind a row."""
+        from hybridkg.results.evidence import Evidence
+
         form = self.query().form
         return Evidence(form.where or ast.Group(()), self.context.store, form.dataset)
 
     @cached_property
     def reasons(self) -> Reasons:
         """Explains the scores of a row."""
+        from hybridkg.results.why import Reasons
+
         return Reasons.of(self.logical, self.context)
 
 

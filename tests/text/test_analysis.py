@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from hybridkg.errors import UnknownNameError
 from hybridkg.interfaces.analyzer import ANALYZERS
+from hybridkg.text.analysis import words
 from hybridkg.text.analysis.folding import fold_accents, fold_case
 from hybridkg.text.analysis.standard import LONGEST_WORD
 from hybridkg.text.analysis.words import split_words, word_spans
@@ -26,6 +27,22 @@ def terms(text, language="", name="standard"):
 @given(st.text(alphabet, max_size=40))
 def test_the_quick_split_and_the_pattern_give_the_same_words(text):
     assert [w.replace("’", "'") for w in split_words(text)] == [word for word, _, _ in word_spans(text)]
+
+
+def spans_by_the_pattern(text):
+    return [(found.group().replace("’", "'"), *found.span()) for found in words._pattern().finditer(text)]
+
+
+def test_every_character_is_the_same_to_both_patterns():
+    for i in range(0x3100):
+        for text in (chr(i), f"a{chr(i)}b", f"1{chr(i)}2", f"{chr(i)}'{chr(i)}", f"{chr(i)}1.{chr(i)}"):
+            assert list(word_spans(text)) == spans_by_the_pattern(text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.sampled_from("aZé19_'’‘“”–—…\xa0., →≤ßǃ×²ªΩ中"), max_size=12))
+def test_both_patterns_give_the_same_spans(text):
+    assert list(word_spans(text)) == spans_by_the_pattern(text)
 
 
 @settings(max_examples=200, deadline=None)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.rank_join import RankJoin as Operator
-from hybridkg.planner.costs import rank_join_cost
+from hybridkg.planner.costs import bind_join_cost, rank_join_cost
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import candidates_of, ends_early, ranked_top, rest_of, under
 from hybridkg.planner.ranking import Ranking
@@ -34,7 +36,8 @@ class RankJoin:
         if ranking is None or not _applies(ranking):
             return None
         candidates = tuple(candidates_of(ranking, variable, planning) for variable in ranking.variables)
-        top = Operator(rest_of(ranking, planning), ranked_top(ranking), candidates)
+        budget = bind_join_cost(ranking, planning).guess if planning.switching else inf
+        top = Operator(rest_of(ranking, planning), ranked_top(ranking), candidates, budget)
         return under(logical, ranking, top, planning)
 
 
