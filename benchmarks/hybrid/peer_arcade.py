@@ -71,7 +71,8 @@ ALL = "SELECT id, $score AS score FROM Paper"
 MANY_ROWS = ("two_hop", "coauthor", "union")
 
 
-def _java() -> Any:
+def _java(data: Data) -> Any:
+    os.chdir(data.engines)  # it makes a folder `log` wherever it is started
     module = import_module("arcadedb_embedded")
     import_module("arcadedb_embedded.jvm").start_jvm(heap_size=HEAP)
     return module
@@ -99,7 +100,7 @@ def load(data: Data) -> dict[str, Any]:
     """Its bulk loader for the graph, then the indexes."""
     started = time.perf_counter()
     shutil.rmtree(data.engines / "arcade", ignore_errors=True)
-    database = _java().create_database(str(data.engines / "arcade"))
+    database = _java(data).create_database(str(data.engines / "arcade"))
 
     def sql(command: str) -> None:
         database.command("sql", command)
@@ -140,7 +141,7 @@ class Arcade:
     spellings = ("pattern first", "text first", "cypher")
 
     def __init__(self, data: Data):
-        self._database = _java().open_database(str(data.engines / "arcade"))
+        self._database = _java(data).open_database(str(data.engines / "arcade"))
 
     def asker(self, question: Question, spelling: str) -> Ask:
         """The SQL text, which the engine keeps parsed, and its parameters."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -175,6 +175,33 @@ def priced_and_timed(found: Sequence[Measured]) -> dict[str, Any]:
             "time_over_work": [round(float(number), 2) for number in (low, middle, high)],
         }
     return rows
+
+
+def to_json(found: Sequence[Measured], entities: int) -> dict[str, Any]:
+    """Everything, for the record."""
+    timed = all(one.chosen.ms for one in found)
+    return {
+        "questions": len(found),
+        "regret": {
+            title: {name: asdict(row) for name, row in rows.items()} for title, rows in tables(found, entities).items()
+        },
+        "chosen": strategies(found),
+        **({"time_and_work": priced_and_timed(found)} if timed else {}),
+        "planning_ms": round(float(np.median([one.planning_ms for one in found])), 3) if timed else None,
+        "worst": [
+            {
+                "regret": round(regret(one, work), 3),
+                "cell": one.question.cell,
+                "chosen": one.chosen.strategy,
+                "switched": bool(one.chosen.told.get("switched")),
+                "work_us": {name: round(run.us) for name, run in one.forced.items()},
+            }
+            for one in sorted(found, key=lambda one: -regret(one, work))[:10]
+        ],
+        "verdicts": [
+            {"what": what, "figure": figure, "bound": bound, "met": met} for what, figure, bound, met in verdicts(found)
+        ],
+    }
 
 
 def verdicts(found: Sequence[Measured]) -> list[tuple[str, float, float, bool]]:

@@ -60,7 +60,8 @@ class CostModel:
     best 10 of the rarest words."""
 
     us_per_text_scoring: float = 330.0
-    """Asking the text index for scores, of given entities or of all. Guess for now."""
+    """Asking the text index for scores, of given entities or of all, however few. Fitted to the processor time of
+    forced plans (benchmarks/planner, tuning half); not measured at index time."""
 
     us_per_posting: float = 0.012
     """One posting of a list that is read for its best k, most of which are skipped unread. Measured: the best 10 of
@@ -85,10 +86,11 @@ class CostModel:
     """Making a row of terms out of ids, and keeping it. Measured: names of 2,000 entities, as keys of a dictionary."""
 
     us_per_row_passed: float = 1.0
-    """Guess for now."""
+    """One row that goes through one operator above the choice of rows. Fitted in the same way."""
 
     us_per_look: float = 120.0
-    """Guess for now."""
+    """One look of rank_first or rank_join at their lists, beside what it asks: sets of what is new and what is left.
+    Fitted in the same way."""
 
     us_per_operator: float = 30.0
     """Starting one operator of a plan. A guess that use corrects; not measured at index time."""

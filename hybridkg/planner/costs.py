@@ -74,7 +74,8 @@ def _graph_of(ranking: Ranking, variable: str, planning: Planning) -> Graph:
             whole += prepared.work(variable) * cost.us_per_adjacency_entry
             each += prepared.work_each(variable) * cost.us_per_adjacency_entry
             question += cost.us_per_graph_question
-            rows *= max(1.0, prepared.size().guess / max(own.guess, 1.0))
+            if len(prepared.variables) > 1:
+                rows *= max(1.0, prepared.size().guess / max(own.guess, 1.0))
         low, guess, high = max(0.0, low + own.low - n), guess * own.guess / max(n, 1.0), min(high, own.high)
     for match in ranking.filters:
         entity, most = match.match.entity.name, float(planning.most(match.match))
@@ -98,6 +99,10 @@ def _graph_of(ranking: Ranking, variable: str, planning: Planning) -> Graph:
 
 def filter_first_cost(ranking: Ranking, planning: Planning) -> Size:
     """To find the candidate set and to score it."""
+    return planning.once((id(ranking), "filter_first"), lambda: _filter_first_cost(ranking, planning))
+
+
+def _filter_first_cost(ranking: Ranking, planning: Planning) -> Size:
     (variable,) = ranking.variables
     graph, cost = graph_of(ranking, variable, planning), planning.cost
     before = graph.whole_us + graph.question_us + len(ranking.scored) * cost.us_per_text_scoring
@@ -110,6 +115,10 @@ def filter_first_cost(ranking: Ranking, planning: Planning) -> Size:
 
 def filtered_topk_cost(ranking: Ranking, planning: Planning) -> Size:
     """To find the candidate set and to rank it in the index."""
+    return planning.once((id(ranking), "filtered_topk"), lambda: _filtered_topk_cost(ranking, planning))
+
+
+def _filtered_topk_cost(ranking: Ranking, planning: Planning) -> Size:
     (variable,) = ranking.variables
     graph, cost = graph_of(ranking, variable, planning), planning.cost
     most = planning.most(ranking.scored[0].match)

@@ -39,7 +39,7 @@ class Planning:
     _fragments: dict[int, tuple[Plan, GraphFragment]] = field(default_factory=dict)
     _prepared: dict[int, tuple[Plan, PreparedPattern | None]] = field(default_factory=dict)
     _once: dict[Hashable, Any] = field(default_factory=dict)
-    _most: dict[ast.Match, int] = field(default_factory=dict)
+    _most: dict[int, tuple[ast.Match, int]] = field(default_factory=dict)
     """By the identity of the node, which is kept so that no other node gets it."""
 
     def ranking(self, plan: Plan) -> Ranking | None:
@@ -97,9 +97,9 @@ class Planning:
         """No fewer than match; 0 where the index has an objection, which the run will raise."""
         if self.text is None:
             return 0
-        if match not in self._most:
+        if id(match) not in self._most:
             try:
-                self._most[match] = self.text.most(text_query(match))
+                self._most[id(match)] = match, self.text.most(text_query(match))
             except HybridkgError:
-                self._most[match] = 0
-        return self._most[match]
+                self._most[id(match)] = match, 0
+        return self._most[id(match)][1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from hybridkg.algebra.certain import certain
 from hybridkg.algebra.nodes import (
@@ -81,7 +82,12 @@ class Ranking:
 
     def fragments_with(self, variable: str) -> tuple[Fragment, ...]:
         """The fragments that bind a variable in every row."""
-        return tuple(fragment for fragment in self.spine.fragments if variable in certain(fragment.group))
+        return tuple(fragment for fragment, sure in self._sure if variable in sure)
+
+    @cached_property
+    def _sure(self) -> tuple[tuple[Fragment, frozenset[str]], ...]:
+        """The fragments, and what each binds in every row."""
+        return tuple((fragment, certain(fragment.group)) for fragment in self.spine.fragments)
 
     @property
     def has_functions(self) -> bool:

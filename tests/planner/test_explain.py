@@ -155,8 +155,8 @@ def test_a_strategy_that_gave_up_says_for_which(many):
     plan = PhysicalPlan(operator, "rank_first", (), logical)
     explanation = Explanation(plan, Known(many.snapshot.text, many.snapshot.graph), ran=Ran.of(context))
     assert "candidates of ?x: est. 1, found 1, in { ?x <http://e/p> ?y }" in str(explanation)
-    assert "tried, 0 passed; then filter_first; 1 of the candidates match" in str(explanation)
-    assert explanation.to_json()["operator"]["run"]["switched_to"] == "filter_first"
+    assert "tried, 0 passed; then filtered_topk" in str(explanation)
+    assert explanation.to_json()["operator"]["run"]["switched_to"] == "filtered_topk"
 
 
 def test_where_the_store_is_asked_its_text_is_shown(films):
