@@ -5,7 +5,7 @@
     python -m benchmarks.planner --data DIR --half tuning --no-times
 
 Each question of the grid (grid.py) is run by every plan that applies and by the planner's own. Work is what the meter
-counts, priced by the default unit costs (HYBRIDKG_COSTS=default is set), so it is the same in every run; time is that of
+counts, priced by the default unit costs (HYBRIDKG_COSTS=default is set), so it is the same in every run; time is of
 the thread. Half of the questions are for tuning the planner, half for judging it: the verdicts are about the latter.
 """
 

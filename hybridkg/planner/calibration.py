@@ -186,12 +186,12 @@ def _graph(
 
 
 def _semi_join(graph: GraphIndex, iris: Sequence[str]) -> tuple[Callable[[], object], float] | None:
-    """Finding the subjects that have all predicates, and about how many entries that reads."""
+    """Finding what the first predicate links the subjects of all with, and about how many entries that reads."""
     scans = tuple(Scan(Variable("s"), Link(iri), Variable(f"o{i}")) for i, iri in enumerate(iris))
     prepared = graph.prepare(Join(scans)) if scans else None
     if prepared is None:
         return None
-    return lambda: prepared.candidates("s", Meter()), prepared.work("s")
+    return lambda: prepared.candidates("o0", Meter()), prepared.work("o0")
 
 
 # --- the store -----------------------------------------------------------------------
@@ -245,6 +245,7 @@ def _text(text: TextIndex, words: Sequence[str], watch: Stopwatch) -> Iterator[t
     rarest = [word for word in ordered[:3] if df[word] <= max(few, RARE)]
     rare_us = [us for word in rarest if (us := watch.us(best(TextQuery(word)))) is not None]
     yield "us_per_text_question", median(rare_us) if rare_us else None
+    yield "us_per_text_scoring", watch.us(lambda: text.matching(rare))
     if many - few < LEAST_DIFFERENCE:
         return
     yield "us_per_posting", watch.slope(best(rare), best(common), many - few)

@@ -54,7 +54,7 @@ NARROW = 1_024
 WIDEST = 32_768
 """Entities that several words are scored for at once, at most."""
 
-WINDOWS = 64
+WINDOWS = 16
 """Several words look at about so many windows, where those are not too wide."""
 
 FIRST_WINDOWS = 8
