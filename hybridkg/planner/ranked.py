@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hybridkg.algebra.certain import certain
-from hybridkg.algebra.nodes import Plan, Project, Rank
+from hybridkg.algebra.nodes import (
+    Extend,
+    Filter,
+    Join,
+    LeftJoin,
+    Match,
+    MatchEach,
+    Minus,
+    OrderBy,
+    Plan,
+    Project,
+    Rank,
+)
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.best_rows import RankedTop
 from hybridkg.operators.candidates import Candidates
@@ -38,7 +52,37 @@ def candidates_of(ranking: Ranking, variable: str, planning: Planning) -> Candid
 def rest_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
     """The operators of what is ranked, over the parts of the scored relations that an operator above chooses."""
     inner = ranking.spine.fragments if len(ranking.variables) > 1 else ()
-    return joined(ranking.top, planning, ranking.scored, inner)
+    return joined(_slices_first(ranking.top, ranking.scored), planning, ranking.scored, inner)
+
+
+def _slices_first(plan: Plan, sliced: tuple[Match, ...]) -> Plan:
+    """Join(Join(fragment, other MATCH), sliced MATCH) -> Join(Join(sliced MATCH, fragment), other MATCH).
+
+    Joins commute and associate (SPARQL 1.1 section 18.3). From the few entities of a slice on, every part is asked
+    about what is left; in the order of the text, the parts before the sliced one would be read whole.
+    """
+    match plan:
+        case Join():
+            waiting = _operands(plan)
+            order = [part for part in waiting if any(part is match for match in sliced)] or waiting[:1]
+            waiting = [part for part in waiting if not any(part is one for one in order)]
+            while waiting:
+                bound = frozenset().union(*(part.variables for part in order))
+                at = next((i for i, part in enumerate(waiting) if part.variables & bound), 0)
+                order.append(waiting.pop(at))
+            together, *rest = [_slices_first(part, sliced) for part in order]
+            for part in rest:
+                together = Join(together, part)
+            return together
+        case LeftJoin(left, _) | Minus(left, _):
+            return replace(plan, left=_slices_first(left, sliced))
+        case Project() | Rank() | OrderBy() | Filter() | Extend() | MatchEach():
+            return replace(plan, child=_slices_first(plan.child, sliced))
+    return plan
+
+
+def _operands(plan: Plan) -> list[Plan]:
+    return [*_operands(plan.left), *_operands(plan.right)] if isinstance(plan, Join) else [plan]
 
 
 def under(logical: Plan, ranking: Ranking, top: PhysicalOperator, planning: Planning) -> PhysicalOperator:
