@@ -1,10 +1,16 @@
 """What a unit of work costs, in microseconds.
 
-A strategy's cost is a sum of products of these and of how much there is to do, which the planner estimates. The
-defaults are medians that calibration.py found, where nothing else is said, on 2 cores of an AMD EPYC (a virtual
-machine that others kept busy, so in time of the processor) in November 2026, with the ACL Anthology: 352,000 entities,
-1.8 million triples, 10.5 million postings. A machine's own values lie beside its index, and are refined by use
+A strategy's cost is a sum of products of these and of how much there is to do, which the planner estimates; what a run
+has counted has the same prices. A machine's own values lie beside its index (calibration.py), and are refined by use
 (unit_costs.py).
+
+The defaults were found on 2 cores of an AMD EPYC (a virtual machine that others kept busy, so in time of the processor)
+in November 2026. Those of the store are medians of calibration.py with the ACL Anthology (352,000 entities, 1.8 million
+triples). The others were measured with the made-up graph of benchmarks/hybrid (50,000 papers, 3.1 million postings,
+kernels loaded) in two ways. "Directly": the least of 25 calls, and between sizes the slope. "Fitted": non-negative
+prices of what 1,452 timed runs of forced plans counted (benchmarks/planner, tuning half; prices.py repeats such a fit),
+divided by 3.3, which is how much longer a scoring took in those runs, on a busy machine, than directly. The two agree
+within a factor of two, but for us_per_scored_candidate.
 """
 
 from __future__ import annotations
@@ -40,11 +46,13 @@ class CostModel:
     """Unit costs in microseconds. The defaults are those of the embedded text engine."""
 
     us_per_adjacency_entry: float = 0.02
-    """One entry of the projection that a pattern reads: a source, a target or a value. Measured: the subjects that
-    have both of the two largest predicates, against those of a small one."""
+    """One entry of the projection that a pattern reads: a target that is gathered, an id that is looked up in a set;
+    not the length of a list that is taken as it lies. Directly 0.015 (two hops), fitted 0.022 to 0.027. At index time:
+    what the subjects of the two largest predicates are linked with, against those of a small one."""
 
     us_per_graph_question: float = 120.0
-    """Asking the projection for the candidates of a pattern, however few they are. Measured: the smallest predicate."""
+    """Asking the projection, for candidates or for rows, however few they are. Directly 50 (candidates) to 150 (rows,
+    with preparing the pattern), fitted 86 to 118. At index time: candidates of the smallest predicate."""
 
     us_per_store_question: float = 100.0
     """Sending the graph store one query: parsing, planning, the first row. Measured: VALUES with one subject."""
@@ -56,44 +64,48 @@ class CostModel:
     """One value of a VALUES block, with the few rows that it leads to. Measured: 200 subjects against 20."""
 
     us_per_text_question: float = 50.0
-    """Asking the text index anything: analysis, dictionary, an empty answer; of a server, a round trip. Measured: the
-    best 10 of the rarest words."""
+    """Asking the text index for its best: analysis, dictionary, an empty answer; of a server, a round trip. Directly
+    43. At index time: the best 10 of the rarest words."""
 
     us_per_text_scoring: float = 330.0
-    """Asking the text index for scores, of given entities or of all, however few. Fitted to the processor time of
-    forced plans (benchmarks/planner, tuning half); not measured at index time."""
+    """Asking the text index for scores, of given entities or of all, however few. Directly 190 (no entity) to 350 (a
+    few), fitted 297 to 339. At index time: all matches of the rarest word."""
 
     us_per_posting: float = 0.012
-    """One posting of a list that is read for its best k, most of which are skipped unread. Measured: the best 10 of
-    three common words against those of a rare one."""
+    """One posting of a list that is read for its best k, most of which are skipped unread; a mask changes little of it.
+    Directly 0.009 to 0.013, fitted 0.014. At index time: the best 10 of three common words against those of a rare
+    one."""
 
     us_per_hit: float = 0.4
-    """One more of the best k. Measured: the best 2,000 of three common words against their best 10."""
+    """One more of the best k. Directly 0.2 to 0.45, fitted 0.4. At index time: the best 2,000 of three common words
+    against their best 10."""
 
     us_per_scored_posting: float = 0.1
-    """One entity of a complete relation, with its score. Measured: all matches of a frequent word against those of a
-    rare one."""
+    """One entity of a complete relation, with its score. Directly 0.09, fitted 0.06 to 0.18. At index time: all matches
+    of a frequent word against those of a rare one."""
 
     us_per_scored_candidate: float = 0.05
-    """One entity whose text is scored because it is a candidate. Measured: 2,000 matches of a frequent word
-    against 200 of them. Sparse candidates of a long list cost up to twenty times as much: each unpacks a block."""
+    """One entity whose text is scored because it is a candidate. Directly 0.04 (one rare word) to 0.17 (three common
+    ones), fitted 0.02. At index time: 2,000 matches of a frequent word against 200 of them."""
 
     us_per_masked_candidate: float = 0.003
-    """One candidate of a set that the text index ranks. Measured: the best 10 of a frequent word among all its matches,
-    at most 20,000, against those among 200."""
+    """One candidate of a set that the text index ranks. Directly 0.002 to 0.003; too little to be fitted. At index
+    time: the best 10 of a frequent word among all its matches, at most 20,000, against those among 200."""
 
     us_per_row_of_terms: float = 2.5
-    """Making a row of terms out of ids, and keeping it. Measured: names of 2,000 entities, as keys of a dictionary."""
+    """Making a row of terms out of ids, and keeping it. Fitted 2.4 to 2.9. At index time: names of 2,000 entities, as
+    keys of a dictionary."""
 
     us_per_row_passed: float = 1.0
-    """One row that goes through one operator above the choice of rows. Fitted in the same way."""
+    """One row that an operator gives to the one above it. Fitted 0.9 to 1.0; not measured at index time."""
 
     us_per_look: float = 120.0
-    """One look of rank_first or rank_join at their lists, beside what it asks: sets of what is new and what is left.
-    Fitted in the same way."""
+    """One look of a strategy at its lists, beside what it asks: what is new, what is left, what is sure. Fitted 100 to
+    140; not measured at index time."""
 
     us_per_operator: float = 30.0
-    """Starting one operator of a plan. A guess that use corrects; not measured at index time."""
+    """Starting one operator of a plan. Its own time in EXPLAIN ANALYZE where it has no rows: 6 to 95; not measured at
+    index time."""
 
     def predicted_us(self, counts: Mapping[str, int]) -> float:
         """How long the work takes that a run has counted.

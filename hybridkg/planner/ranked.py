@@ -63,9 +63,8 @@ def _slices_first(plan: Plan, sliced: tuple[Match, ...]) -> Plan:
     """
     match plan:
         case Join():
-            waiting = _operands(plan)
-            order = [part for part in waiting if any(part is match for match in sliced)] or waiting[:1]
-            waiting = [part for part in waiting if not any(part is one for one in order)]
+            waiting = sorted(_operands(plan), key=lambda part: not any(part is match for match in sliced))
+            order = [waiting.pop(0)]
             while waiting:
                 bound = frozenset().union(*(part.variables for part in order))
                 at = next((i for i, part in enumerate(waiting) if part.variables & bound), 0)
