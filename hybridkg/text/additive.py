@@ -41,6 +41,9 @@ dear part."""
 CHUNK = 256
 """Entities that a kernel scores at once, so that LLVM works on several and the scratch memory stays near."""
 
+LAST_STAMP = 1 << 31
+"""A call needs fewer stamps than are left from here to 2 ** 32: one for each window, and one for each term in it."""
+
 LONG = 255
 """A length from which on the narrow copy of the lengths, of one byte each, does not tell it."""
 
@@ -260,19 +263,23 @@ class Best:
 class _Scratch(threading.local):
     """Memory of a thread, so that a query of a few postings need not make it anew.
 
-    `table` is 0 before and after a kernel has used it; the others hold anything.
+    `table` is 0 before and after a kernel has used it, no number of `stamps` is above `stamp`, which only grows; the
+    others hold anything.
     """
 
     def __init__(self) -> None:
+        self.stamps, self.stamp = np.zeros(0, np.uint32), 0
         self.floats, self.whole, self.table = np.zeros(0), np.zeros(0, np.uint32), np.zeros(0, np.uint32)
 
-    def grow(self, floats: int, whole: int, table: int = 0) -> None:
+    def grow(self, floats: int, whole: int, table: int = 0, stamps: int = 0) -> None:
         if len(self.floats) < floats:
             self.floats = np.empty(floats)
         if len(self.whole) < whole:
             self.whole = np.empty(whole, np.uint32)
         if len(self.table) < table:
             self.table = np.zeros(1 << (table - 1).bit_length(), np.uint32)
+        if len(self.stamps) < stamps or self.stamp > LAST_STAMP:
+            self.stamps, self.stamp = np.zeros(max(stamps, len(self.stamps)), np.uint32), 0
 
 
 _scratch = _Scratch()
@@ -307,15 +314,15 @@ def rank(
     """
     n_terms, n_fields = form.coefficient.shape
     width = bounds.width or _window(int(lists.sizes.sum()), form.lengths.shape[1], n_terms)
-    _scratch.grow((3 if form.k1 else 3 + n_terms) * width + (3 + n_fields) * CHUNK, 6 * (width + 1))
-    n, scored = kernel.rank(
+    _scratch.grow((3 if form.k1 else 3 + n_terms) * width + (3 + n_fields) * CHUNK, 4 * (width + 1), stamps=2 * width)
+    n, scored, _scratch.stamp = kernel.rank(
         packed.words, packed.first, packed.at, packed.widths,
         *lists,
         form.lengths, form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1,
         form.background, form.constant, form.words,
         _NO_WORDS if allowed is None else allowed, allowed is not None, ranks,
         width, bounds.highest, bounds.order, bounds.low, bounds.below,
-        _scratch.floats, _scratch.whole, best.ids, best.ranks, best.scores, best.n,
+        _scratch.floats, _scratch.whole, _scratch.stamps, _scratch.stamp, best.ids, best.ranks, best.scores, best.n,
         complete, last and not complete,
     )  # fmt: skip
     best.n, best.scored = n, best.scored + scored

@@ -37,12 +37,12 @@ from hybridkg.text.mixture_kernel import bounds_of_terms, least_product, logarit
 
 __all__ = ["look_up", "rank", "rank_few"]
 
-SPARSE = 16
+SPARSE = 32
 """Where a list has so many postings for each living range of a window, they are looked for range by range; otherwise
 all of them are looked at.
 """
 
-_TWO: Any = types.Tuple((int64, int64))  # type: ignore[no-untyped-call, unused-ignore]
+_THREE: Any = types.Tuple((int64, int64, int64))  # type: ignore[no-untyped-call, unused-ignore]
 
 _FORM = (
     _input(uint32, 2), _input(int64), _input(float64), _input(float64),
@@ -52,9 +52,10 @@ _FORM = (
 
 
 @njit(
-    _TWO(
+    _THREE(
         *SEGMENT, *LISTS, *_FORM, _input(uint32), boolean, _input(uint32), int64, _input(float32), _input(int64),
-        float64, float64, float64[::1], uint32[::1], uint32[::1], uint32[::1], float64[::1], int64, boolean, boolean,
+        float64, float64, float64[::1], uint32[::1], uint32[::1], int64,
+        uint32[::1], uint32[::1], float64[::1], int64, boolean, boolean,
     ),
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
@@ -64,7 +65,7 @@ def rank(
     lengths: Any, rows: Any, base: Any, slope: Any, coefficient: Any, gain: Any, k1: Any,
     background: Any, constant: Any, words: Any,
     allowed: Any, only_allowed: Any, rank_of: Any, width: Any, bounds: Any, order: Any,
-    bounds_from: Any, bounds_below: Any, floats: Any, whole: Any,
+    bounds_from: Any, bounds_below: Any, floats: Any, whole: Any, stamps: Any, stamp: Any,
     out_ids: Any, out_ranks: Any, out_scores: Any, n_out: Any, complete: Any, last: Any,
 ) -> Any:  # fmt: skip
     """Keeps the best entities in a heap, put in order at last; or writes down all of them, ascending.
@@ -77,13 +78,14 @@ def rank(
         order: int64[windows], where windows begin, in the order in which they are looked at; empty for ascending ones.
         bounds_from, bounds_below: only ranges with a bound of from..below are looked at.
         floats: float64[(terms + 3) * width + (fields + 3) * CHUNK or more].
-        whole: uint32[6 * (width + 1) or more].
+        whole: uint32[4 * (width + 1) or more].
+        stamps: uint32[2 * width or more], all at most `stamp`.
         out_ids, out_ranks, out_scores: the heap, of k, or room for all; n_out of it are filled.
         complete: whether all are wanted.
         last: whether the heap is to be put in order, best first.
 
     Returns:
-        How many are filled, and how many entities were scored.
+        How many are filled, how many entities were scored, and the last stamp.
     """
     term, field, block, start, size = lists[0], lists[1], lists[2], lists[3], lists[4]
     n_lists, n_ranges, n_terms, n_fields = len(term), len(bounds), len(gain), len(rows)
@@ -92,14 +94,12 @@ def rank(
     # Of postings of a list: entity in the window, occurrences, part of x. Of entities: whether this window and this
     # term have come to it, x of the term at hand, what comes of all terms so far, x of each term.
     docs, often, touched = whole[: width + 1], whole[width + 1 : 2 * (width + 1)], whole[2 * (width + 1) :]
-    found, entered, seen = whole[3 * (width + 1) :], whole[4 * (width + 1) :], whole[5 * (width + 1) :]
+    found, entered, seen = whole[3 * (width + 1) :], stamps[:width], stamps[width:]
     x, total, share = floats[:width], floats[width : 2 * width], floats[2 * width : 3 * width]
     chunk, each = floats[3 * width :], floats[3 * width + (3 + n_fields) * CHUNK :]
     slots, entities = np.empty(CHUNK, np.uint32), np.empty(CHUNK, np.uint32)
     marks = np.zeros(width >> 6 if complete or only_allowed else 0, np.uint64)
     alive, bits = np.ones(width >> 3, np.uint8), np.zeros((width >> 9) + 1, np.uint64)
-    for d in range(width):
-        entered[d], seen[d] = 0, 0
     saturates = k1 > 0.0
     # Fields that are read as one text are divided by its length once, so that equal sums are equal scores.
     together = n_fields > 1 and not saturates
@@ -110,7 +110,7 @@ def rank(
     if not saturates:
         common, lowest = bounds_of_terms(base, gain, background, constant, together, used, upon)
     open_lists(first, block, start, size, plain, cursor, following)
-    low, scored, next_allowed, until, stamp, turn = int64(0), int64(0), 0, 0, uint32(0), 0
+    low, scored, next_allowed, until, turn = int64(0), int64(0), 0, 0, 0
     filtered, least_size, limit = n_ranges > 0, 0.0, -math.inf
     n_words: Any = 0
     end: Any = int64(0)
@@ -197,12 +197,12 @@ def rank(
                 continue
             until = seek_plain(high, allowed, next_allowed, len(allowed))
         end = high
-        stamp += uint32(1)
+        stamp += 1
         window, n_found, n_term, begun = stamp, uint64(0), uint64(0), False
         for i in range(n_lists):
             t, f = term[i], field[i]
             if not begun:
-                stamp += uint32(1)
+                stamp += 1
                 begun = True
             if following[i] < low:
                 if block[i] < 0:
@@ -242,7 +242,7 @@ def rank(
                 if entered[d] != window:
                     if t >= words:
                         continue
-                    entered[d], found[n_found] = window, uint32(d)
+                    entered[d], found[n_found] = uint32(window), uint32(d)
                     n_found += uint64(1)
                     total[d] = 0.0 if saturates else 1.0
                     if not saturates:
@@ -251,7 +251,7 @@ def rank(
                 before = 0.0 if seen[d] != stamp else x[d]
                 touched[n_term] = uint32(d)
                 n_term += uint64(seen[d] != stamp)
-                seen[d] = stamp
+                seen[d] = uint32(stamp)
                 x[d] = before + share[j]
             if i + 1 < n_lists and term[i + 1] == t:
                 continue
@@ -339,4 +339,4 @@ def rank(
         low = high
     if last:
         order_best(out_ids[:n_out], out_ranks[:n_out], out_scores[:n_out])
-    return n_out, scored
+    return n_out, scored, stamp

@@ -138,36 +138,42 @@ class Peaks:
         self._place = {int(term): i for i, term in enumerate(terms.tolist())}
         self._ratios: dict[object, Floats] = {}
 
-    def of(self, term: int, form: AdditiveForm, row: int, numbers: Sequence[int]) -> tuple[int, int, Floats] | None:
-        """(row of `members`, where its `levels` begin, float64[16] the x of each level) that bound a term in a form.
+    def of(
+        self, terms: Sequence[int], form: AdditiveForm, numbers: Sequence[int]
+    ) -> dict[int, tuple[int, int, Floats]]:
+        """What bounds some terms in a form: row -> (row of `members`, where its `levels` begin, float64[16] the x of
+        each level). Terms without peaks, or without any that bound this form, are left out.
 
         Args:
-            term: any; None where it has no peaks, or none that bound this form.
+            terms: of the index, or -1, by row of the form.
             form: of the query.
-            row: of the term in the form.
             numbers: the index's number of each field of the form.
         """
-        place = self._place.get(term)
-        if place is None:
-            return None
-        first = place * len(self._forms)
-        steps = self._ratios_of(form, row, numbers) * self._largest[first : first + len(self._forms)]
-        best = int(steps.argmin())
-        # Where a weight is huge, what it is multiplied with must stay a number as well.
-        if not steps[best] < MOST:
-            return None
-        # A little more, because what is computed in another order may be rounded otherwise.
-        ratio = float(steps[best] / self._largest[first + best]) * (1 + 1e-9)
-        return place, int(self._starts[first + best]), self._codes[first + best] * ratio
+        found = {}
+        places = [(row, place) for row, place in enumerate(map(self._place.get, terms)) if place is not None]
+        together = bool(places) and len(form.rows) > 1 and not form.rows.any()
+        shared = form.base.tobytes(), form.slope.tobytes(), tuple(numbers), together
+        n_forms = len(self._forms)
+        for row, place in places:
+            first = place * n_forms
+            ratios = self._ratios_of(form, row, shared)
+            steps = ratios * self._largest[first : first + n_forms]
+            best = int(steps.argmin())
+            # Where a weight is huge, what it is multiplied with must stay a number as well.
+            if steps[best] < MOST:
+                # A little more, because what is computed in another order may be rounded otherwise.
+                ratio = float(ratios[best]) * (1 + 1e-9)
+                found[row] = place, int(self._starts[first + best]), self._codes[first + best] * ratio
+        return found
 
-    def _ratios_of(self, form: AdditiveForm, row: int, numbers: Sequence[int]) -> Floats:
+    def _ratios_of(self, form: AdditiveForm, row: int, shared: tuple[bytes, bytes, tuple[int, ...], bool]) -> Floats:
         """float64[forms]: how much larger an x of the query's form can be than one of each kept form."""
-        together = len(form.rows) > 1 and not form.rows.any()
         coefficient = form.coefficient[row]
-        key = (coefficient.tobytes(), form.base.tobytes(), form.slope.tobytes(), tuple(numbers), together)
+        key = (coefficient.tobytes(), *shared)
         found = self._ratios.get(key)
         if found is None:
-            found = np.array([self._ratio(kept, form, coefficient, list(numbers), together) for kept in self._forms])
+            numbers, together = list(shared[2]), shared[3]
+            found = np.array([self._ratio(kept, form, coefficient, numbers, together) for kept in self._forms])
             if len(self._ratios) > 1_000:
                 self._ratios.clear()
             self._ratios[key] = found

@@ -87,8 +87,7 @@ def best_of(
     prunable = postings >= FEWEST_POSTINGS and len(words) <= MOST_TERMS and not (form.gain < 0).any()
     # Who has loaded one kernel needs the other as well; until it is there nothing is passed over.
     prunable = prunable and BOUNDS.for_work(PATIENCE) is not None
-    found = {t: peaks.of(word, form, t, fields) for t, word in enumerate(words)} if prunable else {}
-    common = {t: place for t, place in found.items() if place is not None}
+    common = peaks.of(words, form, fields) if prunable else {}
     if not common and among is None and postings <= FEW_POSTINGS:
         return rank_few(kernel, form, lists, postings, k, packed=packed, ranks=ranks, narrow=narrow)
     best = Best(min(k, postings))
