@@ -31,7 +31,6 @@ class Registry:
     def __init__(self, kind: str, group: str, builtin: Mapping[str, str], *, extra: str = ""):
         self.kind, self.group, self.extra = kind, group, extra
         self._builtin = dict(builtin)
-        self._loaded: dict[str, Any] = {}
 
     @cached_property
     def _plugins(self) -> dict[str, str]:
@@ -61,12 +60,9 @@ class Registry:
                 hint=did_you_mean(name, self.names()),
                 span=span,
             )
-        if path in self._loaded:
-            return self._loaded[path]
         module, _, attribute = path.partition(":")
         try:
-            self._loaded[path] = getattr(import_module(module), attribute)
-            return self._loaded[path]
+            return getattr(import_module(module), attribute)
         except ModuleNotFoundError as e:
             if e.name is None or e.name.split(".")[0] == module.split(".")[0]:
                 raise
