@@ -149,37 +149,3 @@ class Union(PhysicalOperator):
     def describe(self) -> str:
         """The name."""
         return "Union"
-
-
-@dataclass(frozen=True)
-class Minus(PhysicalOperator):
-    """Left rows that share no variable with, or disagree with, every right row."""
-
-    left: PhysicalOperator
-    right: PhysicalOperator
-
-    @property
-    def children(self) -> tuple[PhysicalOperator, ...]:
-        """Left, right."""
-        return (self.left, self.right)
-
-    def estimate(self, known: Known) -> float | None:
-        """At most the left side."""
-        return known.rows(self.left)
-
-    def run(self, context: ExecutionContext) -> Solutions:
-        """Keeps the left rows without an overlapping compatible partner."""
-        left, right = context.run(self.left), context.run(self.right)
-        pairs = Compatible(left, right)
-        shared = [(i, right.variables.index(name)) for i, name in enumerate(left.variables) if name in right.variables]
-
-        def removed(row: Row) -> bool:
-            return any(
-                any(row[i] is not None and other[j] is not None for i, j in shared) for other in pairs.rows_for(row)
-            )
-
-        return Solutions(left.variables, context.collect(row for row in left.rows if not shared or not removed(row)))
-
-    def describe(self) -> str:
-        """The name."""
-        return "Minus"

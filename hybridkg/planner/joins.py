@@ -6,10 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from hybridkg.algebra.certain import certain, certain_of
-from hybridkg.algebra.nodes import Fragment, Join, LeftJoin, Match, Plan, children
+from hybridkg.algebra.nodes import Fragment, Join, LeftJoin, Match, Minus, Plan, children
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import BindJoin
 from hybridkg.operators.left_join import BindLeftJoin
+from hybridkg.operators.minus import BindMinus
 from hybridkg.operators.score_rows import ScoreRows
 from hybridkg.operators.slices import SliceOf
 from hybridkg.operators.snippet import Snippet
@@ -67,6 +68,10 @@ class _Joins:
                 found = found or self._looked_up(left, right) or self._looked_up(right, left)
             case LeftJoin(left, right):
                 found = self._left_join(plan, left, right)
+            case Minus(left, Fragment() as right):
+                shared = min(certain(right.group) & bound_by_match(left), default="")
+                if shared:
+                    found = BindMinus(self._operator(left), self.planning.fragment(right), shared)
         if found is not None:
             self.ready[id(plan)] = found
 

@@ -21,9 +21,10 @@ from hybridkg.operators.filter import Filter
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_each import GraphEach
 from hybridkg.operators.group import GroupRows
-from hybridkg.operators.join import HashJoin, Minus, Union
+from hybridkg.operators.join import HashJoin, Union
 from hybridkg.operators.left_join import LeftJoin
 from hybridkg.operators.match_each import MatchEach
+from hybridkg.operators.minus import Minus
 from hybridkg.operators.order_rows import OrderRows, RankRows
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.snippet import Snippet

@@ -13,8 +13,9 @@ from pyoxigraph import NamedNode
 from hybridkg.errors import QueryLimitError
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.join import HashJoin, Minus, Union
+from hybridkg.operators.join import HashJoin, Union
 from hybridkg.operators.left_join import LeftJoin
+from hybridkg.operators.minus import Minus
 from hybridkg.rdf.batch import Solutions
 
 A, B = NamedNode("x:a"), NamedNode("x:b")

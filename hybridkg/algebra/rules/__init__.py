@@ -12,10 +12,11 @@ from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.rules.gather_fragments import gather_fragments
 from hybridkg.algebra.rules.narrow_distinct import narrow_distinct
 from hybridkg.algebra.rules.push_filters import push_filters
+from hybridkg.algebra.rules.push_minus import push_minus
 
-RULES: tuple[Callable[[Plan], Plan], ...] = (gather_fragments, push_filters, narrow_distinct)
-"""gather_fragments first: a filter finds the widest fragment to go into. narrow_distinct last: what a filter in a
-fragment reads need not leave it."""
+RULES: tuple[Callable[[Plan], Plan], ...] = (gather_fragments, push_filters, push_minus, narrow_distinct)
+"""gather_fragments first: a filter and MINUS find the widest fragment to go into. push_minus after push_filters: what
+MINUS removes may then be one fragment. narrow_distinct last: what a filter in a fragment reads need not leave it."""
 
 
 def rewrite(plan: Plan) -> Plan:

@@ -1,0 +1,58 @@
+"""MINUS moves to the store wherever it means the same there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hybridkg.algebra.certain import certain
+from hybridkg.algebra.nodes import Extend, Filter, Fragment, Join, LeftJoin, MatchEach, Minus, Plan
+from hybridkg.algebra.rules.rebuild import with_children
+from hybridkg.algebra.to_pattern import Declined, pattern_of
+from hybridkg.query import ast
+
+
+def push_minus(plan: Plan) -> Plan:
+    """Minus(Join(fragment a, x), fragment b) -> Join(fragment a with MINUS b, x).
+
+    Only when every variable that b shares with the left side is surely bound
+    in a: then whether a solution is removed (SPARQL 1.1 section 18.5) can be
+    seen in what a contributes to it. Leaves MINUS alone where the projection
+    answers a, and would decline the two together.
+    """
+    if isinstance(plan, Minus):
+        left, right = push_minus(plan.left), push_minus(plan.right)
+        if isinstance(right, Fragment):
+            shared = left.variables & right.variables
+            pushed = _push(left, right, shared) if shared else None
+            if pushed is not None:
+                return pushed
+        return Minus(left, right)
+    return with_children(plan, push_minus)
+
+
+def _push(plan: Plan, removed: Fragment, shared: frozenset[str]) -> Plan | None:
+    """The plan with MINUS inside, or None where it cannot go in."""
+    match plan:
+        case Fragment(group, dataset):
+            if dataset != removed.dataset or not shared <= certain(group):
+                return None
+            together = ast.Group((*group.elements, ast.MinusPattern(removed.group)))
+            if _declined(together, dataset) and not _declined(group, dataset):
+                return None
+            return Fragment(together, dataset)
+        case Join(left, right):
+            if pushed := _push(left, removed, shared):
+                return Join(pushed, right)
+            if pushed := _push(right, removed, shared):
+                return Join(left, pushed)
+        case LeftJoin(left, _) | Minus(left, _):
+            if pushed := _push(left, removed, shared):
+                return replace(plan, left=pushed)
+        case Filter() | Extend() | MatchEach():
+            if pushed := _push(plan.child, removed, shared):
+                return replace(plan, child=pushed)
+    return None
+
+
+def _declined(group: ast.Group, dataset: tuple[ast.DatasetClause, ...]) -> bool:
+    return isinstance(pattern_of(group, dataset), Declined)
