@@ -7,6 +7,7 @@ entry point in the registry's group; a built-in name is never taken over.
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Mapping
 from functools import cached_property
 from importlib import import_module
@@ -62,7 +63,7 @@ class Registry:
             )
         module, _, attribute = path.partition(":")
         try:
-            return getattr(import_module(module), attribute)
+            return getattr(sys.modules.get(module) or import_module(module), attribute)
         except ModuleNotFoundError as e:
             if e.name is None or e.name.split(".")[0] == module.split(".")[0]:
                 raise

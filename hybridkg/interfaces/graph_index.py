@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,8 +237,7 @@ class IdTable:
         return self.columns[self.variables.index(name)]
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(NamedTuple):
     """How many: a best guess between two bounds that are (nearly) sure."""
 
     low: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,13 +24,22 @@ Conditions = Mapping[str, Condition]
 class Edge:
     """`subject relation object`."""
 
-    __slots__ = ("object", "relation", "subject", "variables")
+    __slots__ = ("_listed", "object", "relation", "subject", "variables")
 
     def __init__(self, subject: End, relation: Relation, object_: End):
         self.subject, self.relation, self.object = subject, relation, object_
         found = [end for end in (subject, object_) if isinstance(end, str)]
         self.variables: tuple[str, ...] = tuple(found[:1] if subject == object_ else found)
         """One, two or none."""
+        self._listed: dict[bool, float] = {}
+
+    def listed(self, forward: bool) -> float:
+        """Entries of the constant that is the subject (forward) or the object; counted once, estimates ask often."""
+        if forward not in self._listed:
+            end = self.subject if forward else self.object
+            assert isinstance(end, int)
+            self._listed[forward] = self.relation.near(singleton(end), forward)
+        return self._listed[forward]
 
     def from_subject(self, variable: str) -> bool:
         """Whether the variable is the subject."""
@@ -67,8 +76,7 @@ def kept(ids: Ids, variable: End, sets: Sets, conditions: Conditions, run: Run) 
     return mask
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A way to enumerate an edge: from the subjects (forward) or the objects in a set, or in ranges, or from all."""
 
     forward: bool
@@ -81,16 +89,26 @@ def source(edge: Edge, sets: Sets, conditions: Conditions) -> Source:
     """The cheapest way to enumerate an edge."""
     found = Source(True, None, None, edge.relation.work(None, True))
     for forward, end in ((True, edge.subject), (False, edge.object)):
-        members = sets.get(end) if isinstance(end, str) else singleton(end)
-        if members is not None:
-            work = edge.relation.near(members, forward) + (len(members) if isinstance(end, str) else 0)
-            if work < found.work:
+        if not isinstance(end, str):
+            if (work := edge.listed(forward)) < found.work:
+                found = Source(forward, singleton(end), None, work)
+        elif (members := sets.get(end)) is not None:
+            if (work := edge.relation.near(members, forward) + len(members)) < found.work:
                 found = Source(forward, members, None, work)
-        condition = conditions.get(end) if isinstance(end, str) else None
-        if condition is not None and members is None:
-            work = edge.relation.work_ranges(condition.span, forward)
-            if work < found.work:
+        elif (condition := conditions.get(end)) is not None:
+            if (work := edge.relation.work_ranges(condition.span, forward)) < found.work:
                 found = Source(forward, None, condition.span, work)
+    return found
+
+
+def entries(edge: Edge, conditions: Conditions) -> float:
+    """How many entries `source` finds that it takes when no sets are known."""
+    found = edge.relation.work(None, True)
+    for forward, end in ((True, edge.subject), (False, edge.object)):
+        if not isinstance(end, str):
+            found = min(found, edge.listed(forward))
+        elif (condition := conditions.get(end)) is not None:
+            found = min(found, edge.relation.work_ranges(condition.span, forward))
     return found
 
 

@@ -78,9 +78,16 @@ class JoinNode:
 
     def guess(self, variable: str | None) -> float:
         """As Node has it."""
-        from hybridkg.graph.match.sizes import guess_join
+        if variable not in self._guesses:
+            from hybridkg.graph.match.sizes import guess_join
 
-        return guess_join(self, variable)
+            self._guesses[variable] = guess_join(self, variable)
+        return self._guesses[variable]
+
+    @cached_property
+    def _guesses(self) -> dict[str | None, float]:
+        """By variable: a plan asks for the same ones several times."""
+        return {}
 
     @cached_property
     def _edges_are_a_tree(self) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from hybridkg.graph.match.combine import NothingNode, RestrictNode, SelectNode, TableNode, UnionNode
 from hybridkg.graph.match.conditions import Condition
-from hybridkg.graph.match.edges import Edge, End, source
+from hybridkg.graph.match.edges import Edge, End, entries
 from hybridkg.graph.match.ids import Ranges
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import Node
@@ -56,7 +56,7 @@ def guess_join(node: JoinNode, variable: str | None) -> float:
 
 def _pairs(node: JoinNode, edge: Edge) -> float:
     """About how many solutions an edge has with the tests of its variables."""
-    found = source(edge, {}, node.conditions).work
+    found = entries(edge, node.conditions)
     for name in edge.variables:
         condition = node.conditions.get(name)
         if condition is not None and condition.doubt.bounds:
@@ -99,7 +99,7 @@ class Counts:
         relation, other = edge.relation, edge.other(variable)
         mine = relation.sources(forward)
         if isinstance(other, int):
-            return source(edge, {}, {}).work
+            return entries(edge, {})
         if other in seen or len(seen) > DEPTH:
             return mine
         pairs = relation.work(None, forward)
@@ -128,7 +128,7 @@ class Counts:
                 continue
             forward = edge.from_subject(variable)
             if isinstance(edge.other(variable), int):
-                size = source(edge, {}, {}).work
+                size = entries(edge, {})
                 # The first list is a view; of an intersection each id of the smaller set is looked up.
                 total += 1.0 if current == float("inf") else min(size, current)
                 current = min(current, size)
@@ -200,7 +200,7 @@ def _step(edge: Edge, name: str) -> float:
     """How many values of its other end an edge gives for one value of a variable, on average."""
     forward = edge.from_subject(name)
     if isinstance(edge.other(name), int):
-        return source(edge, {}, {}).work / max(1.0, edge.relation.sources(forward))
+        return entries(edge, {}) / max(1.0, edge.relation.sources(forward))
     return edge.relation.work(None, forward) / max(1.0, edge.relation.sources(forward))
 
 
@@ -218,7 +218,7 @@ def work_of(node: Node, variable: str | None) -> float:
             counts = Counts(node)
             if variable is not None:
                 return parts + counts.work(variable if variable in names else names[0], None, frozenset())
-            least = min(source(edge, {}, node.conditions).work for edge in node.edges)
+            least = min(entries(edge, node.conditions) for edge in node.edges)
             return parts + least + node.guess(None) * len(node.edges)
         case UnionNode(branches):
             together = sum(branch.guess(variable) for branch in branches)
@@ -332,6 +332,6 @@ def _bounds_of_edge(node: JoinNode, edge: Edge, variable: str | None) -> tuple[f
 def _most(node: JoinNode, edge: Edge) -> float:
     """Solutions of an edge at most."""
     if edge.relation.exact:
-        return source(edge, {}, node.conditions).work
+        return entries(edge, node.conditions)
     sizes = [edge.relation.sources(edge.from_subject(name)) for name in edge.variables]
     return sizes[0] * sizes[1] if len(sizes) == 2 else sizes[0] if sizes else 1.0
