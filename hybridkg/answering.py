@@ -12,8 +12,9 @@ from hybridkg.errors import QueryWarning, Source, StorageError
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
+from hybridkg.planner.plan_template import PlanTemplate, TemplatePlanning
 from hybridkg.prepared import Parameters, QueryText, Recent, Request, Template
-from hybridkg.query.holes import Value
+from hybridkg.query.holes import HiddenHoleError, Value
 from hybridkg.query.services import blamed
 from hybridkg.rdf.batch import Solutions
 from hybridkg.results.build import build_result
@@ -41,6 +42,7 @@ class Answering:
     def __init__(self, snapshot: Snapshot, folder: Path):
         self.snapshot, self._folder = snapshot, folder
         self._plans: Recent[PlanKey, tuple[Request, PhysicalPlan]] = Recent(MOST_PLANS)
+        self._templates: Recent[tuple[Template, int | None, str | None], PlanTemplate] = Recent(MOST_PLANS)
         self._names: Recent[Template, tuple[QueryWarning, ...]] = Recent(MOST_PLANS)
 
     def plan(
@@ -59,10 +61,32 @@ class Answering:
         key = request.template, request.values, limit, strategy
         kept = self._plans.get(key) if request.template.is_kept else None
         if kept is None:
-            kept = request, choose(with_limit(request.logical, limit), self.snapshot.planning(), strategy)
+            kept = request, self._chosen(request, limit, strategy)
             if request.template.is_kept:
                 self._plans.put(key, kept)
         return kept
+
+    def _chosen(self, request: Request, limit: int | None, strategy: str | None) -> PhysicalPlan:
+        """The plan for these values, with what it has in common with those for other values."""
+        planning = self.snapshot.planning()
+        if request.template.is_kept and request.values:
+            key = request.template, limit, strategy
+            template = self._templates.get(key)
+            if template is None:
+                logical = with_limit(request.template.logical, limit)
+                template = PlanTemplate(logical, len(request.values))
+                self._templates.put(key, template)
+            try:
+                return choose(
+                    template.logical,
+                    TemplatePlanning(
+                        planning.graph, planning.text, planning.cost, template=template, values=request.values
+                    ),
+                    strategy,
+                )
+            except HiddenHoleError:
+                pass
+        return choose(with_limit(request.logical, limit), planning, strategy)
 
     def run(self, request: Request, plan: PhysicalPlan, context: ExecutionContext) -> Solutions:
         """What the root operator gives."""
@@ -108,7 +132,7 @@ class Answering:
         return build_result(
             request.template.shape,
             lambda: request.query,
-            plan.logical,
+            lambda: plan.logical,
             solutions,
             matches=matches,
             context=context,

@@ -24,7 +24,7 @@ from hybridkg.errors import HybridkgError, QueryWarning, UserError
 from hybridkg.query import ast
 from hybridkg.query.advice import advise, parameters_of
 from hybridkg.query.check import check
-from hybridkg.query.holes import Fill, IriHole, Value, filling, hole
+from hybridkg.query.holes import Fill, HiddenHoleError, IriHole, Value, filling, hole
 from hybridkg.query.parameter_files import with_parameter_files
 from hybridkg.query.parameters import ParameterValue, bind, constants
 from hybridkg.query.parser import parse
@@ -248,7 +248,7 @@ class QueryText:
             template = Template(self.written, query, rewrite(from_ast(query)), frozenset(holes), is_kept=True)
             if values:
                 _ = template.fill_logical, template.fill_query, template.fill_matches
-        except (HybridkgError, RecursionError):
+        except (HybridkgError, HiddenHoleError, RecursionError):
             return None
         return template
 

@@ -18,6 +18,7 @@ from hybridkg import HybridkgError, KnowledgeBase
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import ParameterError, QuerySyntaxError, Source
+from hybridkg.planner.choose import choose, with_limit
 from hybridkg.prepared import QueryText, Recent, query_text
 from hybridkg.query.check import check
 from hybridkg.query.holes import IriHole, LitHole
@@ -201,6 +202,73 @@ def test_the_rows_the_warnings_and_the_errors_are_those_of_a_knowledge_base_that
         except HybridkgError:
             return
         assert answer(films, text, parameters) == answer(films, fresh, parameters)
+
+
+def operators(value: Any) -> Any:
+    """Everything in a tree of operators, with the types; of a function only that it is one."""
+    if isinstance(value, tuple):
+        return tuple(operators(item) for item in value)
+    if is_dataclass(value):
+        return (type(value), *(operators(getattr(value, one.name)) for one in fields(value)))
+    return "function" if callable(value) else (type(value), value)
+
+
+RANKED = (
+    "?x MATCH $t AS ?s .",
+    "?x MATCH $c AS ?u . ?x MATCH $t AS ?s .",
+    "?x MATCH $t AS ?s . ?y MATCH $c AS ?u . ?x f:director/^f:director ?y .",
+    "?x MATCH $t AS ?s . ?x f:director $a .",
+    "?x MATCH $t ON (label^2) AS ?s . FILTER EXISTS { ?x f:director $a . ?x MATCH $c AS ?v }",
+)
+
+
+@st.composite
+def ranked(draw: st.DrawFn) -> str:
+    elements = draw(st.lists(st.sampled_from(ELEMENTS[:22]), max_size=3, unique=True))
+    tail = draw(st.sampled_from(["?s", "?s LIMIT 2", "?s + 2 * ?u LIMIT 3", "rrf(?s, ?u)", "?s + $b LIMIT 1"]))
+    head = draw(st.sampled_from(["SELECT *", "SELECT DISTINCT ?x"]))
+    return f"{PREFIX}{head} {{ {draw(st.sampled_from(RANKED))} {' '.join(elements)} }} RANK BY {tail}"
+
+
+@settings(max_examples=120, deadline=None)
+@given(ranked() | texts(), st.data())
+def test_a_plan_from_a_template_is_the_plan_of_the_values(films, text, data):
+    try:
+        known = QueryText(text)
+    except HybridkgError:
+        return
+    kinds = {"a": [F.Scott, F.Lang, F.Alien], "b": [1979, 3, 0.5], "t": ["space", "mars crew", "1979"],
+             "c": ["ship", "words"], "p": [F.director, F.year], "k": [0.5, 1.25]}  # fmt: skip
+    state, names = films._answering(), sorted(data.draw(st.sets(st.sampled_from(sorted(kinds)), min_size=1)))
+    strategy = data.draw(st.sampled_from([None, None, "rank_first", "filter_first", "rank_join", "reference"]))
+
+    def planned(request: Any, template: bool) -> Any:
+        if not template:
+            plan = choose(with_limit(request.logical, 5), films.snapshot.planning(), strategy)
+        else:
+            plan = state._chosen(request, 5, strategy)
+        return plan.strategy, plan.cost, plan.rejected, whole(plan.logical), operators(plan.root)
+
+    for _ in range(3):
+        parameters = {name: data.draw(st.sampled_from(kinds[name])) for name in names}
+        try:
+            request = known.request(parameters)
+        except HybridkgError:
+            return
+        assert outcome(lambda: planned(request, True)) == outcome(lambda: planned(request, False))  # noqa: B023
+
+
+def test_plans_for_other_values_share_their_template(films):
+    text = f"{PREFIX}SELECT ?x {{ ?x MATCH $t AS ?s . ?x f:director $a }} RANK BY ?s LIMIT 3"
+    known, state = QueryText(text), films._answering()
+    first = state._chosen(known.request({"t": "space", "a": F.Scott}), None, None)
+    (template,) = [one for (made, _, _), one in state._templates._items.items() if made.written is known.written]
+    roots = dict(template.roots)
+    again = state._chosen(known.request({"t": "mars", "a": F.Lang}), None, None)
+    assert type(again.root) is type(first.root)
+    assert roots
+    assert all(template.roots[name] is root for name, root in roots.items())
+    assert "hole" not in repr(operators(again.root))
 
 
 def test_no_hole_is_left_where_values_have_been_put():

@@ -282,7 +282,13 @@ class _Builder:
         plan, query = self._outlined_aggregates(plan, query)
         modifiers = query.modifiers
         projection = list(query.projection or ())
-        keys = [(self._hidden(projection, key.expression, "key"), key.descending) for key in modifiers.order_by]
+        known = _of_groups(query)
+        keys = [
+            (self._hidden(projection, key.expression, "key"), key.descending)
+            for key in modifiers.order_by
+            # A variable that groups do not have is unbound in all of them, and orders nothing.
+            if not isinstance(key.expression, ast.Var) or key.expression.name in known
+        ]
         rank_name = ""
         if modifiers.rank_by is not None:
             rank = modifiers.rank_by
@@ -328,6 +334,13 @@ class _Builder:
         name = self.names.name(purpose)
         projection.append(ast.Projection(ast.Var(name), spelled_out(expression, tuple(projection))))
         return name
+
+
+def _of_groups(query: ast.SelectQuery) -> frozenset[str]:
+    """The variables that a group has: its keys, and the columns of the query."""
+    keys = [key.variable or key.expression for key in query.modifiers.group_by]
+    columns = [item.variable for item in query.projection or ()]
+    return frozenset(one.name for one in (*keys, *columns) if isinstance(one, ast.Var))
 
 
 def exists_plan(group: ast.Group, dataset: nodes.Dataset) -> nodes.Plan:

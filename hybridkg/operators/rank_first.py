@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.interfaces.meter import LOOKS
@@ -36,12 +37,20 @@ class RankFirst(BestRows):
     to come has a greater rank score than the last scores of the lists together.
 
     Args:
-        instead: where this has cost as much as that would, that goes on.
-        budget: what may be spent before, in microseconds of the cost model.
+        instead: where this has cost as much as the cheapest of these would, that goes on.
+        budgets: what each of them would cost, in microseconds of the cost model.
     """
 
-    instead: BestRows | None = None
-    budget: float = 0.0
+    instead: tuple[BestRows, ...] = ()
+    budgets: tuple[float, ...] = ()
+
+    @property
+    def other(self) -> tuple[BestRows | None, float]:
+        """The cheapest of those, and what it would cost."""
+        if not self.instead:
+            return None, inf
+        least = min(self.budgets)
+        return self.instead[self.budgets.index(least)], least
 
     def slices(self, context: ExecutionContext) -> Iterator[Slice]:
         """Those candidates that no entity to come can beat, look by look."""
@@ -53,7 +62,7 @@ class RankFirst(BestRows):
         spent_before, depth = context.spent(), max(LEAST_DEPTH, 2 * k)
         follow = len(self.top.matches) == 1 and self.top.ties_follow(self.candidates[0].variable)
         seen, pool = np.zeros(0, np.uint32), Pool.empty([score for _, score in self.top.matches])
-        looks = passed = 0
+        looks, passed, (other, budget) = 0, 0, self.other
         spent = 0.0
         while True:
             context.meter.add(LOOKS, 1)
@@ -79,9 +88,9 @@ class RankFirst(BestRows):
                     return
             last_look, spent = context.spent() - spent_before - spent, context.spent() - spent_before
             # The next look costs as much as the last one, or more.
-            if self.instead is not None and spent + last_look > self.budget:
+            if other is not None and spent + last_look > budget:
                 context.tell(self, switched=1)
-                yield from self.instead.from_the_start(context)
+                yield from other.from_the_start(context)
                 return
             depth *= DEEPER
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from hybridkg.algebra.nodes import Plan, Project, Slice, Snippet, Whole
 from hybridkg.errors import UnsupportedQueryError
@@ -50,7 +52,7 @@ class PhysicalPlan:
         root: the operator that gives the result.
         strategy: name of the strategy that won.
         rejected: the others that apply, the cheapest first.
-        logical: what the operators compute.
+        whole: gives the logical plan.
         cost: what the strategy is expected to take, in microseconds; None where that is not known.
         forced: whether the user asked for the strategy.
     """
@@ -58,9 +60,14 @@ class PhysicalPlan:
     root: PhysicalOperator
     strategy: str
     rejected: tuple[Alternative, ...]
-    logical: Plan
+    whole: Callable[[], Plan]
     cost: Size | None = None
     forced: bool = False
+
+    @cached_property
+    def logical(self) -> Plan:
+        """What the operators compute."""
+        return self.whole()
 
 
 def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> PhysicalPlan:
@@ -70,30 +77,32 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
         UnknownNameError: no strategy of that name.
         UnsupportedQueryError: the strategy asked for does not apply to this query.
     """
+
+    def whole() -> Plan:
+        return planning.filled(logical)
+
     if strategy is not None:
         planning.switching = False
-        chosen = STRATEGIES.get(strategy)
-        root = chosen.plan(logical, planning)
+        chosen, root = STRATEGIES.get(strategy), planning.root(strategy, logical)
         if root is None:
             raise UnsupportedQueryError(
                 f"the strategy {strategy!r} does not apply to this query",
                 hint="leave the strategy out, or use 'reference', which always applies",
             )
-        return PhysicalPlan(root, strategy, (), logical, chosen.cost(logical, planning), forced=True)
+        return PhysicalPlan(root, strategy, (), whole, chosen.cost(logical, planning), forced=True)
     for name in ALONE:
-        alone = STRATEGIES.get(name)
-        root = alone.plan(logical, planning)
+        root = planning.root(name, logical)
         if root is not None:
-            return PhysicalPlan(root, name, (), logical, alone.cost(logical, planning))
+            return PhysicalPlan(root, name, (), whole, STRATEGIES.get(name).cost(logical, planning))
     planning.ask_sizes(logical)
     costs = {name: STRATEGIES.get(name).cost(logical, planning) for name in PREFERENCE if name not in ALONE}
     known = {name: cost for name, cost in costs.items() if cost is not None}
     order = sorted(known, key=lambda name: known[name].guess)
     for at, name in enumerate(order):
-        root = STRATEGIES.get(name).plan(logical, planning)
+        root = planning.root(name, logical)
         if root is not None:
             rest = tuple(Alternative(other, known[other]) for other in order[at + 1 :])
-            return PhysicalPlan(root, name, rest, logical, known[name])
+            return PhysicalPlan(root, name, rest, whole, known[name])
     raise AssertionError("the reference always applies")
 
 

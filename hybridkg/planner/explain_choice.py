@@ -74,4 +74,4 @@ def _run(run: Mapping[str, Any], lists: str) -> str:
 
 
 def _instead(operator: BestRows) -> BestRows | None:
-    return operator.instead if isinstance(operator, RankFirst) else None
+    return operator.other[0] if isinstance(operator, RankFirst) else None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from hybridkg.algebra.nodes import Fragment, Match, Plan, children
 from hybridkg.algebra.to_pattern import Declined
 from hybridkg.errors import HybridkgError
-from hybridkg.interfaces.graph_index import GraphIndex, PreparedPattern
+from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern
+from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.text_query import checked_index, text_query
 from hybridkg.planner.cost_model import CostModel
@@ -18,6 +20,9 @@ from hybridkg.planner.ranking import Ranking, ranking_of
 from hybridkg.query import ast
 
 T = TypeVar("T")
+
+Number: TypeAlias = "Callable[[Planning], float]"
+"""Finds a number once the sizes are known."""
 
 
 @dataclass
@@ -56,10 +61,14 @@ class Planning:
             self._fragments[id(fragment)] = fragment, made
         return self._fragments[id(fragment)][1]
 
+    def pattern(self, fragment: Fragment) -> Pattern | Declined:
+        """What the projection is asked for a fragment, or why it is not."""
+        return self.fragment(fragment).pattern
+
     def prepared(self, fragment: Fragment) -> PreparedPattern | None:
         """What the projection knows of a fragment; None where the store has to be asked."""
         if id(fragment) not in self._prepared:
-            pattern = self.fragment(fragment).pattern
+            pattern = self.pattern(fragment)
             ready = None
             if self.graph is not None and not isinstance(pattern, Declined):
                 ready = self.graph.prepare(pattern)
@@ -74,11 +83,12 @@ class Planning:
         while waiting:
             waiting += children(part := waiting.pop())
             if isinstance(part, Match) and not isinstance(part.match.text, ast.Var):
+                match = self.given(part.match)
                 try:
-                    checked_index(self.text, part.match)
+                    checked_index(self.text, match)
                 except HybridkgError:
                     continue  # an error only once the operator runs
-                queries.append(text_query(part.match))
+                queries.append(text_query(match))
         self.text.prepare(queries[::-1])
 
     def once(self, key: Hashable, find: Callable[[], T]) -> T:
@@ -93,13 +103,30 @@ class Planning:
         """Entities of the text index."""
         return 0 if self.text is None else self.text.counts.get("entities", 0)
 
+    def given(self, match: ast.Match) -> ast.Match:
+        """A MATCH of the plan, as the index is asked for it."""
+        return match
+
+    def number(self, find: Number) -> float:
+        """A number of an operator that depends on sizes."""
+        return find(self)
+
+    def root(self, strategy: str, logical: Plan) -> PhysicalOperator | None:
+        """The operators that a strategy makes; None where it does not apply."""
+        found: PhysicalOperator | None = STRATEGIES.get(strategy).plan(logical, self)
+        return found
+
+    def filled(self, logical: Plan) -> Plan:
+        """The whole plan, as EXPLAIN shows it."""
+        return logical
+
     def most(self, match: ast.Match) -> int:
         """No fewer than match; 0 where the index has an objection, which the run will raise."""
         if self.text is None:
             return 0
         if id(match) not in self._most:
             try:
-                self._most[id(match)] = match, self.text.most(text_query(match))
+                self._most[id(match)] = match, self.text.most(text_query(self.given(match)))
             except HybridkgError:
                 self._most[id(match)] = match, 0
         return self._most[id(match)][1]

@@ -76,6 +76,11 @@ class Ranking:
     first: str
 
     @property
+    def expression(self) -> ast.Expression | None:
+        """What ranks, where it is one expression."""
+        return _expression(self.order)
+
+    @property
     def variables(self) -> tuple[str, ...]:
         """The variables whose entities the scored MATCHes rank, each once."""
         return tuple(dict.fromkeys(match.match.entity.name for match in self.scored))

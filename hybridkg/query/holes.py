@@ -7,25 +7,31 @@ dataclasses and tuples around one, such as a logical plan. Only the nodes above 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from hybridkg.query import ast
+from hybridkg.rdf.terms import Literal, NamedNode
 
 Constant: TypeAlias = ast.Iri | ast.Lit
 Value: TypeAlias = Constant | tuple[Constant, ...]
 """Of a parameter: one constant, or those of a list."""
 
-Fill: TypeAlias = Callable[[Sequence[Value]], Any]
-"""Puts values, in the order of the parameters, into one tree."""
+Fill: TypeAlias = Callable[[Sequence[Any]], Any]
+"""Puts values, in the order of the parameters, into one tree; behind them those of slots."""
 
 OPEN = "urn:hybridkg:hole"
-"""The datatype of a literal hole. Where it has been taken away, that of the value goes as well."""
+"""The datatype of a literal hole; where it has been taken away, that of the value goes as well. The IRI of an IRI hole
+begins with it, and ends with the number of the parameter: as a term of RDF, too, it is a hole."""
 
 KEPT = ("variables",)
 """Cached properties that no value changes, so that a copy keeps them."""
+
+
+class HiddenHoleError(Exception):
+    """A part of a tree may have a hole that cannot be seen, or a value does not fit into one."""
 
 
 @dataclass(frozen=True)
@@ -47,40 +53,119 @@ def hole(value: Value, parameter: int) -> Constant | tuple[Constant, ...]:
     """A hole for values of this kind."""
     if isinstance(value, tuple):
         return (LitHole("", OPEN, parameter=parameter, many=True),)
-    return IriHole("", parameter=parameter) if isinstance(value, ast.Iri) else LitHole("", OPEN, parameter=parameter)
+    return (
+        IriHole(f"{OPEN}:{parameter}", parameter=parameter)
+        if isinstance(value, ast.Iri)
+        else LitHole("", OPEN, parameter=parameter)
+    )
 
 
-def filling(tree: Any) -> Fill | None:
+def filling(tree: Any, slots: Mapping[int, int] = {}) -> Fill | None:
     """What puts values into the holes of a tree; None where it has none.
+
+    What the tree holds in several places is one object in the copy, too.
+
+    Args:
+        tree: stays alive as long as its filling.
+        slots: parts that are values themselves, by identity: the place of each among the values.
+
+    Raises:
+        HiddenHoleError: the tree has a part that may hide a hole: a function, a container other than a tuple, a text in
+            which a hole has been written.
 
     >>> tree = ast.Bind(LitHole("", OPEN, parameter=0), ast.Var("x"))
     >>> filling(tree)([ast.Lit("red")])
     Bind(expression=Lit(lexical='red', datatype=None, language=None), variable=Var(name='x'))
     """
-    if isinstance(tree, IriHole):
-        return _iri(tree)
-    if isinstance(tree, LitHole):
-        return _literal(tree)
-    if isinstance(tree, tuple):
-        return _items(tree)
-    if isinstance(tree, ast.InlineData) and _is_list(tree.rows):
-        return _node(tree, {"rows": _rows(tree.rows[0][0])})
-    if not is_dataclass(tree) or isinstance(tree, type):
+    program = _Program(slots)
+    if program.place(tree) is None:
         return None
-    found = {one.name: fill for one in fields(tree) if (fill := filling(getattr(tree, one.name))) is not None}
-    return _node(tree, found) if found else None
+    steps = tuple(program.steps)
+
+    def fill(values: Sequence[Any]) -> Any:
+        made: list[Any] = []
+        for step in steps:
+            made.append(step(values, made))
+        return made[-1]
+
+    return fill
 
 
-def _iri(tree: IriHole) -> Fill:
+Step: TypeAlias = Callable[[Sequence[Any], list[Any]], Any]
+"""Makes one part of a copy, from the values and from the parts that are made already."""
+
+
+class _Program:
+    """The parts of a tree above its holes, each once, in an order in which they can be made."""
+
+    def __init__(self, slots: Mapping[int, int]):
+        self.steps: list[Step] = []
+        self._slots, self._places = slots, dict[int, int | None]()
+
+    def place(self, tree: Any) -> int | None:
+        """The number of the step that makes a part; None where it has no hole."""
+        if id(tree) not in self._places:
+            step = self._step(tree)
+            if step is not None:
+                self.steps.append(step)
+            self._places[id(tree)] = None if step is None else len(self.steps) - 1
+        return self._places[id(tree)]
+
+    def _step(self, tree: Any) -> Step | None:
+        """What makes a part, its own parts first."""
+        if (slot := self._slots.get(id(tree))) is not None:
+            return lambda values, made: values[slot]
+        if isinstance(tree, IriHole):
+            return _iri(tree)
+        if isinstance(tree, LitHole):
+            return _literal(tree)
+        if isinstance(tree, tuple):
+            return _items(
+                tree, [(at, place) for at, item in enumerate(tree) if (place := self.place(item)) is not None]
+            )
+        if isinstance(tree, ast.InlineData) and _is_list(tree.rows):
+            self.steps.append(_rows(tree.rows[0][0]))
+            return _node(tree, {"rows": len(self.steps) - 1})
+        if isinstance(tree, NamedNode):
+            return _term(tree.value)
+        if (
+            callable(tree)
+            or isinstance(tree, dict | list | set)
+            or (isinstance(tree, str | Literal) and OPEN in str(tree))
+        ):
+            raise HiddenHoleError(f"a {type(tree).__name__} may have a hole in it")
+        if not is_dataclass(tree):
+            return None
+        found = {one.name: place for one in fields(tree) if (place := self.place(getattr(tree, one.name))) is not None}
+        return _node(tree, found) if found else None
+
+
+def _iri(tree: IriHole) -> Step:
     at, span = tree.parameter, tree.span
-    return lambda values: ast.Iri(values[at].value, span=span)  # type: ignore[union-attr]
+    return lambda values, made: ast.Iri(values[at].value, span=span)
 
 
-def _literal(tree: LitHole) -> Fill:
+def _term(iri: str) -> Step | None:
+    """Of an IRI in a pattern of the graph."""
+    opening, _, number = iri.rpartition(":")
+    if opening != OPEN:
+        return None
+    at = int(number)
+
+    def fill(values: Sequence[Any], _made: list[Any]) -> NamedNode:
+        try:
+            return NamedNode(values[at].value)
+        except ValueError as e:
+            raise HiddenHoleError("no IRI") from e
+
+    return fill
+
+
+def _literal(tree: LitHole) -> Step:
     at, span, is_typed = tree.parameter, tree.span, tree.datatype is not None
 
-    def fill(values: Sequence[Value]) -> ast.Lit:
-        value: Any = values[at]
+    def fill(values: Sequence[Any], _made: list[Any]) -> ast.Lit:
+        value = values[at]
         return ast.Lit(value.lexical, value.datatype if is_typed else None, value.language, span=span)
 
     return fill
@@ -90,26 +175,25 @@ def _is_list(rows: tuple[tuple[Any, ...], ...]) -> bool:
     return len(rows) == 1 and len(rows[0]) == 1 and isinstance(rows[0][0], LitHole) and rows[0][0].many
 
 
-def _rows(tree: Any) -> Fill:
+def _rows(tree: Any) -> Step:
     at = tree.parameter
-    return lambda values: tuple((value,) for value in values[at])
+    return lambda values, made: tuple((value,) for value in values[at])
 
 
-def _items(items: tuple[Any, ...]) -> Fill | None:
-    fills = [(at, fill) for at, item in enumerate(items) if (fill := filling(item)) is not None]
-    if not fills:
+def _items(items: tuple[Any, ...], found: list[tuple[int, int]]) -> Step | None:
+    if not found:
         return None
 
-    def fill_items(values: Sequence[Value]) -> tuple[Any, ...]:
+    def fill_items(_values: Sequence[Any], made: list[Any]) -> tuple[Any, ...]:
         copied = list(items)
-        for at, fill in fills:
-            copied[at] = fill(values)
+        for at, place in found:
+            copied[at] = made[place]
         return tuple(copied)
 
     return fill_items
 
 
-def _node(tree: Any, found: dict[str, Fill]) -> Fill:
+def _node(tree: Any, found: dict[str, int]) -> Step:
     """A copy with other values in some fields.
 
     Past the constructor: that of a frozen dataclass takes 0.3 us for each field, also those that stay.
@@ -119,14 +203,14 @@ def _node(tree: Any, found: dict[str, Fill]) -> Fill:
         if isinstance(getattr(kind, name, None), cached_property):
             getattr(tree, name)
     same = {name: own[name] for name in (*(one.name for one in fields(tree)), *KEPT) if name in own}
-    fills = tuple(found.items())
+    changed = tuple(found.items())
 
-    def fill_node(values: Sequence[Value]) -> Any:
+    def fill_node(_values: Sequence[Any], made: list[Any]) -> Any:
         copied = object.__new__(kind)
-        copied.__dict__.update(same)
         inside = copied.__dict__
-        for name, fill in fills:
-            inside[name] = fill(values)
+        inside.update(same)
+        for name, place in changed:
+            inside[name] = made[place]
         return copied
 
     return fill_node

@@ -75,12 +75,12 @@ class Behind:
 
     Args:
         query: gives the query, parameters in place.
-        logical: its plan.
+        logical: gives its plan.
         context: the graph and the index that answered.
     """
 
     query: Callable[[], ast.Query]
-    logical: nodes.Plan
+    logical: Callable[[], nodes.Plan]
     context: ExecutionContext
 
     @cached_property
@@ -96,13 +96,13 @@ class Behind:
         """Explains the scores of a row."""
         from hybridkg.results.why import Reasons
 
-        return Reasons.of(self.logical, self.context)
+        return Reasons.of(self.logical(), self.context)
 
 
 def build_result(
     shape: Shape,
     query: Callable[[], ast.Query],
-    logical: nodes.Plan,
+    logical: Callable[[], nodes.Plan],
     solutions: Solutions,
     *,
     matches: tuple[ast.Match, ...],
@@ -118,7 +118,7 @@ def build_result(
     Args:
         shape: what was known before.
         query: gives what was asked, parameters in place, where somebody wants to know what is behind a row.
-        logical: its plan.
+        logical: gives its plan, for the same.
         solutions: what the root operator gave.
         matches: every MATCH of the query, parameters in place.
         context: the graph and the index, and what has been counted.

@@ -149,10 +149,10 @@ def test_a_strategy_that_gave_up_says_for_which(many):
     planning = many.snapshot.planning()
     ranking = planning.ranking(logical)
     assert ranking is not None
-    operator = replace(best_first_of(ranking, planning), budget=-1.0)
+    operator = replace(best_first_of(ranking, planning), budgets=(0.0, -1.0))
     context = many.snapshot.context()
     assert len(context.run_plan(operator).rows) == 1
-    plan = PhysicalPlan(operator, "rank_first", (), logical)
+    plan = PhysicalPlan(operator, "rank_first", (), lambda: logical)
     explanation = Explanation(plan, Known(many.snapshot.text, many.snapshot.graph), ran=Ran.of(context))
     assert "candidates of ?x: est. 1, found 1, in { ?x <http://e/p> ?y }" in str(explanation)
     assert "tried, 0 passed; then filtered_topk" in str(explanation)

@@ -96,8 +96,8 @@ def source(edge: Edge, sets: Sets, conditions: Conditions) -> Source:
             if (work := edge.relation.near(members, forward) + len(members)) < found.work:
                 found = Source(forward, members, None, work)
         elif (condition := conditions.get(end)) is not None:
-            if (work := edge.relation.work_ranges(condition.span, forward)) < found.work:
-                found = Source(forward, None, condition.span, work)
+            work = edge.relation.work_ranges(condition.span, forward)
+            found = Source(forward, None, condition.span, work) if work < found.work else found
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.filter_first import FilterFirst
 from hybridkg.operators.filtered_topk import FilteredTopK
 from hybridkg.operators.rank_first import RankFirst as Operator
@@ -40,12 +41,12 @@ def best_first_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
     rest, top = rest_of(ranking, planning), ranked_top(ranking)
     if candidates[0].unrestricted or not planning.switching:
         return Operator(rest, top, candidates)
-    scored, ranked = filter_first_cost(ranking, planning), None
+    instead: list[BestRows] = [FilterFirst(rest, top, candidates)]
+    budgets = [planning.number(lambda sizes: filter_first_cost(ranking, sizes).guess)]
     if by_one_match(ranking) and ranking.scored[0].match.top is None:
-        ranked = filtered_topk_cost(ranking, planning)
-    if ranked is not None and ranked.guess < scored.guess:
-        return Operator(rest, top, candidates, FilteredTopK(rest, top, candidates), ranked.guess)
-    return Operator(rest, top, candidates, FilterFirst(rest, top, candidates), scored.guess)
+        instead.append(FilteredTopK(rest, top, candidates))
+        budgets.append(planning.number(lambda sizes: filtered_topk_cost(ranking, sizes).guess))
+    return Operator(rest, top, candidates, tuple(instead), tuple(budgets))
 
 
 def _applies(ranking: Ranking) -> bool:

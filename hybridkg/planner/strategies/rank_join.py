@@ -36,7 +36,9 @@ class RankJoin:
         if ranking is None or not _applies(ranking):
             return None
         candidates = tuple(candidates_of(ranking, variable, planning) for variable in ranking.variables)
-        budget = bind_join_cost(ranking, planning).guess if planning.switching else inf
+        budget = inf
+        if planning.switching:
+            budget = planning.number(lambda sizes: bind_join_cost(ranking, sizes).guess)
         top = Operator(rest_of(ranking, planning), ranked_top(ranking), candidates, budget)
         return under(logical, ranking, top, planning)
 

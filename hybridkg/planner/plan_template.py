@@ -1,0 +1,213 @@
+"""Planning a query whose parameters alone are new: what the values cannot change is found out once.
+
+Rankings are taken apart, strategies are tried and operators are made over a plan with holes (query/holes.py). For each
+set of values that leaves the sizes, the costs, the choice, and a copy of the operators with the values in their places.
+The law: the plan is the one that `choose` makes of the plan with the values in place (tests/test_prepared.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from hybridkg.algebra.nodes import Fragment, Plan
+from hybridkg.algebra.to_pattern import Declined
+from hybridkg.interfaces.graph_index import Pattern
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.rank_value import RankValue
+from hybridkg.planner.planning import Number, Planning
+from hybridkg.planner.ranking import Ranking
+from hybridkg.query import ast
+from hybridkg.query.holes import Fill, HiddenHoleError, LitHole, Value, filling
+from hybridkg.query.walk import walk
+
+
+@dataclass(frozen=True, eq=False)
+class FragmentTemplate:
+    """A fragment of a plan with holes.
+
+    Args:
+        holed: its operator, with holes.
+        fill: puts the values into the operator; None where it has no holes.
+        group: puts them into the group alone, where the pattern depends on them by more than their terms: on their
+            numbers, or their datatypes.
+    """
+
+    holed: GraphFragment
+    fill: Fill | None
+    group: Fill | None
+
+    @classmethod
+    def of(cls, fragment: Fragment) -> FragmentTemplate:
+        """Translates the group, with its holes."""
+        holed = GraphFragment.of(fragment.group, tuple(sorted(fragment.variables)), fragment.dataset)
+        try:
+            by_terms = not isinstance(holed.pattern, Declined)
+            return cls(holed, filling(holed), None) if by_terms else cls(holed, None, filling(fragment.group))
+        except HiddenHoleError:
+            return cls(holed, None, filling(fragment.group))
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether the values change it."""
+        return self.fill is not None or self.group is not None
+
+    def filled(self, values: Sequence[Value]) -> GraphFragment:
+        """The operator with values in place."""
+        if self.group is not None:
+            return GraphFragment.of(self.group(values), self.holed.columns, self.holed.dataset)
+        made: GraphFragment = self.holed if self.fill is None else self.fill(values)
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class RootTemplate:
+    """The operators that a strategy makes, with holes.
+
+    Args:
+        holed: the root.
+        fill: puts into it what stands behind the values: fragments, numbers and the rank score; None for nothing.
+        fragments: those with holes.
+        numbers: what depends on sizes.
+        rank_value: how the rank score is computed, which no value changes.
+    """
+
+    holed: PhysicalOperator
+    fill: Fill | None
+    fragments: tuple[Fragment, ...]
+    numbers: tuple[Number, ...]
+    rank_value: RankValue | None
+
+
+@dataclass(eq=False)
+class PlanTemplate:
+    """What the plans of one query have in common, from one strategy or from all.
+
+    Args:
+        logical: the plan with holes.
+        n_values: how many parameters it has.
+    """
+
+    logical: Plan
+    n_values: int
+    rankings: dict[int, tuple[Plan, Ranking | None]] = field(default_factory=dict)
+    roots: dict[str, RootTemplate | None] = field(default_factory=dict)
+    _fragments: dict[int, tuple[Fragment, FragmentTemplate]] = field(default_factory=dict)
+    _matches: dict[int, tuple[ast.Match, Fill | None]] = field(default_factory=dict)
+
+    def fragment(self, fragment: Fragment) -> FragmentTemplate:
+        """That of a fragment of the plan."""
+        if id(fragment) not in self._fragments:
+            self._fragments[id(fragment)] = fragment, FragmentTemplate.of(fragment)
+        return self._fragments[id(fragment)][1]
+
+    def match(self, match: ast.Match, values: Sequence[Value]) -> ast.Match:
+        """A MATCH with the values in place."""
+        if id(match) not in self._matches:
+            self._matches[id(match)] = match, filling(match)
+        fill = self._matches[id(match)][1]
+        return match if fill is None else fill(values)
+
+    @cached_property
+    def fill_logical(self) -> Fill | None:
+        """Puts the values into the plan."""
+        return filling(self.logical)
+
+
+class HoledNumber(float):
+    """Stands in an operator for a number that depends on sizes."""
+
+
+@dataclass
+class TemplatePlanning(Planning):
+    """The planning of a plan with holes, for some values.
+
+    Args:
+        template: the plan.
+        values: of the parameters.
+
+    Raises:
+        HiddenHoleError: by its methods, where the values decide more than a template leaves open.
+    """
+
+    template: PlanTemplate = field(kw_only=True)
+    values: tuple[Value, ...] = field(kw_only=True)
+    _filled: dict[int, GraphFragment] = field(default_factory=dict)
+    _given: dict[int, ast.Match] = field(default_factory=dict)
+    _used: dict[int, Fragment] = field(default_factory=dict)
+    _numbers: list[tuple[HoledNumber, Number]] = field(default_factory=list)
+
+    def ranking(self, plan: Plan) -> Ranking | None:
+        """The plan taken apart, where it ranks."""
+        known = self.template.rankings
+        if id(plan) not in known:
+            found = super().ranking(plan)
+            if found is not None and found.expression is not None and _has_literal(found.expression):
+                raise HiddenHoleError("the rank score depends on a value")
+            known[id(plan)] = plan, found
+        return known[id(plan)][1]
+
+    def given(self, match: ast.Match) -> ast.Match:
+        """A MATCH with the values in place."""
+        if id(match) not in self._given:
+            self._given[id(match)] = self.template.match(match, self.values)
+        return self._given[id(match)]
+
+    def fragment(self, fragment: Fragment) -> GraphFragment:
+        """The operator of a fragment, with holes."""
+        self._used[id(fragment)] = fragment
+        return self.template.fragment(fragment).holed
+
+    def pattern(self, fragment: Fragment) -> Pattern | Declined:
+        """What the projection is asked, with the values in place."""
+        return self._fragment(fragment).pattern
+
+    def _fragment(self, fragment: Fragment) -> GraphFragment:
+        if id(fragment) not in self._filled:
+            self._filled[id(fragment)] = self.template.fragment(fragment).filled(self.values)
+        return self._filled[id(fragment)]
+
+    def number(self, find: Number) -> float:
+        """What stands for a number that depends on sizes."""
+        number = HoledNumber()
+        self._numbers.append((number, find))
+        return number
+
+    def root(self, strategy: str, logical: Plan) -> PhysicalOperator | None:
+        """The operators that a strategy makes, with the values in place."""
+        roots = self.template.roots
+        if strategy not in roots:
+            self._used.clear()
+            self._numbers.clear()
+            holed = super().root(strategy, logical)
+            roots[strategy] = None if holed is None else self._root_template(holed, logical)
+        root = roots[strategy]
+        if root is None or root.fill is None:
+            return None if root is None else root.holed
+        fragments = [self._fragment(fragment) for fragment in root.fragments]
+        numbers = [find(self) for find in root.numbers]
+        made: PhysicalOperator = root.fill([*self.values, *fragments, *numbers, root.rank_value])
+        return made
+
+    def _root_template(self, holed: PhysicalOperator, logical: Plan) -> RootTemplate:
+        fragments = tuple(one for one in self._used.values() if self.template.fragment(one).has_holes)
+        ranking = self.ranking(logical)
+        value = None if ranking is None else ranking.value
+        holed_fragments = [self.template.fragment(one).holed for one in fragments]
+        # A rank score has functions in it, but no holes.
+        slots: list[object] = [*holed_fragments, *(number for number, _ in self._numbers)]
+        slots += [] if value is None else [value]
+        places = {id(slot): at for at, slot in enumerate(slots, self.template.n_values)}
+        numbers = tuple(find for _, find in self._numbers)
+        return RootTemplate(holed, filling(holed, places), fragments, numbers, value)
+
+    def filled(self, logical: Plan) -> Plan:
+        """The whole plan, with the values in place."""
+        fill = self.template.fill_logical
+        return logical if fill is None else fill(self.values)
+
+
+def _has_literal(expression: ast.Expression) -> bool:
+    return any(isinstance(node, LitHole) for node in walk(expression))
