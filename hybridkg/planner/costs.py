@@ -18,6 +18,7 @@ from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
 from hybridkg.operators.rank_join import FIRST_DEPTH
 from hybridkg.operators.text_join import MATCHES_PER_PROBE
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranking import Ranking
 
@@ -270,11 +271,16 @@ def text_topk_cost(ranking: Ranking | None, planning: Planning) -> Size:
 def _expected(ranking: Ranking, graph: Graph, planning: Planning, us: Callable[[float], float]) -> Size:
     """A cost that depends on how many entities satisfy the graph and match every scored text."""
     n = max(float(planning.entities), 1.0)
-    least = min((float(planning.most(match.match)) for match in ranking.scored), default=n)
-    rest = 1.0
-    for most in sorted(float(planning.most(match.match)) for match in ranking.scored)[1:]:
-        rest *= min(1.0, most / n)
-    return _expected_of(least * rest, graph.size, n, us)
+    matching = planning.once((id(ranking), "matching"), lambda: _matching(ranking, planning, n))
+    return _expected_of(matching, graph.size, n, us)
+
+
+def _matching(ranking: Ranking, planning: Planning, n: float) -> float:
+    """Entities that match every scored text, if these have nothing to do with each other."""
+    least, *others = sorted(float(planning.most(match.match)) for match in ranking.scored) or [n]
+    for most in others:
+        least *= min(1.0, most / n)
+    return least
 
 
 def _expected_of(most: float, size: Size, n: float, us: Callable[[float], float]) -> Size:
@@ -296,7 +302,15 @@ def _rest(ranking: Ranking, planning: Planning, graph: Graph, joined: float) -> 
 
 def _above(ranking: Ranking, planning: Planning, graph: Graph, rows: float) -> float:
     """Rows of terms out of the fragments, and the way that they go through the operators."""
-    cost = planning.cost
-    operators = OPERATORS + len(ranking.spine.fragments) + len(ranking.spine.matches)
-    asked = len(ranking.spine.fragments) * (cost.us_per_graph_question + rows * cost.us_per_row_of_terms)
-    return asked + rows * graph.each_us + operators * (cost.us_per_operator + rows * cost.us_per_row_passed)
+    whole, each = planning.once((id(graph), "above"), lambda: _way(ranking, planning.cost, graph))
+    return whole + rows * each
+
+
+def _way(ranking: Ranking, cost: CostModel, graph: Graph) -> tuple[float, float]:
+    """(once, for each row)."""
+    fragments = len(ranking.spine.fragments)
+    operators = OPERATORS + fragments + len(ranking.spine.matches)
+    return (
+        fragments * cost.us_per_graph_question + operators * cost.us_per_operator,
+        fragments * cost.us_per_row_of_terms + graph.each_us + operators * cost.us_per_row_passed,
+    )
