@@ -34,8 +34,9 @@ from hybridkg.text.lists_kernel import (
 from hybridkg.text.lists_kernel import readonly as _input
 from hybridkg.text.look_up_kernel import look_up
 from hybridkg.text.mixture_kernel import bounds_of_terms, least_product, logarithms
+from hybridkg.text.restrict_kernel import restrict
 
-__all__ = ["look_up", "rank", "rank_few"]
+__all__ = ["look_up", "rank", "rank_few", "restrict"]
 
 SPARSE = 32
 """Where a list has so many postings for each living range of a window, they are looked for range by range; otherwise

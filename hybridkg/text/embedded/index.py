@@ -32,14 +32,14 @@ from hybridkg.text.embedded.peaks import Peaks
 from hybridkg.text.embedded.plain import PlainQueries, PlainQuery
 from hybridkg.text.embedded.postings import FieldPostings, SegmentPostings, TermDictionary
 from hybridkg.text.embedded.term_sets import TermSets
-from hybridkg.text.embedded.topk import best_of
+from hybridkg.text.embedded.topk import best_of, scores_of
 from hybridkg.text.items import Group, Item, ResolvedQuery
 from hybridkg.text.layout import ArrayReader
 from hybridkg.text.models.bm25f import idf
 from hybridkg.text.presence import Presence
 from hybridkg.text.query_string import NOT
 from hybridkg.text.resolve import links_of, resolve, roles_of
-from hybridkg.text.sets import NO_POSTINGS, NONE, contains, intersection, union
+from hybridkg.text.sets import NO_POSTINGS, NONE, contains, intersection, restricted, union
 from hybridkg.text.snippet import KnownTerms, PassageFinder
 from hybridkg.text.stored import FieldsOfIndex, best, named_analyzer, stored_analyzers, stored_fields
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms, stored_synonyms
@@ -51,6 +51,9 @@ OFTEN_READ = (
     "peaks.members", "peaks.levels",
 )  # fmt: skip
 """Arrays that most queries read; positions are left out, which few need and which are the largest."""
+
+QUERY_AS_POSTINGS = 8_000
+"""With numpy a query takes about 0.3 ms beside what its postings take, as long as so many of them."""
 
 MOST_REMEMBERED_QUERIES = 32
 """Analysed queries that an open index remembers."""
@@ -136,7 +139,8 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
     def check(self, query: TextQuery) -> None:
         """Raises UnknownNameError or TextQueryError for a query without an answer; reads no postings."""
-        self._resolve(query)
+        if self._frequencies(query) is None:
+            self._resolve(query)
 
     def most(self, query: TextQuery) -> int:
         """The sum of the document frequencies."""
@@ -160,17 +164,14 @@ class EmbeddedTextIndex(FieldsOfIndex):
         if k <= 0:
             self.check(query)
             return NONE, np.zeros(0)
-        plain = None if self._synonyms.rules else self._plain.read(query)
+        plain = self._plain_query(query)
         if plain is not None:
-            kernel = KERNEL.for_work(plain.postings)
+            kernel = KERNEL.for_work(plain.postings + QUERY_AS_POSTINGS)
             if kernel is not None:
                 return self._best(kernel, plain, k, among)
-            if not len(plain.lists.ids):
-                ids, scores = self._score_plain(plain)
-                kept = slice(None) if among is None else contains(ids, among)
-                return best(ids[kept], scores[kept], k, self._rank)
+            return best(*self._score_plain(plain, among), k, self._rank)
         resolved = self._resolve(query)
-        if isinstance(resolved.model, AdditiveModel) and plain is None:
+        if isinstance(resolved.model, AdditiveModel):
             # The rows of the form: an item may be a word or phrase of the query and a pair as well.
             items = (*resolved.counts, *resolved.ordered, *resolved.unordered)
             lists = self._occurrences.lists(items, resolved)
@@ -185,16 +186,18 @@ class EmbeddedTextIndex(FieldsOfIndex):
                 return self._best(kernel, PlainQuery(form, lists, postings, words, numbers), k, among)
         return best(*self._scored(resolved, among), k, self._rank)
 
-    def _score_plain(self, query: PlainQuery) -> tuple[Ids, Scores]:
-        """Every match of a plain query, without a kernel."""
-        n_fields = len(query.fields)
-        lists = [NO_POSTINGS] * (len(query.form.gain) * n_fields)
-        terms, fields, blocks, _, sizes = query.lists.rows
-        places = (terms * n_fields + fields).tolist()
-        unpacked = self._lists.several(blocks, sizes)
-        for place, postings in zip(places, unpacked, strict=True):
+    def _score_plain(self, query: PlainQuery, among: Ids | None) -> tuple[Ids, Scores]:
+        """Every match of a plain query, of some entities only where they are given, without a kernel."""
+        form, (rows, ids, tf), _, _, fields = query
+        lists = [NO_POSTINGS] * (len(form.gain) * len(fields))
+        words = rows[:, rows[2] >= 0]
+        found = self._lists.several(words[2], words[4], among)
+        for begin, size in rows[3:, words.shape[1] :].T.tolist():
+            pair = Postings(ids[begin : begin + size], tf[begin : begin + size])
+            found.append(pair if among is None else restricted(pair, among))
+        for place, postings in zip((rows[0] * len(fields) + rows[1]).tolist(), found, strict=True):
             lists[place] = postings
-        return score_numpy(query.form, lists)
+        return score_numpy(form, lists)
 
     def _best(self, kernel: Any, query: PlainQuery, k: int, among: Ids | None) -> tuple[Ids, Scores]:
         if not self._populated:
@@ -218,11 +221,25 @@ class EmbeddedTextIndex(FieldsOfIndex):
     def score(self, query: TextQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity does not match; ids in any order, repeats allowed."""
         ids = np.asarray(ids, np.uint32)
-        wanted, place = np.unique(ids, return_inverse=True)
-        found, scores = self._scored(self._resolve(query), wanted)
+        if (ids[1:] > ids[:-1]).all():
+            wanted: Ids = ids
+            place: Any = slice(None)
+        else:
+            wanted, place = np.unique(ids, return_inverse=True)
+        found, scores = self._scores_of(query, wanted)
         answer = np.full(len(wanted), np.nan)
-        answer[np.searchsorted(wanted, found)] = scores
+        answer[wanted.searchsorted(found)] = scores
         return answer[place]
+
+    def _scores_of(self, query: TextQuery, wanted: Ids) -> tuple[Ids, Scores]:
+        """Ids and scores of those of some entities, which ascend, that match."""
+        plain = self._plain_query(query)
+        if plain is None:
+            return self._scored(self._resolve(query), wanted)
+        kernel = KERNEL.for_work(len(wanted) + QUERY_AS_POSTINGS)
+        if kernel is None:
+            return self._score_plain(plain, wanted)
+        return scores_of(kernel, plain, self._lists.packed, wanted)
 
     def task(self, query: TextQuery, ids: Ids | None = None) -> ScoringTask:
         """What the query's model sees of the matching entities, of those among `ids` where they are given."""
@@ -246,6 +263,9 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
     def terms(self, query: TextQuery) -> list[TermStatistics]:
         """The analysed terms and phrases with their df, for EXPLAIN."""
+        plain = self._frequencies(query)
+        if plain is not None:
+            return [TermStatistics(term, df) for term, df in plain.items()]
         resolved = self._resolve(query)
         roles = roles_of(resolved)
         return [
@@ -277,6 +297,14 @@ class EmbeddedTextIndex(FieldsOfIndex):
     def _idf_of(self, query: ResolvedQuery) -> dict[Item, float]:
         n = self._n_entities(query)
         return {item: idf(self._occurrences.counts(item, query).df, n) for item in query.counts}
+
+    def _plain_query(self, query: TextQuery) -> PlainQuery | None:
+        """The query in numbers, where it is plain."""
+        return None if self._synonyms.rules else self._plain.read(query)
+
+    def _frequencies(self, query: TextQuery) -> dict[str, int] | None:
+        """Each term of a query and its df, where it is plain."""
+        return None if self._synonyms.rules else self._plain.frequencies(query)
 
     def _resolve(self, query: TextQuery) -> ResolvedQuery:
         """The query resolved; remembered, because a passage of each row asks for it, and expansions are dear."""

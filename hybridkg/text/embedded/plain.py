@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -31,6 +31,9 @@ MOST_REMEMBERED_WORDS = 100_000
 """Words whose terms an open index remembers, of each analyzer and language."""
 
 MOST_REMEMBERED_SHAPES = 64
+
+MOST_REMEMBERED_TEXTS = 32
+"""Texts of a shape whose words an open index remembers: a plan asks for their frequencies before it asks for the best."""
 
 END = b"\xff"
 """Behind each term that the kernel looks up; no UTF-8 has it."""
@@ -63,6 +66,28 @@ class PlainQuery(NamedTuple):
     fields: list[int]
 
 
+class _Words(NamedTuple):
+    """The words of a text, and what the index has of them.
+
+    Args:
+        terms: of each word, STOPPED for a stop word.
+        counts: how often the text has each distinct term.
+        numbers: of these; LACKING for one that the index lacks.
+        df: entities that have each in any of the fields.
+        cf: int64[t, f], occurrences.
+        lists: int64[5, l], of QueryLists.
+        postings: how many these have.
+    """
+
+    terms: list[str]
+    counts: dict[str, float]
+    numbers: list[int]
+    df: list[int]
+    cf: NDArray[np.int64]
+    lists: NDArray[np.int64]
+    postings: int
+
+
 @dataclass(frozen=True)
 class _Shape:
     """What queries have in common that differ in their texts only."""
@@ -77,6 +102,8 @@ class _Shape:
     """Places of the window in which neighbouring words must stand; 0 for a model that does not look at pairs."""
     terms: dict[str, str]
     """Word -> its term or STOPPED."""
+    texts: dict[str, _Words] = field(default_factory=dict)
+    """What has been read."""
 
 
 class PlainQueries:
@@ -114,6 +141,30 @@ class PlainQueries:
 
     def read(self, query: TextQuery) -> PlainQuery | None:
         """The query in numbers; None where it is not plain, or its model has no frame."""
+        read = self._read(query)
+        if read is None:
+            return None
+        shape, words = read
+        often = list(words.counts.values())
+        pairs = _pairs(words.terms, self._places(shape, query)) if shape.window else {}
+        if not pairs:
+            form = shape.frame.form(often, words.df, words.cf)
+            return PlainQuery(form, QueryLists(words.lists), words.postings, words.numbers, shape.fields)
+        number = dict(zip(words.counts, words.numbers, strict=True))
+        wanted = [(number[a], number[b], far) for a, b, far in pairs]
+        found = self._pairs.lists(wanted, shape.fields, shape.window)
+        found.rows[0] += len(often)
+        lists = QueryLists(np.concatenate((words.lists, found.rows), axis=1), found.ids, found.tf)
+        form = shape.frame.form([*often, *pairs.values()], words.df, np.concatenate((words.cf, found.cf)))
+        numbers = words.numbers + [LACKING] * (2 * len(pairs))
+        return PlainQuery(form, lists, words.postings + len(found.ids), numbers, shape.fields)
+
+    def frequencies(self, query: TextQuery) -> dict[str, int] | None:
+        """Each term of the query, in order, and how many entities have it in an ON field; None as `read` has it."""
+        read = self._read(query)
+        return None if read is None else dict(zip(read[1].counts, read[1].df, strict=True))
+
+    def _read(self, query: TextQuery) -> tuple[_Shape, _Words] | None:
         text = query.text
         if query.all_terms or (query.syntax and not text.replace(" ", "").isalnum()):
             return None
@@ -129,16 +180,15 @@ class PlainQueries:
                 self._shapes[key] = shape
             if shape is None:
                 return None
-        words = shape.analyzer.words(text)
-        if len(words) > MOST_WORDS:
-            return None
-        terms = self._terms_of(shape, words)
-        counts: dict[str, float] = {}
-        for term in terms:
-            if term:
-                counts[term] = counts.get(term, 0) + 1
-        pairs = _pairs(terms, self._places(shape, query)) if shape.window else {}
-        return self._query(shape, counts, pairs)
+        words = shape.texts.get(text)
+        if words is None:
+            raw = shape.analyzer.words(text)
+            if len(raw) > MOST_WORDS:
+                return None
+            if len(shape.texts) >= MOST_REMEMBERED_TEXTS:
+                shape.texts.clear()
+            words = shape.texts[text] = self._look_up(shape, self._terms_of(shape, raw))
+        return shape, words
 
     def _terms_of(self, shape: _Shape, words: list[str]) -> list[str]:
         """The term of each word, STOPPED for a stop word."""
@@ -167,48 +217,40 @@ class PlainQueries:
             begin += max((i for i, term in enumerate(own) if term), default=0) + 1
         return places
 
-    def _query(self, shape: _Shape, counts: dict[str, float], pairs: dict[tuple[str, str, int], float]) -> PlainQuery:
+    def _look_up(self, shape: _Shape, terms: list[str]) -> _Words:
+        counts: dict[str, float] = {}
+        for term in terms:
+            if term:
+                counts[term] = counts.get(term, 0) + 1
         kernel = KERNEL.loaded if self._fits_kernel else None
         if kernel is None:
-            numbers = [self._terms.number(term) for term in counts]
-            rows, cf, df = self._look_up(shape, numbers)
-            postings = int(rows[4].sum())
-        else:
-            n, n_fields = len(counts), len(shape.fields)
-            wanted = np.frombuffer(b"".join([encoded(term) + END for term in counts]), np.uint8)
-            rows, cf = np.empty((5, n * n_fields), np.int64), np.empty((n, n_fields), np.int64)
-            found = np.empty((2, n), np.int64)
-            terms, counted = self._arrays
-            n, postings = kernel.look_up(wanted, *terms, shape.rows, self._n_fields, *counted, rows, cf, found)
-            numbers, df = found.tolist()
-            rows = np.ascontiguousarray(rows[:, :n])
-        often = list(counts.values())
-        if not pairs:
-            return PlainQuery(shape.frame.form(often, df, cf), QueryLists(rows), postings, numbers, shape.fields)
-        number = dict(zip(counts, numbers, strict=True))
-        wanted_pairs = [(number[a], number[b], far) for a, b, far in pairs]
-        found_pairs = self._pairs.lists(wanted_pairs, shape.fields, shape.window)
-        found_pairs.rows[0] += len(numbers)
-        lists = QueryLists(np.concatenate((rows, found_pairs.rows), axis=1), found_pairs.ids, found_pairs.tf)
-        form = shape.frame.form([*often, *pairs.values()], df, np.concatenate((cf, found_pairs.cf)))
-        words = numbers + [LACKING] * (2 * len(pairs))
-        return PlainQuery(form, lists, postings + len(found_pairs.ids), words, shape.fields)
+            return self._look_up_numpy(shape, terms, counts)
+        n, n_fields = len(counts), len(shape.fields)
+        wanted = np.frombuffer(b"".join([encoded(term) + END for term in counts]), np.uint8)
+        lists, cf = np.empty((5, n * n_fields), np.int64), np.empty((n, n_fields), np.int64)
+        found = np.empty((2, n), np.int64)
+        of_terms, of_lists = self._arrays
+        n, postings = kernel.look_up(wanted, *of_terms, shape.rows, self._n_fields, *of_lists, lists, cf, found)
+        numbers, df = found.tolist()
+        return _Words(terms, counts, numbers, df, cf, np.ascontiguousarray(lists[:, :n]), postings)
 
-    def _look_up(self, shape: _Shape, numbers: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
-        """The kernel's twin: (lists int64[5, l], cf int64[t, f], df of each term)."""
-        lists, rows = self._lists, []
+    def _look_up_numpy(self, shape: _Shape, terms: list[str], counts: dict[str, float]) -> _Words:
+        """The kernel's twin."""
+        numbers = [self._terms.number(term) for term in counts]
+        rows: list[tuple[int, int, int, int, int]] = []
         cf = np.zeros((len(numbers), len(shape.fields)), np.int64)
         df = [0] * len(numbers)
         for t, number in enumerate(numbers):
             if number < 0:
                 continue
             df[t] = self._sets.df(number, shape.mask)
-            for f, field in enumerate(shape.fields):
-                own = number * self._n_fields + field
-                cf[t, f] = lists.occurrences(own)
-                if lists.size(own):
-                    rows.append((t, f, lists.first_block(own), 0, lists.size(own)))
-        return np.ascontiguousarray(np.array(rows, np.int64).reshape(len(rows), 5).T), cf, df
+            ends, tokens, blocks = self._lists.directory(number * self._n_fields, self._n_fields)
+            for f, own in enumerate(shape.fields):
+                cf[t, f] = tokens[own + 1] - tokens[own]
+                if size := ends[own + 1] - ends[own]:
+                    rows.append((t, f, blocks[own], 0, size))
+        lists = np.ascontiguousarray(np.array(rows, np.int64).reshape(len(rows), 5).T)
+        return _Words(terms, counts, numbers, df, cf, lists, sum(row[4] for row in rows))
 
     def _shape(self, query: TextQuery) -> _Shape | None:
         resolved = self._resolve(replace(query, text="", syntax=False))

@@ -37,11 +37,11 @@ class TermDictionary(SortedTerms):
     def _first(self, wanted: bytes) -> int:
         """The number of the first term that is not before the wanted bytes."""
         prefix = np.uint64(int.from_bytes(wanted[:8].ljust(8, b"\0"), "big"))
-        low = int(np.searchsorted(self._prefixes, prefix))
+        low = int(self._prefixes.searchsorted(prefix))
         if len(wanted) < 8:
             # Of terms with the same eight bytes, zeros behind a shorter one included, the shortest comes first.
             return low
-        return self._first_of(wanted, low, int(np.searchsorted(self._prefixes, prefix, side="right")))
+        return self._first_of(wanted, low, int(self._prefixes.searchsorted(prefix, "right")))
 
 
 def prefixes_of(terms: list[bytes]) -> NDArray[np.uint64]:
@@ -99,6 +99,13 @@ class SegmentPostings:
         """`positions`: of all lists."""
         return self._positions
 
+    def directory(self, number: int, n: int) -> tuple[list[int], list[int], list[int]]:
+        """Of n lists from a number on, how many postings, tokens and blocks come before each, and up to the last's end:
+        n + 1 of each.
+        """
+        own = slice(number, number + n + 1)
+        return self.ends[own].tolist(), self._tokens[own].tolist(), self._blocks[own].tolist()
+
     def size(self, number: int) -> int:
         """How many postings a list has."""
         return int(self.ends[number + 1]) - int(self.ends[number])
@@ -152,21 +159,35 @@ class SegmentPostings:
         blocks[ends[there] - 1] = (sizes[there] - 1) % BLOCK + 1
         return sizes, *self._read(np.arange(first, last), blocks)
 
-    def several(self, first_blocks: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[Postings]:
+    def several(
+        self, first_blocks: NDArray[np.int64], sizes: NDArray[np.int64], among: Ids | None = None
+    ) -> list[Postings]:
         """Some lists, unpacked at once, which without a kernel takes little longer than one of them.
 
         Args:
             first_blocks: int64[l], where each begins.
             sizes: int64[l], postings of each, at least 1.
+            among: uint32[n], ascending: the only entities whose postings are given; None for all.
         """
+        if not len(sizes):
+            return []
         counts = blocks_of(sizes)
         ends = np.cumsum(counts)
-        blocks = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first_blocks - (ends - counts), counts)
+        blocks = np.arange(int(ends[-1])) + np.repeat(first_blocks - (ends - counts), counts)
         full = np.full(len(blocks), BLOCK, np.int64)
         full[ends - 1] = (sizes - 1) % BLOCK + 1
+        if among is not None:
+            # A block may hold the entities from the first of its ids to that of the next block.
+            before = among.searchsorted(self.packed.first[blocks])
+            behind = np.append(before[1:], 0)
+            behind[ends - 1] = len(among)
+            kept = before < behind
+            sizes = np.add.reduceat(full * kept, ends - counts)
+            blocks, full = blocks[kept], full[kept]
         ids, tf = self._read(blocks, full)
         cuts = np.cumsum(sizes)[:-1]
-        return list(map(Postings, np.split(ids, cuts), np.split(tf, cuts))) if len(sizes) else []
+        found = map(Postings, np.split(ids, cuts), np.split(tf, cuts))
+        return list(found) if among is None else [restricted(postings, among) for postings in found]
 
     def _unpacked(self, blocks: NDArray[np.int64], last: int) -> Postings:
         """Some blocks of one list.
