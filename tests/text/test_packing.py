@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.text import sets
+from hybridkg.text.additive import QueryLists
+from hybridkg.text.embedded import topk
 from hybridkg.text.embedded.lists import ListsWriter
 from hybridkg.text.embedded.packing import BLOCK, PADDING, Packed, blocks_of, pack_numpy, unpack_numpy
 from hybridkg.text.embedded.postings import SegmentPostings
@@ -181,6 +183,14 @@ def test_lists_on_disk_are_those_that_were_written(packing, lists, pieces, seed,
             assert (stored_lists.size(i), stored_lists.occurrences(i)) == (df[i], tf[own].sum())
             candidates = some_of(rng, ids[own])
             assert as_lists(stored_lists.restricted(i, candidates)) == as_lists(sets.restricted(whole, candidates))
+        there = [i for i in range(len(df)) if df[i]]
+        first = np.array([stored_lists.first_block(i) for i in there], np.int64)
+        assert stored_lists.directory(0, len(df))[0] == ends.tolist()
+        for among in (None, some_of(rng, ids)):
+            several = stored_lists.several(first, df[there], among)
+            wholes = [stored_lists.postings(i) for i in there]
+            wanted = wholes if among is None else [sets.restricted(whole, among) for whole in wholes]
+            assert list(map(as_lists, several)) == list(map(as_lists, wanted))
         begin, end = sorted(rng.integers(0, len(df), 2, endpoint=True).tolist())
         sizes, found_ids, found_tf = stored_lists.lists(begin, end)
         own = slice(ends[begin], ends[end])
@@ -197,6 +207,26 @@ def some_of(rng, ids):
         middle = rng.integers(len(every))
         every = every[middle : middle + 5]
     return every[rng.random(len(every)) < rng.choice([0.0, 0.1, 1.0])]
+
+
+@settings(deadline=None, max_examples=100)
+@given(small, st.integers(0, 2**32 - 1), st.integers(0, 2**6 - 1))
+def test_the_kernel_keeps_the_postings_of_candidates(kernel, packing, lists, seed, plain):
+    df, ids, tf = lists
+    ends = np.concatenate(([0], np.cumsum(df)))
+    wanted = some_of(np.random.default_rng(seed), ids)
+    with tempfile.TemporaryDirectory() as folder:
+        stored_lists = stored(Path(folder), df, ids, tf)
+        # Some of the lists are plain, as those of phrases are.
+        there = [(i, stored_lists.first_block(i) if not plain >> i & 1 else -1) for i in range(len(df)) if df[i]]
+        rows = np.array([(i, i % 2, block, ends[i], df[i]) for i, block in there], np.int64).reshape(-1, 5).T.copy()
+        found, postings = topk.restricted(kernel, QueryLists(rows, ids, tf), stored_lists.packed, wanted)
+        want = [(i, sets.restricted(stored_lists.postings(i), wanted)) for i, _ in there]
+    assert [
+        (t, f, block, found.ids[at : at + n].tolist(), found.tf[at : at + n].tolist())
+        for t, f, block, at, n in found.rows.T.tolist()
+    ] == [(i, i % 2, -1, *as_lists(own)) for i, own in want if len(own.ids)]
+    assert postings == sum(len(own.ids) for _, own in want) == int(found.sizes.sum())
 
 
 @pytest.mark.parametrize("plain", [True, False])

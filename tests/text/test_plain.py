@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
-from hybridkg.text.embedded.plain import MOST_WORDS, PlainQueries
+from hybridkg.text.embedded.plain import MOST_REMEMBERED_TEXTS, MOST_WORDS, PlainQueries
 from hybridkg.text.embedded.postings import prefixes_of
 from hybridkg.text.stored import best
 from hybridkg.text.vocabulary import encoded
@@ -65,12 +65,17 @@ def test_the_short_way_gives_the_answers_of_the_long_one(indexes, name, text, on
     if model == "combined_fields" and name == "mixed":
         model = "bm25f"
     query = TextQuery(text, language=language, syntax=syntax, fields=on, all_terms=every, model=model)
+    some = np.array([7, 7, *range(250, 20, -9), 299], np.uint32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PlainQueries, "read", lambda self, query: None)
+        patch.setattr(PlainQueries, "_read", lambda self, query: None)
         want = exactly(index.topk(query, 7))
         assert want == exactly(best(*index.matching(query), 7, None))
-    assert exactly(index.topk(query, 7)) == want
+        scores, terms, most = index.score(query, some).tobytes(), index.terms(query), index.most(query)
+    assert index.most(query) == most
     assert exactly(index.topk(query, 7)) == want  # from what it remembers
+    assert exactly(index.topk(query, 7)) == want
+    assert index.score(query, some).tobytes() == scores
+    assert index.terms(query) == terms
 
 
 @settings(deadline=None, max_examples=60)
@@ -78,14 +83,36 @@ def test_the_short_way_gives_the_answers_of_the_long_one(indexes, name, text, on
 def test_words_are_looked_up_alike_by_numpy_and_by_the_kernel(indexes, text, language, model):
     plain = indexes["alike"]._plain
     query = TextQuery(text, language=language, syntax=False, model=model)
+    plain._shapes.clear()
     compiled = plain.read(query)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plain, "_fits_kernel", False)
+        plain._shapes.clear()  # nothing is remembered
         looked_up = plain.read(query)
+    plain._shapes.clear()
     for one, other in ((compiled.form, looked_up.form), (compiled.lists, looked_up.lists)):
         for part, same in zip(one, other, strict=True):
             np.testing.assert_array_equal(part, same)
     assert (compiled.words, compiled.fields) == (looked_up.words, looked_up.fields)
+
+
+def test_what_is_remembered_of_texts_is_little_and_of_one_question_only(indexes):
+    index = indexes["alike"]
+    queries = [
+        TextQuery(text, fields=on, model=model)
+        for text in (*WORDS, *(f"red {i}" for i in range(MOST_REMEMBERED_TEXTS)))
+        for on in ((FieldChoice("body"),), (FieldChoice("title"),))
+        for model in ("bm25f", "lm")
+    ]
+
+    def answer(query):
+        return index.most(query), exactly(index.topk(query, 3))
+
+    remembered = list(map(answer, queries))
+    assert max(len(shape.texts) for shape in index._plain._shapes.values() if shape) <= MOST_REMEMBERED_TEXTS
+    for query, found in zip(queries, remembered, strict=True):
+        index._plain._shapes.clear()
+        assert answer(query) == found
 
 
 def test_plain_queries_are_those_of_words_in_fields_that_are_analysed_alike(indexes):

@@ -176,7 +176,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
             items = (*resolved.counts, *resolved.ordered, *resolved.unordered)
             lists = self._occurrences.lists(items, resolved)
             postings = int(lists.sizes.sum())
-            kernel = KERNEL.for_work(postings)
+            kernel = KERNEL.for_work(postings + QUERY_AS_POSTINGS)
             if kernel is not None:
                 if not resolved.matching.any_of_its_items:
                     matching = self._entities(resolved.matching, resolved)
@@ -221,15 +221,13 @@ class EmbeddedTextIndex(FieldsOfIndex):
     def score(self, query: TextQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity does not match; ids in any order, repeats allowed."""
         ids = np.asarray(ids, np.uint32)
-        if (ids[1:] > ids[:-1]).all():
-            wanted: Ids = ids
-            place: Any = slice(None)
-        else:
+        if not (ids[1:] > ids[:-1]).all():
             wanted, place = np.unique(ids, return_inverse=True)
-        found, scores = self._scores_of(query, wanted)
-        answer = np.full(len(wanted), np.nan)
-        answer[wanted.searchsorted(found)] = scores
-        return answer[place]
+            return np.asarray(self.score(query, wanted)[place])
+        found, scores = self._scores_of(query, ids)
+        answer = np.full(len(ids), np.nan)
+        answer[ids.searchsorted(found)] = scores
+        return answer
 
     def _scores_of(self, query: TextQuery, wanted: Ids) -> tuple[Ids, Scores]:
         """Ids and scores of those of some entities, which ascend, that match."""

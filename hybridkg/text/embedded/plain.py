@@ -33,7 +33,7 @@ MOST_REMEMBERED_WORDS = 100_000
 MOST_REMEMBERED_SHAPES = 64
 
 MOST_REMEMBERED_TEXTS = 32
-"""Texts of a shape whose words an open index remembers: a plan asks for their frequencies before it asks for the best."""
+"""Texts of a shape whose words an open index remembers: a plan asks for their frequencies, then for the best."""
 
 END = b"\xff"
 """Behind each term that the kernel looks up; no UTF-8 has it."""

@@ -11,7 +11,7 @@ from hybridkg.errors import CorruptError
 from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.additive import PackedPostings
-from hybridkg.text.embedded.packing import BLOCK, KERNEL, LANES, PADDING, blocks_of, rows_of, unpack_numpy
+from hybridkg.text.embedded.packing import BLOCK, KERNEL, LANES, PADDING, rows_of, unpack_numpy
 from hybridkg.text.layout import Array, ArrayReader
 from hybridkg.text.sets import NO_POSTINGS, NONE, restricted
 from hybridkg.text.vocabulary import SortedTerms
@@ -133,16 +133,9 @@ class SegmentPostings:
     def restricted(self, number: int, candidates: Ids) -> Postings:
         """The postings of the candidates, which ascend; unpacks only the blocks in which they may be."""
         size = self.size(number)
-        if not size or not len(candidates):
+        if not size:
             return NO_POSTINGS
-        begin, end = int(self._blocks[number]), int(self._blocks[number + 1])
-        # Block i may hold the candidates from the first of its ids to that of the next block.
-        place = np.searchsorted(self.packed.first[begin:end], candidates, side="right")
-        blocks = np.flatnonzero(np.bincount(place, minlength=end - begin + 1)[1:])
-        if not len(blocks):
-            return NO_POSTINGS
-        last = size - BLOCK * (end - begin - 1) if blocks[-1] == end - begin - 1 else BLOCK
-        return restricted(self._unpacked(blocks + begin, last), candidates)
+        return self.several(np.array([self.first_block(number)]), np.array([size]), candidates)[0]
 
     def positions(self, number: int) -> NDArray[Any]:
         """Positions of all occurrences of a list, entity by entity: sum(tf) numbers."""
@@ -162,32 +155,37 @@ class SegmentPostings:
     def several(
         self, first_blocks: NDArray[np.int64], sizes: NDArray[np.int64], among: Ids | None = None
     ) -> list[Postings]:
-        """Some lists, unpacked at once, which without a kernel takes little longer than one of them.
+        """Some lists, unpacked at once, which without a kernel takes little longer than one of them; of candidates only
+        the blocks in which they may be.
 
         Args:
             first_blocks: int64[l], where each begins.
             sizes: int64[l], postings of each, at least 1.
             among: uint32[n], ascending: the only entities whose postings are given; None for all.
         """
-        if not len(sizes):
-            return []
-        counts = blocks_of(sizes)
-        ends = np.cumsum(counts)
-        blocks = np.arange(int(ends[-1])) + np.repeat(first_blocks - (ends - counts), counts)
-        full = np.full(len(blocks), BLOCK, np.int64)
-        full[ends - 1] = (sizes - 1) % BLOCK + 1
-        if among is not None:
-            # A block may hold the entities from the first of its ids to that of the next block.
-            before = among.searchsorted(self.packed.first[blocks])
-            behind = np.append(before[1:], 0)
-            behind[ends - 1] = len(among)
-            kept = before < behind
-            sizes = np.add.reduceat(full * kept, ends - counts)
-            blocks, full = blocks[kept], full[kept]
-        ids, tf = self._read(blocks, full)
-        cuts = np.cumsum(sizes)[:-1]
-        found = map(Postings, np.split(ids, cuts), np.split(tf, cuts))
-        return list(found) if among is None else [restricted(postings, among) for postings in found]
+        blocks: list[NDArray[np.int64]] = []
+        full: list[NDArray[np.int64]] = []
+        for begin, size in zip(first_blocks.tolist(), sizes.tolist(), strict=True):
+            end = begin + (size + BLOCK - 1) // BLOCK
+            own = np.arange(begin, end) if among is None else self._holding(begin, end, among)
+            each = np.full(len(own), BLOCK, np.int64)
+            if len(own) and own[-1] == end - 1:
+                each[-1] = (size - 1) % BLOCK + 1
+            blocks.append(own)
+            full.append(each)
+        read = [int(each.sum()) for each in full]
+        if not sum(read):
+            return [NO_POSTINGS] * len(read)
+        ids, tf = self._read(np.concatenate(blocks), np.concatenate(full))
+        ends = np.cumsum(read).tolist()
+        found = [Postings(ids[end - n : end], tf[end - n : end]) for n, end in zip(read, ends, strict=True)]
+        return found if among is None else [restricted(postings, among) for postings in found]
+
+    def _holding(self, begin: int, end: int, candidates: Ids) -> NDArray[np.int64]:
+        """int64[...]: those of some blocks of a list in which candidates, which ascend, may be."""
+        # Block i may hold the candidates from the first of its ids to that of the next block.
+        place = self.packed.first[begin:end].searchsorted(candidates, "right")
+        return np.flatnonzero(np.bincount(place, minlength=end - begin + 1)[1:]) + begin
 
     def _unpacked(self, blocks: NDArray[np.int64], last: int) -> Postings:
         """Some blocks of one list.
