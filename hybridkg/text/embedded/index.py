@@ -32,7 +32,7 @@ from hybridkg.text.embedded.peaks import Peaks
 from hybridkg.text.embedded.plain import PlainQueries, PlainQuery
 from hybridkg.text.embedded.postings import FieldPostings, SegmentPostings, TermDictionary
 from hybridkg.text.embedded.term_sets import TermSets
-from hybridkg.text.embedded.topk import best_of, scores_of
+from hybridkg.text.embedded.topk import best_of, look_ups, scores_of
 from hybridkg.text.items import Group, Item, ResolvedQuery
 from hybridkg.text.layout import ArrayReader
 from hybridkg.text.models.bm25f import idf
@@ -188,16 +188,21 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
     def _score_plain(self, query: PlainQuery, among: Ids | None) -> tuple[Ids, Scores]:
         """Every match of a plain query, of some entities only where they are given, without a kernel."""
-        form, (rows, ids, tf), _, _, fields = query
+        form, (rows, ids, tf), postings, _, fields = query
         lists = [NO_POSTINGS] * (len(form.gain) * len(fields))
+        wanted = among if among is not None and look_ups(among, query.lists) <= postings else None
         words = rows[:, rows[2] >= 0]
-        found = self._lists.several(words[2], words[4], among)
+        found = self._lists.several(words[2], words[4], wanted)
         for begin, size in rows[3:, words.shape[1] :].T.tolist():
             pair = Postings(ids[begin : begin + size], tf[begin : begin + size])
-            found.append(pair if among is None else restricted(pair, among))
-        for place, postings in zip((rows[0] * len(fields) + rows[1]).tolist(), found, strict=True):
-            lists[place] = postings
-        return score_numpy(form, lists)
+            found.append(pair if wanted is None else restricted(pair, wanted))
+        for place, own in zip((rows[0] * len(fields) + rows[1]).tolist(), found, strict=True):
+            lists[place] = own
+        ids, scores = score_numpy(form, lists)
+        if among is None or wanted is not None:
+            return ids, scores
+        kept = contains(ids, among)
+        return ids[kept], scores[kept]
 
     def _best(self, kernel: Any, query: PlainQuery, k: int, among: Ids | None) -> tuple[Ids, Scores]:
         if not self._populated:

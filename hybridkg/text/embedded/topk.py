@@ -89,7 +89,7 @@ def best_of(
         narrow: uint8[rows, nodes], the lengths of the form, cut off at LONG; without rows if they are not at hand.
     """
     form, lists, postings, words, fields = query
-    if among is not None and _look_ups(among, lists) <= min(postings, MOST_LOOK_UPS):
+    if among is not None and look_ups(among, lists) <= min(postings, MOST_LOOK_UPS):
         lists, postings = restricted(kernel, lists, packed, among)
         return rank_few(kernel, form, lists, postings, k, packed=packed, ranks=ranks, narrow=narrow)
     prunable = postings >= FEWEST_POSTINGS and len(words) <= MOST_TERMS and not (form.gain < 0).any()
@@ -134,14 +134,14 @@ def scores_of(kernel: Any, query: PlainQuery, packed: PackedPostings, wanted: Id
     """
     form, lists, postings = query[:3]
     allowed: Ids | None = wanted
-    if _look_ups(wanted, lists) <= postings:
+    if look_ups(wanted, lists) <= postings:
         (lists, postings), allowed = restricted(kernel, lists, packed, wanted), None
     found = Best(min(len(wanted), postings))
     rank(kernel, form, lists, found, packed=packed, allowed=allowed, complete=True)
     return found.found()
 
 
-def _look_ups(wanted: Ids, lists: QueryLists) -> int:
+def look_ups(wanted: Ids, lists: QueryLists) -> int:
     """How many it takes to look for each of some entities in each list."""
     return len(wanted) * len(lists.sizes)
 
