@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from pathlib import Path
 
@@ -183,7 +184,7 @@ def test_lists_on_disk_are_those_that_were_written(packing, lists, pieces, seed,
             assert (stored_lists.size(i), stored_lists.occurrences(i)) == (df[i], tf[own].sum())
             candidates = some_of(rng, ids[own])
             assert as_lists(stored_lists.restricted(i, candidates)) == as_lists(sets.restricted(whole, candidates))
-        there = [i for i in range(len(df)) if df[i]]
+        there = [i for i in rng.permutation(len(df)).tolist() if df[i] and rng.random() < 0.8]
         first = np.array([stored_lists.first_block(i) for i in there], np.int64)
         assert stored_lists.directory(0, len(df))[0] == ends.tolist()
         for among in (None, some_of(rng, ids)):
@@ -256,6 +257,16 @@ def test_only_the_blocks_in_which_candidates_may_be_are_read(packing, tmp_path, 
     assert asked(int(ids[-1]) + 1, LARGEST)[0] == []
     assert asked() == ([], [])
     assert len(lists.restricted(1, ids[::1]).ids) == n
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_lists_are_read_at_once_in_any_order(packing, tmp_path, monkeypatch, plain):
+    if plain:
+        monkeypatch.setattr(LazyKernel, "for_work", lambda self, work: None)
+    lists = stored(tmp_path, np.ones(4, np.int64), np.arange(5, 9, dtype=np.uint32), np.ones(4, np.uint32))
+    for order in itertools.permutations(range(4), 3):  # 1, 0, 3 is as long as 1, 2, 3
+        found = lists.several(np.array(order), np.ones(3, np.int64))
+        assert [postings.ids.tolist() for postings in found] == [[5 + i] for i in order]
 
 
 def test_candidates_before_the_first_posting_read_nothing(tmp_path, monkeypatch):

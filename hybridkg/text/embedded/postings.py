@@ -202,7 +202,7 @@ class SegmentPostings:
         self, blocks: NDArray[np.int64], sizes: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         packed, total = self.packed, int(sizes.sum())
-        if len(blocks) and int(blocks[-1]) - int(blocks[0]) + 1 == len(blocks):
+        if len(blocks) and (blocks[1:] == blocks[:-1] + 1).all():
             where: Any = slice(int(blocks[0]), int(blocks[-1]) + 1)
         else:
             where = blocks
