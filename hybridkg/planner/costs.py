@@ -21,6 +21,7 @@ from hybridkg.operators.text_join import MATCHES_PER_PROBE
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranking import Ranking
+from hybridkg.planner.settled import settled
 
 OPERATORS = 4
 """Operators of a ranked plan beside those of its fragments and MATCHes: LIMIT, projection, order, choice of rows."""
@@ -297,20 +298,24 @@ def _rest(ranking: Ranking, planning: Planning, graph: Graph, joined: float) -> 
     """The operators above the choice of the entities, over the rows that are wanted, or all of them."""
     cut = ranking.k is not None and ranking.value is not None
     entities = min(joined, float(ranking.k or 0)) if cut else joined
-    return _above(ranking, planning, graph, entities * graph.rows_each)
+    asked = len(ranking.spine.fragments) - len(settled(ranking, planning))
+    return _above(ranking, planning, graph, entities * (graph.rows_each if asked else 1.0), asked)
 
 
-def _above(ranking: Ranking, planning: Planning, graph: Graph, rows: float) -> float:
-    """Rows of terms out of the fragments, and the way that they go through the operators."""
-    whole, each = planning.once((id(graph), "above"), lambda: _way(ranking, planning.cost, graph))
+def _above(ranking: Ranking, planning: Planning, graph: Graph, rows: float, asked: int | None = None) -> float:
+    """Rows of terms out of the fragments, and the way that they go through the operators; `asked` where not all of the
+    fragments are asked for rows.
+    """
+    fragments = len(ranking.spine.fragments) if asked is None else asked
+    key = id(graph), "above", fragments
+    whole, each = planning.once(key, lambda: _way(ranking, planning.cost, graph, fragments))
     return whole + rows * each
 
 
-def _way(ranking: Ranking, cost: CostModel, graph: Graph) -> tuple[float, float]:
+def _way(ranking: Ranking, cost: CostModel, graph: Graph, fragments: int) -> tuple[float, float]:
     """(once, for each row)."""
-    fragments = len(ranking.spine.fragments)
     operators = OPERATORS + fragments + len(ranking.spine.matches)
-    return (
-        fragments * cost.us_per_graph_question + operators * cost.us_per_operator,
-        fragments * cost.us_per_row_of_terms + graph.each_us + operators * cost.us_per_row_passed,
-    )
+    each = operators * cost.us_per_row_passed
+    if fragments:
+        each += fragments * cost.us_per_row_of_terms + graph.each_us
+    return fragments * cost.us_per_graph_question + operators * cost.us_per_operator, each

@@ -21,7 +21,11 @@ from hybridkg.planner.planning import Planning
 
 
 def joined(
-    plan: Plan, planning: Planning, sliced: Collection[Match] = (), inner: Collection[Fragment] = ()
+    plan: Plan,
+    planning: Planning,
+    sliced: Collection[Match] = (),
+    inner: Collection[Fragment] = (),
+    settled: Collection[Fragment] = (),
 ) -> PhysicalOperator:
     """The reference's operators, but where a fragment or a MATCH meets rows that bind its variable.
 
@@ -31,8 +35,9 @@ def joined(
         sliced: MATCHes of the plan whose relations an operator above chooses (operators/slices.py). These nodes, and
             no others with the same score: in MINUS or a sub-select a score may have the name of one outside.
         inner: fragments whose every row that survives is joined with all of `sliced`.
+        settled: fragments that a join with the sliced relations has nothing to ask any more.
     """
-    joins = _Joins(planning, tuple(sliced), frozenset(map(id, inner)))
+    joins = _Joins(planning, tuple(sliced), frozenset(map(id, inner)), frozenset(map(id, settled)))
     joins.collect(plan)
     return lowered(plan, joins.ready, planning)
 
@@ -52,6 +57,7 @@ class _Joins:
     planning: Planning
     sliced: tuple[Match, ...] = ()
     inner: frozenset[int] = frozenset()
+    settled: frozenset[int] = frozenset()
     ready: dict[int, PhysicalOperator] = field(default_factory=dict)
 
     def collect(self, plan: Plan) -> None:
@@ -82,6 +88,8 @@ class _Joins:
         shared = min(certain(part.group) & bound_by_match(other), default="")
         if not shared:
             return None
+        if id(part) in self.settled:
+            return self._operator(other)
         fragment = self.planning.fragment(part)
         if isinstance(other, Match) and self._is_plain(other):
             return TextJoin(other.match, other.score, fragment)

@@ -24,6 +24,7 @@ from hybridkg.operators.candidates import Candidates
 from hybridkg.planner.joins import joined, lowered
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranking import Ranking
+from hybridkg.planner.settled import settled
 
 
 def ranked_top(ranking: Ranking) -> RankedTop:
@@ -52,7 +53,9 @@ def candidates_of(ranking: Ranking, variable: str, planning: Planning) -> Candid
 def rest_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
     """The operators of what is ranked, over the parts of the scored relations that an operator above chooses."""
     inner = ranking.spine.fragments if len(ranking.variables) > 1 else ()
-    return joined(_slices_first(ranking.top, ranking.scored), planning, ranking.scored, inner)
+    return joined(
+        _slices_first(ranking.top, ranking.scored), planning, ranking.scored, inner, settled(ranking, planning)
+    )
 
 
 def _slices_first(plan: Plan, sliced: tuple[Match, ...]) -> Plan:
