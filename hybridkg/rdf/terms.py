@@ -9,12 +9,13 @@ for `import hybridkg`.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple, Variable
 
 if TYPE_CHECKING:
-    from rdflib.term import Identifier
+    from rdflib.term import Identifier, URIRef
 
 __all__ = [
     "BlankNode",
@@ -41,6 +42,9 @@ XSD_DOUBLE = NamedNode(XSD + "double")
 XSD_BOOLEAN = NamedNode(XSD + "boolean")
 RDF_LANG_STRING = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
 
+MOST_DATATYPES = 64
+"""Datatypes whose rdflib term is remembered."""
+
 
 def double(value: float) -> Literal:
     """An xsd:double that gives back exactly `value` when read.
@@ -59,18 +63,26 @@ def to_rdflib(term: Term) -> Identifier:
     """The rdflib term that is equal to `term`; lexical forms are kept as they are."""
     import rdflib
 
-    match term:
-        case NamedNode():
-            return rdflib.URIRef(term.value)
-        case BlankNode():
-            return rdflib.BNode(term.value)
-        case Literal():
-            if term.language:
-                return rdflib.Literal(term.value, lang=term.language)
-            if term.datatype == XSD_STRING:
-                return rdflib.Literal(term.value)
-            return rdflib.Literal(term.value, datatype=rdflib.URIRef(term.datatype.value), normalize=False)
+    kind = type(term)
+    if kind is NamedNode:
+        return rdflib.URIRef(term.value)  # type: ignore[union-attr]
+    if isinstance(term, Literal):
+        if term.language:
+            return rdflib.Literal(term.value, lang=term.language)
+        if term.datatype == XSD_STRING:
+            return rdflib.Literal(term.value)
+        return rdflib.Literal(term.value, datatype=_rdflib_iri(term.datatype.value), normalize=False)
+    if isinstance(term, BlankNode):
+        return rdflib.BNode(term.value)
     raise TypeError(f"rdflib has no term for {term}")
+
+
+@lru_cache(MOST_DATATYPES)
+def _rdflib_iri(iri: str) -> URIRef:
+    """The IRI of a datatype, of which there are few; rdflib looks at each character of one that it makes."""
+    import rdflib
+
+    return rdflib.URIRef(iri)
 
 
 def from_rdflib(term: Any) -> Term:

@@ -78,9 +78,11 @@ class Row(Mapping[str, Any]):
             ) from None
 
     def __getitem__(self, name: str) -> Identifier | None:
-        if not isinstance(name, str) or name.lstrip("?$") not in self._result.columns:
-            raise KeyError(f"{name!r}; the columns: {', '.join(self._result.columns)}")
-        term = self.term(name)
+        columns = self._result.columns
+        try:
+            term = self._cells[columns.index(name.lstrip("?$"))]
+        except (ValueError, AttributeError, TypeError):
+            raise KeyError(f"{name!r}; the columns: {', '.join(columns)}") from None
         return None if term is None else to_rdflib(term)
 
     def __iter__(self) -> Iterator[str]:
