@@ -57,24 +57,24 @@ class Advisor:
         return [*self.names(query), *self.texts(tuple(matches(query.form))), *self.asked(asked or {})]
 
     def texts(
-        self, matches: Sequence[ast.Match], has_matched: Callable[[ast.Match], bool] = lambda match: False
+        self, matches: Sequence[ast.Match], has_words: Callable[[ast.Match], bool] = lambda match: False
     ) -> list[QueryWarning]:
         """The warnings about texts.
 
         Args:
             matches: every MATCH of the query, parameters in place.
-            has_matched: whether it is known that an entity matches. Such a text has a word, so the index is not
+            has_words: whether it is known that the text of a MATCH has a word, so that the index is not
                 asked again.
         """
-        return list(self._texts(matches, has_matched))
+        return list(self._texts(matches, has_words))
 
-    def _texts(self, matches: Sequence[ast.Match], has_matched: Callable[[ast.Match], bool]) -> Iterator[QueryWarning]:
+    def _texts(self, matches: Sequence[ast.Match], has_words: Callable[[ast.Match], bool]) -> Iterator[QueryWarning]:
         if self._text is None:
             return
         for match in matches:
             if not isinstance(match.text, ast.Lit):
                 continue
-            if has_matched(match) and not any(mark in match.text.lexical for mark in "*~"):
+            if has_words(match) and not any(mark in match.text.lexical for mark in "*~"):
                 continue
             terms = self._text.terms(text_query(match))
             if not terms:

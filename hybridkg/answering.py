@@ -19,7 +19,7 @@ from hybridkg.query.services import blamed
 from hybridkg.rdf.batch import Solutions
 from hybridkg.results.build import build_result
 from hybridkg.results.result_set import ResultSet
-from hybridkg.results.shortfall import matches_something
+from hybridkg.results.shortfall import has_words
 from hybridkg.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Answering:
             source: of the text, for warnings.
         """
         matches, generation = request.matches, self.snapshot.generation
-        texts = self.snapshot.advisor.texts(matches, lambda match: matches_something(match, matches, context))
+        texts = self.snapshot.advisor.texts(matches, lambda match: has_words(match, matches, context))
         asked = self.snapshot.advisor.asked(context.query_strings)
         found = [*request.template.advice, *self._name_warnings(request), *texts, *asked]
         found.sort(key=lambda warning: warning.span.start if warning.span else 0)

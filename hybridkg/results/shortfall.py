@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hybridkg.interfaces.meter import POSTINGS
 from hybridkg.operators.context import CANDIDATES, JOINED, TOTAL, ExecutionContext, Found
 from hybridkg.operators.text_query import text_query
 from hybridkg.query import ast
@@ -19,10 +20,14 @@ def caps(matches: Sequence[ast.Match], context: ExecutionContext) -> tuple[str, 
     )
 
 
-def matches_something(match: ast.Match, matches: Sequence[ast.Match], context: ExecutionContext) -> bool:
-    """Whether an entity was seen that the text of a MATCH matches; `matches` are all of the query."""
+def has_words(match: ast.Match, matches: Sequence[ast.Match], context: ExecutionContext) -> bool:
+    """Whether it was seen that the text of a MATCH has a word: an entity that it matches, or one that has one of its
+    words. `matches` are all of the query.
+    """
     found = _found(match, context)
-    return bool(found.n if found is not None else len(matches) == 1 and _joined(match, context))
+    if found is not None and found.n:
+        return True
+    return len(matches) == 1 and bool(_joined(match, context) or context.meter.counts.get(POSTINGS))
 
 
 def shortfall(returned: int, offset: int, matches: Sequence[ast.Match], context: ExecutionContext) -> str:
