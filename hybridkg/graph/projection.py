@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hybridkg.graph.columns import Columns
 from hybridkg.graph.match.conditions import Condition
-from hybridkg.graph.match.ids import both, inside
+from hybridkg.graph.match.ids import inside
 from hybridkg.graph.match.nodes import Node
 from hybridkg.graph.match.paths import Relations
 from hybridkg.graph.match.prepare import Preparing, Truth
@@ -100,8 +100,7 @@ class Prepared:
 
     def candidates(self, variable: str, meter: Meter, among: Ids | None = None) -> Ids:
         """As PreparedPattern has it."""
-        found = self.node.values(variable, among, Run(meter, self.max_rows))
-        return found if among is None else both(found, among)
+        return self.node.values(variable, among, Run(meter, self.max_rows))
 
     def rows(self, columns: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> IdTable:
         """As PreparedPattern has it."""

@@ -16,7 +16,7 @@ from hybridkg.graph.match.conditions import RowTest
 from hybridkg.graph.match.edges import Conditions, Edge, enumerated, expanded, kept, of_constant, singleton, source
 from hybridkg.graph.match.ids import NONE, Mask, both, distinct, inside
 from hybridkg.graph.match.nodes import Hints, Node
-from hybridkg.graph.match.reduce import Member, Reducer
+from hybridkg.graph.match.reduce import Member, Reducer, listed
 from hybridkg.graph.match.run import Run
 from hybridkg.graph.match.tables import ONE, Table, joined
 from hybridkg.interfaces.graph_index import Ids
@@ -63,6 +63,11 @@ class JoinNode:
 
     def values(self, variable: str, among: Ids | None, run: Run) -> Ids:
         """As Node has it: by semi-joins where the parts hang together like a tree."""
+        if self._only == variable:
+            found = listed(self.edges, variable, among, run)
+            assert found is not None
+            condition = self.conditions.get(variable)
+            return found if condition is None else condition.of_set(found, run)
         if self.is_tree(variable):
             for names in self._components:
                 if variable not in names and not self.has_any(names, run):
@@ -83,6 +88,15 @@ class JoinNode:
 
             self._guesses[variable] = guess_join(self, variable)
         return self._guesses[variable]
+
+    @cached_property
+    def _only(self) -> str | None:
+        """The one variable, where all that the node has are triples that link it with constants."""
+        if self.others or self.members or self.tests or not self.edges:
+            return None
+        name, *more = self.edges[0].variables or ("", "")
+        alone = not more and all(edge.variables == (name,) and edge.subject != edge.object for edge in self.edges)
+        return name if alone else None
 
     @cached_property
     def _guesses(self) -> dict[str | None, float]:

@@ -69,9 +69,7 @@ class Reducer:
             current = self._meet(current, self.hints[variable])
         condition = self.conditions.get(variable)
         seen |= {variable}
-        at_hand = [of_constant(edge, variable, self.run) for edge in self._constants(variable)]
-        for found in sorted(at_hand, key=len):
-            current = self._meet(current, found)
+        current = listed(self._constants(variable), variable, current, self.run)
         if condition is not None and current is not None:
             current, condition = condition.of_set(current, self.run), None
         children = [edge for edge in self._at.get(variable, ()) if self._leads_on(edge, variable, seen)]
@@ -235,8 +233,20 @@ class Reducer:
         return current
 
     def _meet(self, left: Ids | None, right: Ids) -> Ids:
-        """The ids of both sets; counts those of the smaller one, each of which is looked up."""
-        if left is None:
-            return right
-        self.run.read(min(len(left), len(right)))
-        return both(left, right)
+        return meet(left, right, self.run)
+
+
+def meet(left: Ids | None, right: Ids, run: Run) -> Ids:
+    """The ids of both sets, None for all; counts those of the smaller one, each of which is looked up."""
+    if left is None:
+        return right
+    run.read(min(len(left), len(right)))
+    return both(left, right)
+
+
+def listed(edges: Sequence[Edge], variable: str, among: Ids | None, run: Run) -> Ids | None:
+    """Of some values of a variable, None for all, those that each edge links with the constant at its other end."""
+    at_hand = [of_constant(edge, variable, run) for edge in edges]
+    for found in sorted(at_hand, key=len):
+        among = meet(among, found, run)
+    return among
