@@ -13,6 +13,7 @@ from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.id_sets import both, held
 from hybridkg.operators.known import Known, times
 from hybridkg.operators.probing import FEW_VALUES, rows_meeting
 from hybridkg.operators.text_access import every_match, scores_among
@@ -89,7 +90,7 @@ class Candidates:
         last = among is None and bool(own) and self._graph_leaves_less(own, context)
         found = among if last else self._filtered(own, among, context)
         for fragment in self.fragments:
-            sure = certain(fragment.group)
+            sure = certain(fragment.group) if elsewhere else frozenset()
             tested = {name: matches for name, matches in elsewhere.items() if name in sure}
             found = self._of_fragment(fragment, tested, found, context)
         return self._filtered(own, found, context) if last else found
@@ -105,7 +106,7 @@ class Candidates:
     def _filtered(self, filters: list[ast.Match], found: Ids | None, context: ExecutionContext) -> Ids | None:
         """Of some entities, or of all, those that every filter matches."""
         for match in filters:
-            found = _both(found, self._matching(match, context, found))
+            found = self._matching(match, context, found)
         return found
 
     def _passing(self, filters: list[ast.Match], found: Ids | None, context: ExecutionContext) -> Ids:
@@ -122,7 +123,7 @@ class Candidates:
         if among is None:
             return every_match(index, query, context)[0]
         if index.scan_limit is None and len(among) > MATCHES_PER_CANDIDATE * index.most(query):
-            return _both(among, every_match(index, query, context)[0])
+            return both(among, every_match(index, query, context)[0])
         return among[~np.isnan(scores_among(index, query, among, context))]
 
     def _of_fragment(
@@ -154,11 +155,9 @@ class Candidates:
         kept = np.ones(table.size, bool)
         for name, matches in tested.items():
             column = table.column(name)
-            ids = np.unique(column)
-            ids = ids[: np.searchsorted(ids, context.graph.n_entities)]
-            kept &= np.isin(column, self._passing(matches, ids, context))
-        ids = np.unique(table.column(self.variable)[kept])
-        return ids[: np.searchsorted(ids, context.graph.n_entities)]
+            ids = _entities_of(np.unique(column), context)
+            kept &= held(column, self._passing(matches, ids, context))
+        return _entities_of(np.unique(table.column(self.variable)[kept]), context)
 
 
 def _most(match: ast.Match, context: ExecutionContext) -> float:
@@ -171,20 +170,27 @@ def _candidates(
     fragment: GraphFragment, variable: str, among: Ids | None, bound: dict[str, Ids], context: ExecutionContext
 ) -> Ids:
     """The entities of a variable in the solutions of a fragment."""
-    import numpy as np
-
     prepared = fragment.prepared(context)
     if prepared is None:
-        return _both(among, _asked(fragment, variable, among, bound, context))
-    assert context.graph is not None
+        found = _asked(fragment, variable, among, bound, context)
+        return found if among is None else both(found, among)
     context.meter.add(GRAPH_QUESTIONS, 1)
     if bound:
         if among is not None:
             bound = {**bound, variable: among}
+        import numpy as np
+
         found = np.unique(prepared.rows([variable], context.meter, bound).column(variable))
     else:
         found = prepared.candidates(variable, context.meter, among)
-    return found[: np.searchsorted(found, context.graph.n_entities)]
+    return _entities_of(found, context)
+
+
+def _entities_of(ids: Ids, context: ExecutionContext) -> Ids:
+    """Those of a set of nodes and literals that the text index knows."""
+    assert context.graph is not None
+    n = context.graph.n_entities
+    return ids[: ids.searchsorted(ids.dtype.type(n))] if len(ids) and int(ids[-1]) >= n else ids
 
 
 def _asked(
@@ -202,7 +208,7 @@ def _asked(
     context.meter.add(STORE_ROWS, len(rows))
     kept = np.ones(len(rows), bool)
     for at, name in enumerate(names[1:], 1):
-        kept &= np.isin(_entities([row[at] for row in rows], context), bound[name])
+        kept &= held(_entities([row[at] for row in rows], context), bound[name])
     wanted = _entities([row[0] for row in rows], context)[kept]
     return np.unique(wanted[wanted >= 0].astype(np.uint32))
 
@@ -233,11 +239,3 @@ def _entities(terms: list[Term | None], context: ExecutionContext) -> NDArray[np
     distinct = dict.fromkeys(term for term in terms if isinstance(term, NamedNode | BlankNode))
     ids: dict[Term | None, int] = dict(zip(distinct, context.nodes.find_many(list(distinct)).tolist(), strict=True))
     return np.array([ids.get(term, -1) for term in terms], np.int64)
-
-
-def _both(first: Ids | None, second: Ids) -> Ids:
-    if first is None:
-        return second
-    import numpy as np
-
-    return np.intersect1d(first, second, assume_unique=True)

@@ -12,6 +12,7 @@ from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.filter_first import best_first
+from hybridkg.operators.id_sets import held
 from hybridkg.operators.slices import Slice
 from hybridkg.operators.text_access import best_matches, scores_among
 from hybridkg.operators.text_query import checked_index, text_query
@@ -70,8 +71,10 @@ class RankFirst(BestRows):
             done = any(ends for _, _, ends in lists)
             last = {score: own[-1] for (_, own, _), (_, score) in zip(lists, self.top.matches, strict=True) if len(own)}
             bound = -np.inf if done else float(value.of(last, {}))
-            fresh = np.setdiff1d(np.concatenate([ids for ids, _, _ in lists]), seen)
-            seen = np.union1d(seen, fresh)
+            every = [ids for ids, _, _ in lists]
+            brought = np.sort(every[0]) if len(every) == 1 else np.unique(np.concatenate(every))
+            fresh = brought[~held(brought, seen)] if len(seen) else brought
+            seen = np.sort(np.concatenate([seen, fresh])) if len(seen) else fresh
             survivors = self._survivors(fresh, lists, context)
             pool, looks, passed = pool.joined(survivors), looks + 1, passed + len(survivors.ids)
             context.tell(self, looks=looks, read=max(len(ids) for ids, _, _ in lists), seen=len(seen), passed=passed)
@@ -109,15 +112,17 @@ class RankFirst(BestRows):
         scores: dict[str, Scores] = {}
         for (match, score), (listed, own, _) in zip(self.top.matches, lists, strict=True):
             if len(lists) == 1 or match.top is not None:
-                ascending = np.argsort(listed, kind="stable")
-                place = np.minimum(np.searchsorted(listed[ascending], ids), len(listed) - 1)
-                known = own[ascending][place] if len(listed) else np.zeros(len(ids))
-                kept = listed[ascending][place] == ids if len(listed) else np.zeros(len(ids), bool)
+                order = np.argsort(listed)
+                ascending = listed[order]
+                if len(lists) > 1:  # of one list every survivor is in it
+                    kept = held(ids, ascending)
+                    ids, scores = ids[kept], {name: of_match[kept] for name, of_match in scores.items()}
+                scores[score] = own[order[ascending.searchsorted(ids)]]
             else:
                 known = scores_among(checked_index(context.text, match), text_query(match), ids, context)
                 kept = ~np.isnan(known)
-            ids, scores = ids[kept], {name: of_match[kept] for name, of_match in scores.items()}
-            scores[score] = known[kept]
+                ids, scores = ids[kept], {name: of_match[kept] for name, of_match in scores.items()}
+                scores[score] = known[kept]
         return Pool(ids, scores, np.asarray(self.top.value.of(scores, {}), np.float64))
 
 
@@ -144,6 +149,8 @@ class Pool:
 
     def joined(self, other: Pool) -> Pool:
         """Those of both."""
+        if not len(self.ids):
+            return other
         import numpy as np
 
         scores = {name: np.concatenate([own, other.scores[name]]) for name, own in self.scores.items()}
