@@ -12,6 +12,7 @@ from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.known import Known, times
 from hybridkg.operators.probing import rows_meeting
+from hybridkg.operators.slices import SliceOf
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Term
 
@@ -39,13 +40,22 @@ class BindJoin(OneChild):
     def run(self, context: ExecutionContext) -> Solutions:
         """Reads the child, then what the fragment has for it."""
         right = context.run(self.child)
-        at = right.variables.index(self.variable)
-        values: list[Term | None] = list(dict.fromkeys(row[at] for row in right.rows))
-        rows = met(self.fragment, self.variable, values, context, self._chosen(context)) if values else []
-        left = Solutions(self.fragment.columns, rows)
+        left = Solutions(self.fragment.columns, self._met(right, context) if right.rows else [])
         pairs = Compatible(left, right)
         merged = (pairs.merged(row, other) for row in left.rows for other in pairs.rows_for(row))
         return Solutions(pairs.variables, context.collect(merged))
+
+    def _met(self, right: Solutions, context: ExecutionContext) -> list[Row]:
+        """Rows of the fragment for those of the child."""
+        if isinstance(self.child, SliceOf) and self.fragment.prepared(context) is not None:
+            import numpy as np
+
+            assert context.slice is not None
+            ids = np.sort(context.slice.relations[self.child.score][0])
+            return self.fragment.rows_for(context, self.variable, ids, self._chosen(context)).rows
+        at = right.variables.index(self.variable)
+        values: list[Term | None] = list(dict.fromkeys(row[at] for row in right.rows))
+        return met(self.fragment, self.variable, values, context, self._chosen(context))
 
     def _chosen(self, context: ExecutionContext) -> dict[str, Ids]:
         """The entities, by variable, that rows can have which are not lost above this."""

@@ -41,6 +41,9 @@ ROW_BYTES = 64
 ROWS_AT_ONCE = 2048
 """Rows that are collected between two looks at the time: about a millisecond."""
 
+FEW_CELLS = 64
+"""So many ids are looked up, with repeats, as quickly as those that differ are found."""
+
 JOINED = "joined"
 """Note: entities that satisfy the pattern and match the text."""
 
@@ -162,23 +165,28 @@ class ExecutionContext:
 
     def run(self, operator: PhysicalOperator) -> Solutions:
         """Runs an operator and counts its rows and its own time."""
-        self._below_ns.append(0)
-        self.running.append(operator)
+        below, running, meter = self._below_ns, self.running, self.meter
+        below.append(0)
+        running.append(operator)
         started = perf_counter_ns()
         try:
             solutions = operator.run(self)
-            self.meter.check()
+            meter.check()
         except QueryStoppedError as e:
             e.doing = e.doing or operator.describe()
             raise
-        self.running.pop()
-        spent = perf_counter_ns() - started
-        self.meter.add(OPERATORS, 1)
-        self.meter.add(ROWS_PASSED, len(solutions.rows))
-        below = self._below_ns.pop()
-        self._below_ns[-1] += spent
-        before = self.actuals.get(id(operator), Actual(0, 0))
-        self.actuals[id(operator)] = Actual(before.rows + len(solutions.rows), before.own_ns + spent - below)
+        running.pop()
+        spent, rows = perf_counter_ns() - started, len(solutions.rows)
+        meter.add(OPERATORS, 1)
+        meter.add(ROWS_PASSED, rows)
+        own = spent - below.pop()
+        below[-1] += spent
+        actual = self.actuals.get(id(operator))
+        if actual is None:
+            self.actuals[id(operator)] = Actual(rows, own)
+        else:
+            actual.rows += rows
+            actual.own_ns += own
         return solutions
 
     def doing(self) -> str:
@@ -217,7 +225,7 @@ class ExecutionContext:
         return self._prepared[id(pattern)]
 
     def solutions_of(self, table: IdTable, columns: Sequence[str] | None = None) -> Solutions:
-        """A table of the projection in terms; each distinct id is looked up once.
+        """A table of the projection in terms; where there are many, each distinct id is looked up once.
 
         Args:
             table: solutions in ids.
@@ -230,17 +238,20 @@ class ExecutionContext:
         names = table.variables if columns is None else tuple(columns)
         if not table.size or not names:
             return Solutions(names, self.collect(repeat((), table.size)))
-        import numpy as np
-
         if table.size > self.max_rows:
             raise _too_many_rows(self.max_rows)
         assert self.graph is not None
         held = [name for name in names if name in table.variables]
-        distinct, places = np.unique(np.array([table.column(name) for name in held]), return_inverse=True)
-        terms = np.empty(len(distinct), object)
-        terms[:] = self.graph.terms(distinct)
         cells: dict[str, Iterable[Term | None]] = dict.fromkeys(names, repeat(None, table.size))
-        cells |= dict(zip(held, terms[places.reshape(len(held), table.size)].tolist(), strict=True))
+        if len(held) * table.size <= FEW_CELLS:
+            cells |= {name: self.graph.terms(table.column(name)) for name in held}
+        else:
+            import numpy as np
+
+            distinct, places = np.unique(np.array([table.column(name) for name in held]), return_inverse=True)
+            terms = np.empty(len(distinct), object)
+            terms[:] = self.graph.terms(distinct)
+            cells |= dict(zip(held, terms[places.reshape(len(held), table.size)].tolist(), strict=True))
         return Solutions(names, self.collect(zip(*(cells[name] for name in names), strict=True)))
 
     def collect(self, rows: Iterable[T]) -> list[T]:

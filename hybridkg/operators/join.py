@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 
 from hybridkg.algebra.nodes import Plan
 from hybridkg.operators.base import PhysicalOperator
@@ -13,7 +14,8 @@ from hybridkg.operators.known import Known, times
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Term
 
-Key = tuple[Term | None, ...]
+Key = Term | tuple[Term | None, ...] | None
+"""Of a row: its cell in the one column of the key, or those in several."""
 
 
 class Compatible:
@@ -28,20 +30,22 @@ class Compatible:
         shared = [name for name in left.variables if name in right.variables]
         pairs = [(left.variables.index(name), right.variables.index(name)) for name in shared]
         sure = [(i, j) for i, j in pairs if _always(left, i) and _always(right, j)]
-        self._left_key = _picker([i for i, _ in sure])
+        self._left_key = _key([i for i, _ in sure])
         self._loose = [pair for pair in pairs if pair not in sure]
-        self._fresh = [j for j, name in enumerate(right.variables) if name not in shared]
-        self.variables = left.variables + tuple(right.variables[j] for j in self._fresh)
+        fresh = [j for j, name in enumerate(right.variables) if name not in shared]
+        self.variables = left.variables + tuple(right.variables[j] for j in fresh)
+        self._fresh, self._nothing = _cells(fresh), (None,) * len(fresh)
         self._table: dict[Key, list[Row]] = {}
-        right_key = _picker([j for _, j in sure])
+        right_key = _key([j for _, j in sure])
         for row in right.rows:
             self._table.setdefault(right_key(row), []).append(row)
 
     def rows_for(self, row: Row) -> Iterator[Row]:
         """Right rows compatible with a left row."""
-        for other in self._table.get(self._left_key(row), ()):
-            if all(row[i] is None or other[j] is None or row[i] == other[j] for i, j in self._loose):
-                yield other
+        others, loose = self._table.get(self._left_key(row), ()), self._loose
+        if not loose:
+            return iter(others)
+        return (o for o in others if all(row[i] is None or o[j] is None or row[i] == o[j] for i, j in loose))
 
     def merged(self, row: Row, other: Row) -> Row:
         """The union of two compatible solutions, in the order of `variables`."""
@@ -51,19 +55,26 @@ class Compatible:
                 if cells[i] is None:
                     cells[i] = other[j]
             row = tuple(cells)
-        return row + tuple(other[j] for j in self._fresh)
+        return row + self._fresh(other)
 
     def alone(self, row: Row) -> Row:
         """A left row without partner."""
-        return row + (None,) * len(self._fresh)
+        return row + self._nothing
 
 
 def _always(solutions: Solutions, column: int) -> bool:
     return all(row[column] is not None for row in solutions.rows)
 
 
-def _picker(columns: list[int]) -> Callable[[Row], Key]:
-    return lambda row: tuple(row[i] for i in columns)
+def _key(columns: list[int]) -> Callable[[Row], Key]:
+    return itemgetter(*columns) if columns else lambda row: ()
+
+
+def _cells(columns: list[int]) -> Callable[[Row], Row]:
+    if len(columns) == 1:
+        (only,) = columns
+        return lambda row: (row[only],)
+    return itemgetter(*columns) if columns else lambda row: ()
 
 
 @dataclass(frozen=True)

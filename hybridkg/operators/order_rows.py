@@ -38,11 +38,12 @@ class RankRows(OneChild):
         """Computes the expression over floored scores, then sorts."""
         solutions = context.run(self.child)
         floored = self._floored(solutions)
-        expression, floored = with_rank_functions(
-            self.expression, solutions, floored, dict(self.subjects), context.slice.lists if context.slice else {}
-        )
+        all_present, expression = floored is solutions, self.expression
+        if self.subjects:
+            known = context.slice.lists if context.slice else {}
+            expression, floored = with_rank_functions(expression, solutions, floored, dict(self.subjects), known)
         values = evaluate(expression, floored, context)
-        if self.scores:
+        if not all_present:
             at = [solutions.variables.index(name) for name in self.scores]
             values = [
                 None if all(row[i] is None for i in at) else value
@@ -109,22 +110,30 @@ def ordered(
     in what is not projected have one order as well. With `first`, nobody reads more than so many rows: those
     behind them are there, but ties among them are in any order.
     """
-    names = dict.fromkeys((*tie_breakers, *sorted(solutions.variables)))
-    ties = [solutions.variables.index(name) for name in names if name in solutions.variables]
-    rows = solutions.rows
+    rows, ties = solutions.rows, list[int]()
     order = list(range(len(rows)))
     sort_keys = [_sort_keys(values) for values, _ in keys]
     for sort_key, (_, descending) in zip(reversed(sort_keys), reversed(keys), strict=True):
         order.sort(key=sort_key.__getitem__, reverse=descending)
     # Terms are compared only where the keys tie: most rows of a ranking never need it.
     ordered_rows: list[Row] = []
-    for _, run in groupby(order, key=lambda n: [sort_key[n] for sort_key in sort_keys]):
+    together = sort_keys[0].__getitem__ if len(keys) == 1 else lambda n: [sort_key[n] for sort_key in sort_keys]
+    for _, run in groupby(order, key=together):
         if first is not None and len(ordered_rows) >= first:
             ordered_rows += [rows[n] for n in order[len(ordered_rows) :]]
             break
         tied = [rows[n] for n in run]
-        ordered_rows += tied if len(tied) == 1 else sorted_rows(tied, ties)
+        if len(tied) > 1:
+            ties = ties or _places(tie_breakers, solutions)
+            tied = sorted_rows(tied, ties)
+        ordered_rows += tied
     return Solutions(solutions.variables, ordered_rows)
+
+
+def _places(tie_breakers: Sequence[str], solutions: Solutions) -> list[int]:
+    """The columns that order rows of equal keys, in the order in which they are compared."""
+    names = dict.fromkeys((*tie_breakers, *sorted(solutions.variables)))
+    return [solutions.variables.index(name) for name in names if name in solutions.variables]
 
 
 def _sort_keys(values: Sequence[Term | None]) -> Sequence[Any]:

@@ -22,8 +22,10 @@ class Project(OneChild):
         """Picks the columns; a column that no row binds is unbound."""
         solutions = context.run(self.child)
         names = (*self.columns, *self.hidden)
-        at = [solutions.variables.index(name) if name in solutions.variables else None for name in names]
-        rows: list[Row] = [tuple(None if i is None else row[i] for i in at) for row in solutions.rows]
+        rows = solutions.rows
+        if names != solutions.variables:
+            at = [solutions.variables.index(name) if name in solutions.variables else None for name in names]
+            rows = [tuple([None if i is None else row[i] for i in at]) for row in rows]
         if self.distinct:
             width = len(self.columns)
             first: dict[Row, Row] = {}

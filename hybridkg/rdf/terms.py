@@ -52,11 +52,11 @@ def double(value: float) -> Literal:
     >>> double(0.1).value
     '0.1'
     """
+    if math.isfinite(value):
+        return Literal(repr(float(value)), datatype=XSD_DOUBLE)
     if math.isnan(value):
         return Literal("NaN", datatype=XSD_DOUBLE)
-    if value in (float("inf"), float("-inf")):
-        return Literal("INF" if value > 0 else "-INF", datatype=XSD_DOUBLE)
-    return Literal(repr(float(value)), datatype=XSD_DOUBLE)
+    return Literal("INF" if value > 0 else "-INF", datatype=XSD_DOUBLE)
 
 
 def to_rdflib(term: Term) -> Identifier:
