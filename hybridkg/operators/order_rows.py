@@ -116,6 +116,8 @@ def ordered(
     for sort_key, (_, descending) in zip(reversed(sort_keys), reversed(keys), strict=True):
         order.sort(key=sort_key.__getitem__, reverse=descending)
     # Terms are compared only where the keys tie: most rows of a ranking never need it.
+    if len(keys) == 1 and len(set(sort_keys[0])) == len(rows):
+        return Solutions(solutions.variables, [rows[n] for n in order])
     ordered_rows: list[Row] = []
     together = sort_keys[0].__getitem__ if len(keys) == 1 else lambda n: [sort_key[n] for sort_key in sort_keys]
     for _, run in groupby(order, key=together):

@@ -182,6 +182,7 @@ class _Joining:
         self._node, self._wanted, self._sets, self._run = node, wanted, hints, run
         self._edges, self._others = list(node.edges), list(node.others)
         self._members, self._tests = list(node.members), list(node.tests)
+        self._is_one_edge = len(node.edges) == 1 and not node.others and not node.members
         self._table = ONE
         self._reduced: set[str] = set()
         self._bound: set[str] = set()
@@ -212,6 +213,9 @@ class _Joining:
 
     def _step(self) -> None:
         """Joins one more edge or node: what filters, then what is likely to give the fewest rows."""
+        if self._is_one_edge:
+            self._extend(self._edges.pop())
+            return
         best: Edge | Node | None = None
         least = float("inf")
         near = [edge for edge in self._edges if not self._bound.isdisjoint(edge.variables)]

@@ -73,13 +73,16 @@ class Reducer:
         if condition is not None and current is not None:
             current, condition = condition.of_set(current, self.run), None
         children = [edge for edge in self._at.get(variable, ()) if self._leads_on(edge, variable, seen)]
-        for edge in sorted(children, key=lambda edge: self._estimate(edge, variable, seen)):
+        if len(children) > 1:
+            children.sort(key=lambda edge: self._estimate(edge, variable, seen))
+        for edge in children:
             child = edge.other(variable)
             if child in seen or (current is not None and len(current) == 0):
                 continue  # another way to a variable that has its place in the tree: left to the join
             assert isinstance(child, str)
             current = self._through(edge, variable, child, current, condition, seen)
-            seen |= self._below(child, seen)
+            if edge is not children[-1]:
+                seen |= self._below(child, seen)
             if condition is not None:
                 current, condition = condition.of_set(current, self.run), None
         if current is None and (condition is not None or any(m.variable == variable for m in self.members)):
