@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 MOST_PLANS = 64
 """Queries, with the values of their parameters, whose plan is remembered."""
 
-PlanKey = tuple[Template, tuple[Value, ...], int | None, str | None]
+PlanKey = tuple[Template, tuple[Value, ...], int | None, str | None, int]
+"""The last of them is how often unit costs have changed by much, so that such plans are chosen anew."""
 
 
 class Answering:
@@ -58,7 +59,7 @@ class Answering:
             services: whether it may ask other endpoints.
         """
         request = text.request(params, folder=self._folder, services=services)
-        key = request.template, request.values, limit, strategy
+        key = request.template, request.values, limit, strategy, self.snapshot.costs.epoch
         kept = self._plans.get(key) if request.template.is_kept else None
         if kept is None:
             kept = request, self._chosen(request, limit, strategy)
@@ -89,11 +90,15 @@ class Answering:
         return choose(with_limit(request.logical, limit), planning, strategy)
 
     def run(self, request: Request, plan: PhysicalPlan, context: ExecutionContext) -> Solutions:
-        """What the root operator gives."""
+        """What the root operator gives. Some runs teach what work costs; none that is stopped or fails."""
+        context.meter.lessons = [] if self.snapshot.is_measured() else None
         try:
-            return context.run_plan(plan.root)
+            solutions = context.run_plan(plan.root)
         except StorageError as e:
             raise blamed(e, request.query) from e.__cause__
+        if context.meter.lessons:
+            self.snapshot.costs.learn(context.meter.lessons)
+        return solutions
 
     def explanation(self, request: Request, plan: PhysicalPlan, context: ExecutionContext | None) -> Explanation:
         """The plan; with a context, run in it."""

@@ -153,6 +153,16 @@ class Snapshot:
         engine = "embedded" if self.text is None else engine_name(folder / "text")
         return UnitCosts.open(folder.parent, engine)
 
+    def is_measured(self) -> bool:
+        """Whether the run that begins is one of those that teach what work costs: none before its kernel is loaded."""
+        if not self.costs.asks():
+            return False
+        if self.text is None or self.text.scan_limit is not None:
+            return True
+        from hybridkg.text.additive import KERNEL
+
+        return KERNEL.settled
+
     @cached_property
     def advisor(self) -> Advisor:
         """Warns about names that do not occur in this state."""

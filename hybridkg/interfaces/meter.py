@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from time import monotonic
+from time import monotonic, perf_counter_ns, thread_time_ns
 
 from hybridkg.errors import QueryStoppedError
 
@@ -82,6 +83,18 @@ def priced(counts: Mapping[str, int]) -> float:
     return sum(MICROSECONDS.get(kind, 0.0) * n for kind, n in counts.items())
 
 
+MOST_LESSONS = 64
+"""Pieces of work that one run measures; the first ones say enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A piece of work that was measured: what was counted meanwhile, by kind, and its microseconds."""
+
+    work: Mapping[str, int]
+    us: float
+
+
 def _never() -> bool:
     return False
 
@@ -94,6 +107,7 @@ class Meter:
         deadline: a time of `time.monotonic` after which `check` raises; None for none.
         timeout: seconds that the deadline stands for, for the message.
         cancelled: asked at every check.
+        lessons: where `timed` notes what it has measured; None where nobody wants to know.
 
     >>> meter = Meter()
     >>> meter.add(POSTINGS, 128)
@@ -106,10 +120,27 @@ class Meter:
     timeout: float | None = None
     cancelled: Callable[[], bool] = _never
     counts: dict[str, int] = field(default_factory=dict)
+    lessons: list[Lesson] | None = None
 
     def add(self, kind: str, n: int) -> None:
         """Counts `n` units of work."""
         self.counts[kind] = self.counts.get(kind, 0) + n
+
+    def timed(self, *, elsewhere: bool = False) -> AbstractContextManager[object]:
+        """Measures the work of a `with` block that is counted in it, all of it and nothing else.
+
+        Args:
+            elsewhere: a server does the work, so the time on the wall counts, not that of this thread.
+
+        >>> meter = Meter(lessons=[])
+        >>> with meter.timed():
+        ...     meter.add(POSTINGS, 5)
+        >>> [lesson.work for lesson in meter.lessons]
+        [{'postings': 5}]
+        """
+        if self.lessons is None or len(self.lessons) >= MOST_LESSONS:
+            return _UNTIMED
+        return _Timed(self.counts, self.lessons, perf_counter_ns if elsewhere else thread_time_ns)
 
     def check(self) -> None:
         """To be called about every millisecond of work.
@@ -124,3 +155,26 @@ class Meter:
             )
         if self.cancelled():
             raise QueryStoppedError("the query was cancelled")
+
+
+_UNTIMED = nullcontext()
+
+
+class _Timed:
+    """What `Meter.timed` gives; work that ends in an error teaches nothing."""
+
+    __slots__ = ("_before", "_began", "_clock", "_counts", "_lessons")
+
+    def __init__(self, counts: dict[str, int], lessons: list[Lesson], clock: Callable[[], int]):
+        self._counts, self._lessons, self._clock = counts, lessons, clock
+
+    def __enter__(self) -> None:
+        self._before = dict(self._counts)
+        self._began = self._clock()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        us = (self._clock() - self._began) / 1e3
+        if kind is None:
+            before = self._before
+            work = {name: n - before.get(name, 0) for name, n in self._counts.items() if n != before.get(name)}
+            self._lessons.append(Lesson(work, us))

@@ -140,9 +140,10 @@ class Candidates:
             if among is not None:
                 size = min(size, len(among) * size / max(prepared.size(self.variable).guess, 1.0))
             if size < min(_most(match, context) for matches in tested.values() for match in matches):
-                context.meter.add(GRAPH_QUESTIONS, 1)
                 bound = {} if among is None else {self.variable: among}
-                table = prepared.rows([self.variable, *tested], context.meter, bound)
+                with context.meter.timed():
+                    context.meter.add(GRAPH_QUESTIONS, 1)
+                    table = prepared.rows([self.variable, *tested], context.meter, bound)
                 return self._of_table(table, tested, context)
         bound = {name: self._passing(matches, None, context) for name, matches in tested.items()}
         return _candidates(fragment, self.variable, among, bound, context)
@@ -174,15 +175,16 @@ def _candidates(
     if prepared is None:
         found = _asked(fragment, variable, among, bound, context)
         return found if among is None else both(found, among)
-    context.meter.add(GRAPH_QUESTIONS, 1)
-    if bound:
-        if among is not None:
-            bound = {**bound, variable: among}
-        import numpy as np
+    with context.meter.timed():
+        context.meter.add(GRAPH_QUESTIONS, 1)
+        if bound:
+            if among is not None:
+                bound = {**bound, variable: among}
+            import numpy as np
 
-        found = np.unique(prepared.rows([variable], context.meter, bound).column(variable))
-    else:
-        found = prepared.candidates(variable, context.meter, among)
+            found = np.unique(prepared.rows([variable], context.meter, bound).column(variable))
+        else:
+            found = prepared.candidates(variable, context.meter, among)
     return _entities_of(found, context)
 
 

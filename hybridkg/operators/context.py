@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import islice, repeat
 from time import perf_counter_ns
@@ -151,6 +152,17 @@ class ExecutionContext:
         """Microseconds of the work counted so far, by the cost model: the same in every run."""
         return self.price(self.meter.counts)
 
+    def timed(self, question: TextQuestion | None = None, *, untold: bool = False) -> AbstractContextManager[object]:
+        """Measures the work of the text index in a `with` block, where this run is one that teaches (`Meter.timed`).
+
+        Args:
+            question: what is asked; one that the plan has asked already takes no time now.
+            untold: whether it cannot be counted what the index does.
+        """
+        if self.meter.lessons is None or untold or question in self._answers:
+            return nullcontext()
+        return self.meter.timed(elsewhere=self.text is not None and self.text.scan_limit is not None)
+
     def answer(self, index: TextIndex, question: TextQuestion) -> tuple[Ids, Scores]:
         """The relation that a question asks for, from the index unless the plan has asked for it already."""
         answer = self._answers.get(question)
@@ -234,8 +246,11 @@ class ExecutionContext:
         Raises:
             QueryLimitError: there are more rows than `max_rows`, or they take more memory than `max_bytes`.
         """
-        self.meter.add(ROWS, table.size)
-        names = table.variables if columns is None else tuple(columns)
+        with self.meter.timed():
+            self.meter.add(ROWS, table.size)
+            return self._in_terms(table, table.variables if columns is None else tuple(columns))
+
+    def _in_terms(self, table: IdTable, names: tuple[str, ...]) -> Solutions:
         if not table.size or not names:
             return Solutions(names, self.collect(repeat((), table.size)))
         if table.size > self.max_rows:

@@ -34,7 +34,7 @@ class FilteredTopK(BestRows):
             context.tell(self, candidates=len(among))
         begin, end = 0, self.top.k
         while True:
-            ids, scores = best_matches(index, query, end + 1, context, among)
+            ids, scores = best_matches(index, query, end + 1, context, among, sized=True)
             context.tell(self, read=len(ids))
             if len(ids) <= end and among is not None:
                 context.note(JOINED, len(ids))

@@ -116,8 +116,10 @@ class GraphFragment(PhysicalOperator):
             self._count(context, len(solutions.rows))
             return solutions
         held = [name for name in self.columns if name in prepared.variables]
-        context.meter.add(GRAPH_QUESTIONS, 1)
-        return context.solutions_of(prepared.rows(held, context.meter, bound), self.columns)
+        with context.meter.timed():
+            context.meter.add(GRAPH_QUESTIONS, 1)
+            table = prepared.rows(held, context.meter, bound)
+        return context.solutions_of(table, self.columns)
 
     def _count(self, context: ExecutionContext, rows: int) -> None:
         if self.group.elements:

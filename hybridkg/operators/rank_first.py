@@ -181,7 +181,7 @@ def look(match: ast.Match, depth: int, context: ExecutionContext) -> tuple[Ids, 
     """The best of the relation of a MATCH, best first, and whether there are no more."""
     index = checked_index(context.text, match)
     k = depth if match.top is None else min(depth, match.top)
-    ids, scores = best_matches(index, text_query(match), k, context)
+    ids, scores = best_matches(index, text_query(match), k, context, sized=True)
     return ids, scores, len(ids) < k or k == match.top
 
 

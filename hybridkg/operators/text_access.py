@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 def every_match(index: TextIndex, query: TextQuery, context: ExecutionContext) -> tuple[Ids, Scores]:
     """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
-    found = context.answer(index, TextQuestion(query))
-    context.meter.add(SCORINGS, 1)
-    context.meter.add(SCORED_POSTINGS, len(found[0]))
+    with context.timed(TextQuestion(query)):
+        found = context.answer(index, TextQuestion(query))
+        context.meter.add(SCORINGS, 1)
+        context.meter.add(SCORED_POSTINGS, len(found[0]))
     return found
 
 
@@ -34,23 +35,47 @@ def relation(match: ast.Match, context: ExecutionContext) -> tuple[Ids, Scores]:
 
 
 def best_matches(
-    index: TextIndex, query: TextQuery, k: int, context: ExecutionContext, among: Ids | None = None
+    index: TextIndex,
+    query: TextQuery,
+    k: int,
+    context: ExecutionContext,
+    among: Ids | None = None,
+    *,
+    sized: bool = False,
 ) -> tuple[Ids, Scores]:
-    """The best k, best first; of `among` (ascending, distinct) where they are given."""
-    most = index.most(query) if index.scan_limit is None else 0  # one that is far away is not asked for a count alone
-    context.meter.add(TEXT_QUESTIONS, 1)
-    context.meter.add(POSTINGS, most)
-    if among is None:
-        found = context.answer(index, TextQuestion(query, k))
-    else:
-        context.meter.add(MASKED, len(among))
-        found = index.topk(query, k, among)
-    context.meter.add(HITS, len(found[0]))
+    """The best k, best first.
+
+    Args:
+        index: the text index.
+        query: what is asked.
+        k: how many.
+        context: of the run.
+        among: ascending and distinct: who takes part; None for everyone.
+        sized: whether the planner has asked how many match; an index that is far away is not asked for that alone.
+    """
+    far, question = index.scan_limit is not None, TextQuestion(query, k)
+    most = index.most(query) if sized or not far else 0
+    # A server scores all candidates that match, and nobody learns how many these were.
+    with context.timed(question, untold=far and among is not None):
+        context.meter.add(TEXT_QUESTIONS, 1)
+        context.meter.add(POSTINGS, most)
+        if among is None:
+            found = context.answer(index, question)
+        else:
+            context.meter.add(MASKED, len(among))
+            found = index.topk(query, k, among)
+        context.meter.add(HITS, len(found[0]))
     return found
 
 
 def scores_among(index: TextIndex, query: TextQuery, ids: Ids, context: ExecutionContext) -> Scores:
     """float64[len(ids)]; NaN where the entity does not match."""
-    context.meter.add(SCORINGS, 1)
-    context.meter.add(PROBES, len(ids))
-    return index.score(query, ids)
+    with context.timed():
+        scores = index.score(query, ids)
+        context.meter.add(SCORINGS, 1)
+        context.meter.add(PROBES, len(ids))
+        if index.scan_limit is not None:  # a candidate goes there as a number, one that matches comes back as a row
+            import numpy as np
+
+            context.meter.add(SCORED_POSTINGS, int(np.count_nonzero(~np.isnan(scores))))
+    return scores

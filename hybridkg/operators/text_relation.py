@@ -76,7 +76,8 @@ def question(match: ast.Match, *, text: Literal | None = None, top: int | None =
 def rows_of(match: ast.Match, score: str, answer: tuple[Ids, Scores], context: ExecutionContext) -> Solutions:
     """The answer of the text index as rows (entity, score)."""
     ids, scores = answer
-    context.meter.add(ROWS, len(ids))
     assert context.nodes is not None
-    entities = context.nodes.nodes(ids)
-    return Solutions((match.entity.name, score), list(zip(entities, map(double, scores.tolist()), strict=True)))
+    with context.meter.timed():
+        context.meter.add(ROWS, len(ids))
+        entities = context.nodes.nodes(ids)
+        return Solutions((match.entity.name, score), list(zip(entities, map(double, scores.tolist()), strict=True)))

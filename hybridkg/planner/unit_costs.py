@@ -12,14 +12,17 @@ import math
 import os
 import platform
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from hybridkg.planner.cost_model import FARTHEST, UNITS, CostModel, default_costs
+from hybridkg.interfaces.meter import Lesson
+from hybridkg.planner.cost_model import FARTHEST, UNITS, default_costs
+from hybridkg.planner.refinement import NOTHING, Refinement, refine
 
 if TYPE_CHECKING:
     from hybridkg.planner.calibration import Measured
@@ -31,11 +34,12 @@ FORMAT = 1
 FIXED = "HYBRIDKG_COSTS"
 """Environment variable: with the value `default` nothing is measured or learned, so plans depend on the data alone."""
 
-WEIGHT = 0.1
-"""Of the newest ratio of actual and predicted time in their mean (of logarithms: half and double cancel out)."""
+ONE_IN = 8
+"""Runs, of which the last is measured: the first ones of a process are about opening files."""
 
-LEAST_US = 50.0
-"""Work that took less, and should have, teaches nothing: calling it is most of it."""
+MUCH = 1.4
+"""Times that a unit cost must have changed for plans that are remembered to be chosen anew. Noise does not: a cost
+that pieces of work scatter around by a factor of 1.6 moves by a tenth (refinement.py)."""
 
 SAVED_AFTER_S = 60.0
 SAVED_AFTER_RUNS = 200
@@ -44,44 +48,27 @@ SAVED_AFTER_RUNS = 200
 WORTH_SAVING = 20
 """Runs whose lesson is written down when a knowledge base is closed."""
 
-GRAPH, STORE, TEXT_RANKING, TEXT_SCORING, ROWS = "graph", "store", "text ranking", "text scoring", "rows"
-
-REFINES = {
-    GRAPH: ("us_per_adjacency_entry", "us_per_graph_question"),
-    STORE: ("us_per_store_question", "us_per_store_row", "us_per_probe_in_store"),
-    TEXT_RANKING: ("us_per_text_question", "us_per_posting", "us_per_hit", "us_per_masked_candidate"),
-    TEXT_SCORING: ("us_per_text_scoring", "us_per_scored_posting", "us_per_scored_candidate"),
-    ROWS: ("us_per_row_of_terms", "us_per_row_passed", "us_per_look", "us_per_operator"),
+LOCAL = {
+    "us_per_adjacency_entry",
+    "us_per_graph_question",
+    "us_per_store_question",
+    "us_per_store_row",
+    "us_per_probe_in_store",
+    "us_per_row_of_terms",
+    "us_per_row_passed",
+    "us_per_look",
+    "us_per_operator",
 }
-"""The unit costs that are corrected together when work of a kind takes longer, or less long, than predicted."""
-
-
-LOCAL = {name for kind in (GRAPH, STORE, ROWS) for name in REFINES[kind]}
 """What this process does itself, whatever the text engine."""
 
 ON_SERVERS = ("elasticsearch",)
 """Text engines whose work another machine does."""
 
 LEAST_MEASURED = 4
-"""Unit costs that must have been measured before the others are scaled by them."""
+"""Unit costs that must have been measured before the others follow them."""
 
-
-@dataclass(frozen=True)
-class Refinement:
-    """What use has taught of one kind of work: actual over predicted time, and how many runs say so."""
-
-    factor: float = 1.0
-    runs: int = 0
-
-    def after(self, predicted_us: float, actual_us: float) -> Refinement:
-        """With one run more, whose prediction had this factor in it.
-
-        >>> Refinement(2.0, 3).after(100.0, 100.0)
-        Refinement(factor=2.0, runs=4)
-        """
-        ratio = min(max(actual_us / predicted_us, 1 / FARTHEST), FARTHEST)
-        factor = self.factor * math.exp(WEIGHT * math.log(ratio))
-        return Refinement(min(max(factor, 1 / FARTHEST), FARTHEST), self.runs + 1)
+LEAST_RUNS = 20
+"""Pieces of work that must have taught something of a unit cost before others follow it."""
 
 
 class UnitCosts:
@@ -99,10 +86,15 @@ class UnitCosts:
         self._calibrated: dict[str, float] = {}
         self._refined: dict[str, Refinement] = {}
         self._scaled = 1.0
+        self._turns = count(1)
         self._state = "nothing has been measured here"
         self._lock = threading.Lock()
         self._unsaved, self._saved_at = 0, monotonic()
-        self._model: CostModel | None = self._defaults
+        self._follows = 1.0
+        self.model = self._unrefined = self._planned_with = self._defaults
+        """As they are known by now; without what use has taught; as they were when `epoch` last changed."""
+        self.epoch = 0
+        """How often a unit cost has changed by MUCH, so that plans are to be chosen anew."""
 
     @classmethod
     def open(cls, folder: Path, engine: str, *, fixed: bool | None = None) -> UnitCosts:
@@ -120,28 +112,19 @@ class UnitCosts:
             costs._load()
         return costs
 
-    @property
-    def model(self) -> CostModel:
-        """The costs as they are known by now."""
-        model = self._model
-        if model is None:
-            with self._lock:
-                known = {name: self._known(name) for name in UNITS}
-                for kind, refinement in self._refined.items():
-                    for name in REFINES[kind]:
-                        known[name] *= refinement.factor
-                model = self._model = self._defaults.bounded(**known)
-        return model
+    def asks(self) -> bool:
+        """Whether this run is one of those to be measured; called once for each."""
+        return not self.fixed and next(self._turns) % ONE_IN == 0
 
-    def observe(self, kind: str, predicted_us: float, actual_us: float) -> None:
-        """Work of a kind (a key of REFINES) is done, and took so long. Never raises."""
-        learned = min(predicted_us, actual_us) > 0 and math.isfinite(predicted_us) and math.isfinite(actual_us)
-        if self.fixed or kind not in REFINES or not learned or max(predicted_us, actual_us) < LEAST_US:
+    def learn(self, lessons: Sequence[Lesson]) -> None:
+        """Takes over what a run has measured. Never raises."""
+        if self.fixed:
             return
         with self._lock:
-            self._refined[kind] = self._refined.get(kind, Refinement()).after(predicted_us, actual_us)
-            self._model = None
-            self._unsaved += 1
+            learned = sum(refine(self._refined, lesson, self._unrefined) for lesson in lessons)
+            if learned:
+                self._refine()
+            self._unsaved += learned
             due = self._unsaved >= SAVED_AFTER_RUNS and monotonic() - self._saved_at >= SAVED_AFTER_S
         if due:
             self.save()
@@ -152,10 +135,7 @@ class UnitCosts:
             return
         with self._lock:
             bounded = self._defaults.bounded(**measured.us)
-            self._calibrated = {name: getattr(bounded, name) for name in UNITS if name in measured.us}
-            self._scaled = self._pace()
-            self._refined = {}
-            self._model = None
+            self._take({name: getattr(bounded, name) for name in UNITS if name in measured.us}, {})
             self._state = "measured on this machine"
         self.save(anew=True)
 
@@ -176,38 +156,57 @@ class UnitCosts:
             self._unsaved, self._saved_at = 0, monotonic()
             known = None if anew else _read(self._file, self._engine)
             if isinstance(known, _Kept) and known.calibrated != self._calibrated:
-                self._calibrated, self._refined, self._model = known.calibrated, {}, None
-                self._scaled = self._pace()
+                self._take(known.calibrated, {})
                 return False
             text = json.dumps(self._content(), indent=1, sort_keys=True) + "\n"
         return _replace(self._file, text)
 
     def to_json(self) -> dict[str, Any]:
         """For people and programs: every unit cost, its value in microseconds and where it comes from."""
-        model, refined = self.model, dict(self._refined)
-        kind_of = {name: kind for kind, names in REFINES.items() for name in names}
+        with self._lock:
+            model, refined, follows = self.model, dict(self._refined), self._follows
         units = []
         for name in UNITS:
-            runs = refined.get(kind_of[name], Refinement()).runs
+            own = refined.get(name, NOTHING)
+            factor = own.factor if own.runs or not self._is_here(name) else follows
             units.append(
                 {
                     "name": name,
                     "us": float(f"{getattr(model, name):.4g}"),
                     "default_us": getattr(self._defaults, name),
                     "origin": self._origin(name),
-                    "refined_by_runs": runs,
+                    "refined_by": float(f"{factor:.3g}"),
+                    "refined_by_runs": own.runs,
                 }
             )
         state = f"fixed: {FIXED}=default" if self.fixed else self._state
         return {"engine": self._engine, "state": state, "unit_costs": units}
 
-    def _pace(self) -> float:
-        """How slow this machine is compared with the defaults': what could not be measured is taken to follow suit."""
-        local = [name for name in self._calibrated if name in LOCAL or self._engine not in ON_SERVERS]
-        if len(local) < LEAST_MEASURED:
-            return 1.0
-        ratios = sorted(self._calibrated[name] / getattr(self._defaults, name) for name in local)
-        return float(f"{ratios[len(ratios) // 2]:.3g}")  # the module `statistics` takes 10 ms to import
+    def _take(self, calibrated: dict[str, float], refined: dict[str, Refinement]) -> None:
+        """What is known is this, and all that follows from it."""
+        self._calibrated, self._refined = calibrated, refined
+        self._scaled = _pace(
+            calibrated[name] / getattr(self._defaults, name) for name in filter(self._is_here, calibrated)
+        )
+        self._unrefined = replace(self._defaults, **{name: self._known(name) for name in UNITS})
+        self._refine()
+
+    def _refine(self) -> None:
+        """What use has taught has changed. Of what was never measured in use, this machine's own follows the rest."""
+        factors = {name: one.factor for name, one in self._refined.items()}
+        seen = [name for name in factors if self._is_here(name) and self._refined[name].runs >= LEAST_RUNS]
+        self._follows = _pace(factors[name] for name in seen)
+        others = {name: self._follows for name in UNITS if self._is_here(name)}
+        self.model = self._defaults.bounded(
+            **{name: getattr(self._unrefined, name) * factor for name, factor in {**others, **factors}.items()}
+        )
+        changes = [getattr(self.model, name) / getattr(self._planned_with, name) for name in UNITS]
+        if max(changes) > MUCH or min(changes) < 1 / MUCH:
+            self._planned_with, self.epoch = self.model, self.epoch + 1
+
+    def _is_here(self, name: str) -> bool:
+        """Whether this machine does the work."""
+        return name in LOCAL or self._engine not in ON_SERVERS
 
     def _origin(self, name: str) -> str:
         if name in self._calibrated:
@@ -216,9 +215,7 @@ class UnitCosts:
 
     def _known(self, name: str) -> float:
         default = float(getattr(self._defaults, name))
-        if name in self._calibrated:
-            return self._calibrated[name]
-        return default * self._scaled if name in LOCAL or self._engine not in ON_SERVERS else default
+        return self._calibrated.get(name, default * self._scaled if self._is_here(name) else default)
 
     def _content(self) -> dict[str, Any]:
         return {
@@ -227,7 +224,7 @@ class UnitCosts:
             "machine": machine(),
             "versions": versions(),
             "calibrated": dict(self._calibrated),
-            "refined": {kind: [one.factor, one.runs] for kind, one in self._refined.items()},
+            "refined": {name: [one.factor, one.runs] for name, one in self._refined.items()},
         }
 
     def _load(self) -> None:
@@ -237,10 +234,17 @@ class UnitCosts:
         if isinstance(found, str):
             self._state = found
             return
-        self._calibrated, self._refined, self._model = found.calibrated, found.refined, None
-        self._scaled = self._pace()
+        self._take(found.calibrated, found.refined)
         if found.calibrated:
             self._state = "measured on this machine"
+
+
+def _pace(ratios: Iterable[float]) -> float:
+    """How many times as slow as expected a machine is, by the median; what was not measured is taken to follow suit."""
+    known = sorted(ratios)
+    if len(known) < LEAST_MEASURED:
+        return 1.0
+    return float(f"{known[len(known) // 2]:.3g}")  # the module `statistics` takes 10 ms to import
 
 
 @dataclass(frozen=True)
@@ -259,9 +263,9 @@ def _read(file: Path, engine: str) -> _Kept | str:
             return f"{FILE} was measured on another machine, so the defaults hold"
         calibrated = {name: _above_zero(us) for name, us in value["calibrated"].items() if name in UNITS}
         refined = {
-            kind: Refinement(min(max(_above_zero(factor), 1 / FARTHEST), FARTHEST), max(0, int(runs)))
-            for kind, (factor, runs) in value["refined"].items()
-            if kind in REFINES
+            name: Refinement(min(max(_above_zero(factor), 1 / FARTHEST), FARTHEST), max(0, int(runs)))
+            for name, (factor, runs) in value["refined"].items()
+            if name in UNITS
         }
     except FileNotFoundError:
         return "nothing has been measured here"
