@@ -60,8 +60,14 @@ def print_costs(found: dict[str, Any]) -> None:
     click.echo(f"unit costs: {found['state']}")
     rows = []
     for unit in found["unit_costs"]:
-        runs = unit["refined_by_runs"]
-        refined = f", refined by {runs:,} {'run' if runs == 1 else 'runs'}" if runs else ""
         name = unit["name"].removeprefix("us_").replace("_", " ")
-        rows.append([name, f"{unit['us']:,.4g}", f"{unit['default_us']:,.4g}", unit["origin"] + refined])
+        rows.append([name, f"{unit['us']:,.4g}", f"{unit['default_us']:,.4g}", unit["origin"] + _refined(unit)])
     print_figures(["unit cost", "microseconds", "default", "origin"], rows, left=("unit cost", "origin"))
+
+
+def _refined(unit: dict[str, Any]) -> str:
+    """By how much use has changed a unit cost, and how often it was seen; empty where it has not."""
+    n, by = unit["observations"], unit["refined_by"]
+    if n:
+        return f", refined x {by:g} from {n:,} observation{'' if n == 1 else 's'}"
+    return "" if by == 1 else f", x {by:g} like the others"

@@ -38,8 +38,8 @@ ONE_IN = 8
 """Runs, of which the last is measured: the first ones of a process are about opening files."""
 
 MUCH = 1.4
-"""Times that a unit cost must have changed for plans that are remembered to be chosen anew. Noise does not: a cost
-that pieces of work scatter around by a factor of 1.6 moves by a tenth (refinement.py)."""
+"""Times that a unit cost must have changed for plans that are remembered to be chosen anew: more than noise moves
+it (refinement.py)."""
 
 SAVED_AFTER_S = 60.0
 SAVED_AFTER_RUNS = 200
@@ -176,10 +176,10 @@ class UnitCosts:
                     "default_us": getattr(self._defaults, name),
                     "origin": self._origin(name),
                     "refined_by": float(f"{factor:.3g}"),
-                    "refined_by_runs": own.runs,
+                    "observations": own.runs,
                 }
             )
-        state = f"fixed: {FIXED}=default" if self.fixed else self._state
+        state = f"fixed: {FIXED}=default" if self.fixed else self._state + (", refined by use" if refined else "")
         return {"engine": self._engine, "state": state, "unit_costs": units}
 
     def _take(self, calibrated: dict[str, float], refined: dict[str, Refinement]) -> None:
@@ -244,7 +244,7 @@ def _pace(ratios: Iterable[float]) -> float:
     known = sorted(ratios)
     if len(known) < LEAST_MEASURED:
         return 1.0
-    return float(f"{known[len(known) // 2]:.3g}")  # the module `statistics` takes 10 ms to import
+    return float(f"{known[(len(known) - 1) // 2]:.3g}")  # the module `statistics` takes 10 ms to import
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import threading
 from dataclasses import fields
 from itertools import count
 from pathlib import Path
@@ -15,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridkg.errors import TextServerError
+from hybridkg.interfaces.meter import ADJACENCY, POSTINGS, Lesson
 from hybridkg.interfaces.text_index import TermStatistics
 from hybridkg.planner import calibration, unit_costs
 from hybridkg.planner.calibration import Measured, Stopwatch, calibrate
 from hybridkg.planner.cost_model import DEFAULTS, FARTHEST, PRICES, UNITS, CostModel, default_costs
-from hybridkg.planner.unit_costs import FILE, FIXED, GRAPH, REFINES, STORE, TEXT_RANKING, Refinement, UnitCosts
+from hybridkg.planner.unit_costs import FILE, FIXED, LOCAL, UnitCosts
 from hybridkg.rdf.terms import NamedNode
 
 OTHER = {"architecture": "abacus", "system": "wood", "processor": "beads", "cores": 10}
@@ -46,7 +45,7 @@ def test_every_unit_cost_says_what_it_is_and_every_kind_of_work_has_a_price():
         assert one.name.startswith("us_per_")
         assert f'{one.name}: float = {one.default}\n    """' in text
     assert set(PRICES.values()) <= set(UNITS)
-    assert sorted(name for names in REFINES.values() for name in names) == sorted(UNITS)
+    assert set(UNITS) > LOCAL
 
 
 @pytest.mark.parametrize("engine", sorted(DEFAULTS))
@@ -229,63 +228,6 @@ def test_an_outlier_among_the_repeats_does_not_count():
     assert watch.us(lambda: clock.work(10_000.0 if next(calls) in (0, 3) else 100.0)) == pytest.approx(100.0)
 
 
-# --- refinement --------------------------------------------------------------------
-
-
-def test_a_refinement_is_the_exponential_mean_of_ratios():
-    once = Refinement().after(100.0, 200.0)
-    assert once == Refinement(pytest.approx(2**0.1), 1)
-    back = once.after(100.0 * once.factor, 50.0 * once.factor)
-    assert back == Refinement(pytest.approx(1.0), 2)
-
-
-@given(st.floats(1.05 / FARTHEST, FARTHEST / 1.05))
-@settings(max_examples=20, deadline=None)
-def test_a_machine_that_is_steadily_faster_or_slower_is_learned(truth):
-    costs = UnitCosts()
-    default = costs.model.us_per_adjacency_entry
-    for _ in range(100):
-        predicted = costs.model.us_per_adjacency_entry * 1e6
-        costs.observe(GRAPH, predicted, default * truth * 1e6)
-    assert costs.model.us_per_adjacency_entry == pytest.approx(default * truth, rel=0.01)
-    assert costs.model.us_per_posting == CostModel().us_per_posting
-
-
-@pytest.mark.parametrize(
-    ("kind", "predicted", "actual"),
-    [("stars", 1e3, 1e3), (GRAPH, 0, 1e3), (GRAPH, 1e3, math.nan), (GRAPH, math.inf, 1e3), (GRAPH, 3.0, 20.0)],
-)
-def test_what_teaches_nothing_is_not_learned(kind, predicted, actual):
-    costs = UnitCosts()
-    costs.observe(kind, predicted, actual)
-    assert costs.model == CostModel()
-    assert all(not unit["refined_by_runs"] for unit in costs.to_json()["unit_costs"])
-
-
-def test_one_monstrous_run_moves_a_cost_a_little():
-    costs = UnitCosts()
-    costs.observe(STORE, 100.0, 1e12)
-    assert costs.model.us_per_store_row == pytest.approx(CostModel().us_per_store_row * FARTHEST**0.1)
-
-
-def test_threads_may_learn_at_once(tmp_path):
-    costs = UnitCosts("embedded", tmp_path / FILE)
-
-    def learn():
-        for _ in range(50):
-            costs.observe(STORE, costs.model.us_per_store_row * 1e3, 3e3)
-            costs.save()
-
-    threads = [threading.Thread(target=learn) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert {one["refined_by_runs"] for one in costs.to_json()["unit_costs"] if "store" in one["name"]} == {200}
-    assert costs.model.us_per_store_row == pytest.approx(3.0, rel=0.2)
-    assert [file.name for file in tmp_path.iterdir()] == [FILE]
-
-
 # --- the file ----------------------------------------------------------------------
 
 
@@ -297,16 +239,16 @@ def test_what_was_measured_and_learned_is_there_again(tmp_path):
     costs = UnitCosts.open(tmp_path, "embedded")
     assert costs.to_json()["state"] == "nothing has been measured here"
     costs.calibrated(measured(us_per_posting=0.007, us_per_store_row=1e9))
-    costs.observe(TEXT_RANKING, 1_000.0, 2_000.0)
+    costs.learn([Lesson({POSTINGS: 100_000}, 1_400.0)])
     costs.save()
     again = UnitCosts.open(tmp_path, "embedded")
     assert again.model == costs.model
     assert again.model.us_per_store_row == CostModel().us_per_store_row * FARTHEST
     assert again.to_json() == costs.to_json()
     by_name = {unit["name"]: unit for unit in again.to_json()["unit_costs"]}
-    assert (by_name["us_per_posting"]["origin"], by_name["us_per_posting"]["refined_by_runs"]) == ("calibrated", 1)
-    assert (by_name["us_per_hit"]["origin"], by_name["us_per_hit"]["refined_by_runs"]) == ("default", 1)
-    assert (by_name["us_per_operator"]["origin"], by_name["us_per_operator"]["refined_by_runs"]) == ("default", 0)
+    assert (by_name["us_per_posting"]["origin"], by_name["us_per_posting"]["observations"]) == ("calibrated", 1)
+    assert (by_name["us_per_hit"]["origin"], by_name["us_per_hit"]["observations"]) == ("default", 0)
+    assert (by_name["us_per_operator"]["origin"], by_name["us_per_operator"]["observations"]) == ("default", 0)
 
 
 def test_another_engine_or_machine_has_its_own_costs(tmp_path, monkeypatch):
@@ -333,7 +275,7 @@ def test_a_cost_that_is_none_is_not_believed(tmp_path, value):
     costs = UnitCosts.open(tmp_path, "embedded")
     costs.calibrated(measured(us_per_posting=0.007))
     content = json.loads((tmp_path / FILE).read_text())
-    for part, damaged in (("calibrated", {"us_per_posting": value}), ("refined", {GRAPH: [value, 1]})):
+    for part, damaged in (("calibrated", {"us_per_posting": value}), ("refined", {"us_per_hit": [value, 1]})):
         (tmp_path / FILE).write_text(json.dumps(content | {part: damaged}))
         assert UnitCosts.open(tmp_path, "embedded").model == CostModel()
 
@@ -347,7 +289,7 @@ def test_a_folder_that_cannot_be_written_fails_nothing(tmp_path):
 
 def test_what_another_process_has_measured_meanwhile_is_kept(tmp_path):
     old = UnitCosts.open(tmp_path, "embedded")
-    old.observe(GRAPH, 100.0, 200.0)
+    old.learn([Lesson({ADJACENCY: 10_000}, 400.0)])
     UnitCosts.open(tmp_path, "embedded").calibrated(measured(us_per_posting=0.007))
     assert not old.save()
     assert old.model.us_per_posting == 0.007
@@ -359,10 +301,10 @@ def test_the_file_is_written_rarely(tmp_path, monkeypatch):
     monkeypatch.setattr(unit_costs, "monotonic", lambda: now[0])
     costs = UnitCosts.open(tmp_path, "embedded")
     for _ in range(1_000):
-        costs.observe(GRAPH, 100.0, 200.0)
+        costs.learn([Lesson({ADJACENCY: 10_000}, 200.0)])
     assert not (tmp_path / FILE).exists()
     now[0] = 61.0
-    costs.observe(GRAPH, 100.0, 200.0)
+    costs.learn([Lesson({ADJACENCY: 10_000}, 200.0)])
     assert (tmp_path / FILE).exists()
 
 
@@ -373,7 +315,7 @@ def test_fixed_costs_are_the_defaults_whatever_happens(tmp_path, monkeypatch, by
     if not by_argument:
         monkeypatch.setenv(FIXED, "default")
     costs = UnitCosts.open(tmp_path, "embedded", fixed=True if by_argument else None)
-    costs.observe(GRAPH, 100.0, 1e5)
+    costs.learn([Lesson({ADJACENCY: 10_000}, 1e5)])
     costs.calibrated(measured(us_per_posting=0.009))
     assert costs.model == CostModel()
     assert not costs.save()

@@ -12,12 +12,15 @@ from hybridkg import KnowledgeBase, measuring
 from hybridkg.cli import cli
 from hybridkg.errors import CorruptError
 from hybridkg.graph.stored import FOLDER
+from hybridkg.interfaces.meter import ADJACENCY, Lesson
 from hybridkg.planner.cost_model import UNITS, CostModel
-from hybridkg.planner.unit_costs import FILE, FIXED, GRAPH
+from hybridkg.planner.unit_costs import FILE, FIXED
 from hybridkg.statistics.catalog import FILE as STATISTICS
 
 ROOT = Path(__file__).resolve().parents[2]
 FILMS = ROOT / "examples" / "films.ttl"
+TWICE = Lesson({ADJACENCY: 50_000}, 2_000.0)
+"""Work that took twice as long as it should."""
 DIRECTOR = "http://example.org/films/director"
 
 
@@ -105,19 +108,19 @@ def test_who_wants_fixed_costs_has_nothing_measured(path, monkeypatch):
 def test_what_was_learned_is_kept_when_the_knowledge_base_is_closed(path):
     with KnowledgeBase.open(path) as kb:
         for _ in range(30):
-            kb.snapshot.costs.observe(GRAPH, 1_000.0, 2_000.0)
+            kb.snapshot.costs.learn([TWICE])
         learned = kb.snapshot.costs.model
     assert learned.us_per_adjacency_entry > CostModel().us_per_adjacency_entry
     with KnowledgeBase.open(path) as kb:
         assert kb.snapshot.costs.model == learned
-    assert "refined by 30 runs" in run("stats", path, "--cost").stdout
+    assert "refined x 1.94 from 30 observations" in run("stats", path, "--cost").stdout
 
 
 def test_a_read_only_knowledge_base_answers_and_learns_in_memory(path):
     (path / FILE).mkdir()  # root may write where nobody else may, but not over a folder
     with KnowledgeBase.open(path) as kb:
         for _ in range(30):
-            kb.snapshot.costs.observe(GRAPH, 1_000.0, 2_000.0)
+            kb.snapshot.costs.learn([TWICE])
         assert kb.cost()["state"] == "cost.json cannot be read, so the defaults hold"
         assert len(kb.query("SELECT ?s { ?s ?p ?o }"))
     assert [entry.name for entry in path.iterdir() if entry.name.startswith(".cost")] == []
