@@ -57,7 +57,8 @@ def _print_rest(listed: int, others: list[int], one: str, many: str) -> None:
 def print_costs(found: dict[str, Any]) -> None:
     """Each unit cost with its origin."""
     click.echo(f"text engine: {found['engine']}")
-    click.echo(f"unit costs: {found['state']}")
+    used = any(unit["observations"] for unit in found["unit_costs"])
+    click.echo(f"unit costs: {found['state']}{'; refined by use' if used else ''}")
     rows = []
     for unit in found["unit_costs"]:
         name = unit["name"].removeprefix("us_").replace("_", " ")

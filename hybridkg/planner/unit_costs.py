@@ -179,7 +179,7 @@ class UnitCosts:
                     "observations": own.runs,
                 }
             )
-        state = f"fixed: {FIXED}=default" if self.fixed else self._state + (", refined by use" if refined else "")
+        state = f"fixed: {FIXED}=default" if self.fixed else self._state
         return {"engine": self._engine, "state": state, "unit_costs": units}
 
     def _take(self, calibrated: dict[str, float], refined: dict[str, Refinement]) -> None:
