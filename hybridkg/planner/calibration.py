@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import islice
 from math import log
 from statistics import median
-from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
@@ -23,15 +22,10 @@ from hybridkg.interfaces.graph_index import GraphIndex, Join, Link, Scan, Variab
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.text_index import Ids, TextIndex, TextQuery
+from hybridkg.planner.calibration_elsewhere import text_elsewhere
+from hybridkg.planner.stopwatch import Stopwatch
 from hybridkg.rdf.terms import NamedNode
 
-PART_S = 0.3
-"""Seconds after which no run begins any more for the graph, for the store, for the text: in all, less than one."""
-
-RUN_S = 0.03
-"""Seconds after which a run is not repeated any more."""
-
-MOST_REPEATS = 7
 LEAST_DIFFERENCE = 2_000
 """Postings, or entries, that the large run must have more than the small one."""
 
@@ -73,58 +67,6 @@ class Measured:
     us: Mapping[str, float]
     runs: int
     seconds: float
-
-
-class Stopwatch:
-    """Runs things and says how long they took, until the time of a part is over.
-
-    Args:
-        work: seconds of this thread, for what is measured.
-        wall: seconds of the clock on the wall.
-        part_s: how many a part has; on the wall four times as many, where others keep the machine busy.
-    """
-
-    def __init__(
-        self, work: Callable[[], float] = thread_time, wall: Callable[[], float] = perf_counter, part_s: float = PART_S
-    ):
-        self._work, self._wall, self._part_s = work, wall, part_s
-        self._started = wall()
-        self._began = work(), wall()
-        self.runs = 0
-
-    @property
-    def seconds(self) -> float:
-        """Since the first run."""
-        return self._wall() - self._started
-
-    def begin(self, *, elsewhere: bool = False) -> None:
-        """A part begins.
-
-        Args:
-            elsewhere: another process does the work, so the time on the wall counts.
-        """
-        if elsewhere:
-            self._work = self._wall
-        self._began = self._work(), self._wall()
-
-    def us(self, run: Callable[[], object]) -> float | None:
-        """Median microseconds of a run, after a first one that does not count; None when the time is over."""
-        begun = self._work()
-        if begun - self._began[0] > self._part_s or self._wall() - self._began[1] > 4 * self._part_s:
-            return None
-        self.runs += 1
-        run()
-        times: list[float] = []
-        while len(times) < MOST_REPEATS and (not times or self._work() - begun < RUN_S):
-            before = self._work()
-            run()
-            times.append((self._work() - before) * 1e6)
-        return median(times)
-
-    def slope(self, small: Callable[[], object], large: Callable[[], object], difference: float) -> float | None:
-        """Microseconds for each unit that the large run has more than the small one; None where noise hides it."""
-        few, many = self.us(small), self.us(large)
-        return None if few is None or many is None or many <= few else (many - few) / difference
 
 
 def calibrate(
@@ -233,8 +175,10 @@ def _text(text: TextIndex, words: Sequence[str], watch: Stopwatch) -> Iterator[t
     df = _frequencies(text, words)
     if not df:
         return
-    watch.begin(elsewhere=text.scan_limit is not None)
     ordered = sorted(df, key=lambda word: (df[word], word))
+    if text.scan_limit is not None:
+        yield from text_elsewhere(text, df, ordered, watch)
+        return
     few, rare = df[ordered[0]], TextQuery(ordered[0])
     # Several words, as in most queries: a single one prunes much better.
     many, common = sum(df[word] for word in ordered[-WORDS:]), TextQuery(" ".join(ordered[-WORDS:]))

@@ -154,15 +154,18 @@ UNITS = tuple(one.name for one in fields(CostModel))
 """The names of all unit costs."""
 
 ELASTICSEARCH = CostModel(
-    us_per_text_question=4_000.0,
-    us_per_posting=0.02,
-    us_per_hit=15.0,
-    us_per_scored_posting=15.0,
-    us_per_scored_candidate=5.0,
-    us_per_masked_candidate=5.0,
+    us_per_text_question=6_000.0,
+    us_per_text_scoring=5_000.0,
+    us_per_posting=1.0,
+    us_per_hit=60.0,
+    us_per_scored_posting=16.0,
+    us_per_scored_candidate=0.4,
+    us_per_masked_candidate=0.4,
 )
-"""A server on the same machine, until it has been measured: guesses. A question is a round trip or two, a hit is JSON
-to be fetched and read, a candidate is a number in a `terms` filter and perhaps a hit."""
+"""A server on the same machine: Elasticsearch 8.19 with 512 MB and the graph of benchmarks/hybrid (25,000 papers, 1.7
+million words), calibration_elsewhere.py, when it had been asked for some seconds. A question is a round trip or two.
+A posting passes through a script, which bounds its score; a hit is JSON that is read, and scored again here. A
+candidate is a number in a `terms` filter; one that matches costs a scored posting as well, which is a row of JSON."""
 
 DEFAULTS = {"embedded": CostModel(), "elasticsearch": ELASTICSEARCH}
 """By name of the text engine."""

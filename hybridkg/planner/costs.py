@@ -85,8 +85,8 @@ def _graph_of(ranking: Ranking, variable: str, planning: Planning) -> Graph:
         question += cost.us_per_text_scoring
         if entity == variable:
             # Scored are the entities that the fragments leave, or else all that match.
-            whole += min(most * cost.us_per_scored_posting, guess * cost.us_per_scored_candidate)
-            each += cost.us_per_scored_candidate
+            whole += min(most * cost.us_per_scored_posting, _scored_us(guess, guess * share, planning))
+            each += _scored_us(1.0, share, planning)
             guess, high = guess * share, min(high, most)
         else:
             whole += most * cost.us_per_scored_posting
@@ -108,11 +108,17 @@ def _filter_first_cost(ranking: Ranking, planning: Planning) -> Size:
     (variable,) = ranking.variables
     graph, cost = graph_of(ranking, variable, planning), planning.cost
     before = graph.whole_us + graph.question_us + len(ranking.scored) * cost.us_per_text_scoring
+    each = 0.0
     if not ranking.fragments_with(variable) and not ranking.filters:
         before += sum(planning.most(match.match) for match in ranking.scored) * cost.us_per_scored_posting
     else:
         before += graph.size.guess * len(ranking.scored) * cost.us_per_scored_candidate
-    return _expected(ranking, graph, planning, lambda joined: before + _rest(ranking, planning, graph, joined))
+        each += len(ranking.scored) * _scored_us(0.0, 1.0, planning)
+
+    def with_matches(joined: float) -> float:
+        return before + joined * each + _rest(ranking, planning, graph, joined)
+
+    return _expected(ranking, graph, planning, with_matches)
 
 
 def filtered_topk_cost(ranking: Ranking, planning: Planning) -> Size:
@@ -121,6 +127,8 @@ def filtered_topk_cost(ranking: Ranking, planning: Planning) -> Size:
 
 
 def _filtered_topk_cost(ranking: Ranking, planning: Planning) -> Size:
+    if planning.is_far:
+        return filter_first_cost(ranking, planning)  # which is what a server does
     (variable,) = ranking.variables
     graph, cost = graph_of(ranking, variable, planning), planning.cost
     most = planning.most(ranking.scored[0].match)
@@ -176,7 +184,7 @@ def _look_us(depth: float, lists: list[float], graph: Graph | None, planning: Pl
     if graph is not None:
         us += graph.question_us + min(fresh * graph.each_us, graph.whole_us)
     if len(lists) > 1:
-        us += len(lists) * (cost.us_per_text_scoring + fresh * cost.us_per_scored_candidate)
+        us += len(lists) * (cost.us_per_text_scoring + _scored_us(fresh, fresh / len(lists), planning))
     return us
 
 
@@ -253,9 +261,15 @@ def _of_fragments(ranking: Ranking, variable: str, planning: Planning) -> Size:
 def _looked_up_us(entities: float, most: float, planning: Planning) -> float:
     """To score some entities, or all that match where these are not many times as many."""
     cost = planning.cost
-    if entities * MATCHES_PER_PROBE < most:
-        return entities * cost.us_per_scored_candidate
+    if planning.is_far or entities * MATCHES_PER_PROBE < most:
+        return _scored_us(entities, entities * min(1.0, most / max(planning.entities, 1)), planning)
     return most * cost.us_per_scored_posting
+
+
+def _scored_us(entities: float, matching: float, planning: Planning) -> float:
+    """To score some entities: of a server, each that matches is a row that comes back."""
+    cost = planning.cost
+    return entities * cost.us_per_scored_candidate + (matching * cost.us_per_scored_posting if planning.is_far else 0.0)
 
 
 def text_topk_cost(ranking: Ranking | None, planning: Planning) -> Size:

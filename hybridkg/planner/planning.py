@@ -77,7 +77,7 @@ class Planning:
 
     def ask_sizes(self, plan: Plan) -> None:
         """`most` of the MATCHes of a plan will be asked for: an index that is far away is asked for all at once."""
-        if self.text is None or self.text.scan_limit is None:
+        if self.text is None or not self.is_far:
             return
         queries, waiting = [], [plan]
         while waiting:
@@ -90,6 +90,11 @@ class Planning:
                     continue  # an error only once the operator runs
                 queries.append(text_query(match))
         self.text.prepare(queries[::-1])
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the text index is on a server."""
+        return self.text is not None and self.text.scan_limit is not None
 
     def once(self, key: Hashable, find: Callable[[], T]) -> T:
         """What has been found under a key, or what `find` gives now."""

@@ -164,21 +164,17 @@ class UnitCosts:
     def to_json(self) -> dict[str, Any]:
         """For people and programs: every unit cost, its value in microseconds and where it comes from."""
         with self._lock:
-            model, refined, follows = self.model, dict(self._refined), self._follows
-        units = []
-        for name in UNITS:
-            own = refined.get(name, NOTHING)
-            factor = own.factor if own.runs or not self._is_here(name) else follows
-            units.append(
+            units = [
                 {
                     "name": name,
-                    "us": float(f"{getattr(model, name):.4g}"),
+                    "us": float(f"{getattr(self.model, name):.4g}"),
                     "default_us": getattr(self._defaults, name),
                     "origin": self._origin(name),
-                    "refined_by": float(f"{factor:.3g}"),
-                    "observations": own.runs,
+                    "refined_by": float(f"{self._factor(name):.3g}"),
+                    "observations": self._refined.get(name, NOTHING).runs,
                 }
-            )
+                for name in UNITS
+            ]
         state = f"fixed: {FIXED}=default" if self.fixed else self._state
         return {"engine": self._engine, "state": state, "unit_costs": units}
 
@@ -193,16 +189,21 @@ class UnitCosts:
 
     def _refine(self) -> None:
         """What use has taught has changed. Of what was never measured in use, this machine's own follows the rest."""
-        factors = {name: one.factor for name, one in self._refined.items()}
-        seen = [name for name in factors if self._is_here(name) and self._refined[name].runs >= LEAST_RUNS]
-        self._follows = _pace(factors[name] for name in seen)
-        others = {name: self._follows for name in UNITS if self._is_here(name)}
+        refined = self._refined
+        seen = [one for name, one in refined.items() if self._is_here(name) and one.runs >= LEAST_RUNS]
+        self._follows = _pace(one.factor for one in seen)
         self.model = self._defaults.bounded(
-            **{name: getattr(self._unrefined, name) * factor for name, factor in {**others, **factors}.items()}
+            **{name: getattr(self._unrefined, name) * self._factor(name) for name in UNITS}
         )
         changes = [getattr(self.model, name) / getattr(self._planned_with, name) for name in UNITS]
         if max(changes) > MUCH or min(changes) < 1 / MUCH:
             self._planned_with, self.epoch = self.model, self.epoch + 1
+
+    def _factor(self, name: str) -> float:
+        own = self._refined.get(name)
+        if own is not None:
+            return own.factor
+        return self._follows if self._is_here(name) else 1.0
 
     def _is_here(self, name: str) -> bool:
         """Whether this machine does the work."""

@@ -16,8 +16,9 @@ from hybridkg.errors import TextServerError
 from hybridkg.interfaces.meter import ADJACENCY, POSTINGS, Lesson
 from hybridkg.interfaces.text_index import TermStatistics
 from hybridkg.planner import calibration, unit_costs
-from hybridkg.planner.calibration import Measured, Stopwatch, calibrate
+from hybridkg.planner.calibration import Measured, calibrate
 from hybridkg.planner.cost_model import DEFAULTS, FARTHEST, PRICES, UNITS, CostModel, default_costs
+from hybridkg.planner.stopwatch import Stopwatch
 from hybridkg.planner.unit_costs import FILE, FIXED, LOCAL, UnitCosts
 from hybridkg.rdf.terms import NamedNode
 
@@ -339,6 +340,7 @@ def test_a_server_does_not_follow_the_pace_of_this_machine(tmp_path):
     default = default_costs("elasticsearch")
     local = ("us_per_adjacency_entry", "us_per_store_row", "us_per_store_question", "us_per_graph_question")
     costs = UnitCosts.open(tmp_path, "elasticsearch")
-    costs.calibrated(measured(**{name: 2 * getattr(default, name) for name in local}))
+    costs.calibrated(measured(us_per_hit=99.0, **{name: 2 * getattr(default, name) for name in local}))
+    assert costs.model.us_per_hit == 99.0
     assert costs.model.us_per_text_question == default.us_per_text_question
     assert costs.model.us_per_operator == 2 * default.us_per_operator

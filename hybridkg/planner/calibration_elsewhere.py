@@ -1,0 +1,79 @@
+"""Measures the unit costs of a text index on a server: round trips, what goes there, what comes back.
+
+A candidate goes there as a number in a filter; one that matches comes back as a row, like a row of a complete relation.
+A server that has just built an index answers its first questions slowly, so some are asked for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import cycle
+from statistics import median
+
+import numpy as np
+
+from hybridkg.interfaces.text_index import TextIndex, TextQuery
+from hybridkg.planner.stopwatch import Stopwatch
+
+WARM_UP_S = 0.5
+"""Seconds for which a server is asked before anything is measured."""
+
+PART_S, RUN_S = 2.5, 0.1
+"""Seconds after which no run begins any more, and after which one is not repeated: a question takes milliseconds."""
+
+FEW, MANY = 200, 20_000
+"""Candidates of the small and of the large run."""
+
+DEEP = 500
+"""Of the best, in the large run: each is scored again here."""
+
+MOST_ROWS = 2_000
+"""Of the relation that is read to its end; they take 0.1 s."""
+
+LEAST_DIFFERENCE = 200
+"""Rows or postings that the large run must have more than the small one."""
+
+WORDS = 3
+"""In the query of common words."""
+
+
+def text_elsewhere(
+    text: TextIndex, df: Mapping[str, int], ordered: Sequence[str], watch: Stopwatch
+) -> Iterator[tuple[str, float | None]]:
+    """Unit costs by name; None for one that could not be measured.
+
+    Args:
+        text: the index.
+        df: entities that match, by word.
+        ordered: the words, the rarest first.
+        watch: measures on the wall, because another process does the work.
+    """
+    watch.warm_up((best(text, TextQuery(word)) for word in cycle(ordered)), WARM_UP_S)
+    watch.begin(elsewhere=True, part_s=PART_S, run_s=RUN_S)
+    few, rare = df[ordered[0]], TextQuery(ordered[0])
+    rarest = [us for word in ordered[:WORDS] if (us := watch.us(best(text, TextQuery(word)))) is not None]
+    yield "us_per_text_question", median(rarest) if rarest else None
+    yield "us_per_text_scoring", watch.us(lambda: text.matching(rare))
+    listed = next((word for word in reversed(ordered) if df[word] <= MOST_ROWS), ordered[0])
+    rows, middle = df[listed] - few, TextQuery(listed)
+    if rows >= LEAST_DIFFERENCE:
+        yield "us_per_scored_posting", watch.slope(lambda: text.matching(rare), lambda: text.matching(middle), rows)
+    # Hardly any candidate has the rarest word, so these are candidates that only go there.
+    n = text.counts.get("entities", 0)
+    small, large = (np.linspace(0, n - 1, min(n, size)).astype(np.uint32) for size in (FEW, MANY))
+    if len(large) >= 2 * FEW:
+        us = watch.slope(lambda: text.score(rare, small), lambda: text.score(rare, large), len(large) - len(small))
+        yield "us_per_scored_candidate", us
+        yield "us_per_masked_candidate", us
+    many = sum(df[word] for word in ordered[-WORDS:]) - few
+    if many >= LEAST_DIFFERENCE:
+        common = best(text, TextQuery(" ".join(ordered[-WORDS:])))
+        yield "us_per_posting", watch.slope(best(text, rare), common, many)
+    deep = min(DEEP, df[listed])
+    if deep >= FEW:
+        yield "us_per_hit", watch.slope(best(text, middle), best(text, middle, deep), deep - 10)
+
+
+def best(text: TextIndex, query: TextQuery, k: int = 10) -> Callable[[], object]:
+    """Asking for the best k."""
+    return lambda: text.topk(query, k)

@@ -1,0 +1,160 @@
+"""Every strategy gives the rows of the reference over Elasticsearch too, with few requests; costs are those of there."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import pytest
+from elastic_index import build_elastic
+from elastic_server import unique_name
+from generated_rankings import TEXTS, case
+from served_kb import served
+from test_plans_are_equivalent import differences
+
+from hybridkg import KnowledgeBase, measuring
+from hybridkg.entities.table import NodeTable
+from hybridkg.errors import HybridkgError, UnsupportedQueryError
+from hybridkg.interfaces.meter import MASKED, PROBES, SCORED_POSTINGS, SCORINGS, TEXT_QUESTIONS
+from hybridkg.interfaces.strategy import STRATEGIES
+from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.planner import unit_costs
+from hybridkg.planner.cost_model import default_costs
+from hybridkg.planner.unit_costs import FILE, FIXED
+
+pytestmark = pytest.mark.needs_elastic
+
+N = 1_500
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+OF_TEXT = (
+    "us_per_text_question",
+    "us_per_text_scoring",
+    "us_per_posting",
+    "us_per_hit",
+    "us_per_scored_posting",
+    "us_per_scored_candidate",
+    "us_per_masked_candidate",
+)
+RANKED = {
+    "one MATCH": "SELECT ?a ?s { ?a MATCH 'red fish' AS ?s . ?a :in :c3 } RANK BY ?s LIMIT 5",
+    "a filter by text": "SELECT ?a ?s { ?a MATCH 'red' AS ?s . ?a MATCH 'boat' . ?a :in :c3 } RANK BY ?s LIMIT 5",
+    "two lists": "SELECT ?a { ?a MATCH 'red' AS ?s . ?a MATCH 'sea' AS ?t . ?a :in :c1 } RANK BY ?s + ?t LIMIT 5",
+    "two variables": "SELECT * { ?a MATCH 'red' AS ?s . ?b MATCH 'sea' AS ?t . ?a :to ?b } RANK BY ?s + ?t LIMIT 5",
+    "nothing but text": "SELECT ?a { ?a MATCH 'red fish boat' AS ?s } RANK BY ?s LIMIT 5",
+    "all rows": "SELECT ?a ?s { ?a MATCH 'fish' AS ?s . ?a :in :c5 } RANK BY ?s",
+}
+MOST_REQUESTS = {
+    "filter_first": 6,
+    "filtered_topk": 6,
+    "text_topk": 5,
+    "rank_first": 25,
+    "threshold": 40,
+    "rank_join": 40,
+}
+"""For one query, the counts that the planner asks for included; looks go deeper at a factor of 4."""
+
+
+@pytest.fixture(scope="module")
+def kb(elastic, tmp_path_factory):
+    """An indexed knowledge base, measured as one that is large enough for it."""
+    name, folder = unique_name("plans"), tmp_path_factory.mktemp("plans")
+    words = ("red", "fish", "boat", "sea", "old", "man")
+    lines = []
+    for i in range(N):
+        text = " ".join(words[j] for j in range(6) if i % (j + 2) == 0) + f" n{i} m{i // 700}"
+        lines.append(f'<http://e/{i}> <{LABEL}> "{text}" ; <http://e/in> <http://e/c{i % 7}> .')
+        lines.append(f"<http://e/{i}> <http://e/to> <http://e/{(i * 31) % N}> .")
+    (folder / "data.ttl").write_text("\n".join(lines))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(FIXED, raising=False)
+        patch.setattr(measuring, "LEAST_TRIPLES", 10)
+        with KnowledgeBase.open(served(folder / "kb", elastic.url, name)) as opened:
+            opened.load(folder / "data.ttl", index=True)
+            yield opened
+    elastic.clear(name)
+
+
+@pytest.fixture
+def requests(kb, monkeypatch):
+    """The paths that are asked for, as they are asked."""
+    transport = kb.snapshot.text._server.client.transport
+    paths, real = [], transport.perform_request
+
+    def perform_request(method, target, **more):
+        paths.append(target.partition("?")[0])
+        return real(method, target, **more)
+
+    monkeypatch.setattr(transport, "perform_request", perform_request)
+    return paths
+
+
+def asked(text: str) -> str:
+    return "PREFIX : <http://e/> " + text
+
+
+def test_the_unit_costs_of_the_server_are_measured_when_it_has_been_indexed(kb):
+    units = {unit["name"]: unit for unit in kb.cost()["unit_costs"]}
+    assert {units[name]["origin"] for name in OF_TEXT} == {"calibrated"}, units
+    assert (kb.snapshot.generation.path.parent / FILE).is_file()
+    # A candidate that matches nothing is far cheaper than a row that comes back.
+    assert units["us_per_scored_candidate"]["us"] < units["us_per_scored_posting"]["us"]
+    assert units["us_per_text_question"]["us"] > default_costs("embedded").us_per_text_question
+
+
+@pytest.mark.parametrize("name", RANKED)
+def test_every_strategy_gives_the_rows_of_the_reference_with_few_requests(kb, requests, name):
+    want, ran = [tuple(row) for row in kb.query(asked(RANKED[name]), strategy="reference")], set()
+    assert want
+    for strategy in (None, *STRATEGIES.names()):
+        requests.clear()
+        try:
+            found = kb.query(asked(RANKED[name]), strategy=strategy)
+        except UnsupportedQueryError:
+            continue
+        ran.add(strategy)
+        assert [tuple(row) for row in found] == want, strategy
+        assert len(requests) <= MOST_REQUESTS.get(found.strategy, 60), (strategy, Counter(requests))
+        print(name, strategy, found.strategy, len(requests))
+    assert len(ran) >= 3
+
+
+def test_every_strategy_gives_the_rows_of_the_reference_to_generated_queries(
+    elastic, elastic_name, tmp_path, monkeypatch
+):
+    (tmp_path / "nodes").mkdir()
+    (tmp_path / "text").mkdir()
+    NodeTable.write(tmp_path / "nodes", TEXTS)
+    nodes = NodeTable.open(tmp_path / "nodes")
+    fields = (IndexedField("label"), IndexedField("note"))
+    documents = {
+        nodes.find(node): {f.name: [words] for f, words in zip(fields, texts, strict=True) if words}
+        for node, texts in TEXTS.items()
+    }
+    index = build_elastic(elastic.url, elastic_name, tmp_path / "text", documents, fields, len(TEXTS), nodes.rank)
+    ran: Counter[str] = Counter()
+    for seed in range(12):
+        try:
+            for who, wrong in differences(case(seed), (index, nodes), monkeypatch):
+                ran[who.split(",")[0]] += 1
+                assert not wrong, f"seed {seed}, {who}: {wrong}"
+        except HybridkgError:
+            continue
+    assert {"filter_first", "filtered_topk", "rank_first", "bind_join"} <= ran.keys()
+
+
+def test_what_is_asked_of_the_server_is_measured_on_the_wall_and_counted_in_rows(kb, monkeypatch):
+    monkeypatch.setattr(unit_costs, "ONE_IN", 1)
+    lessons = defaultdict(list)
+    monkeypatch.setattr(kb.snapshot.costs, "_turns", iter(range(1, 100)))
+    monkeypatch.setattr(
+        kb.snapshot.costs, "learn", lambda found: [lessons[kind].append(one) for one in found for kind in one.work]
+    )
+    monkeypatch.setattr(kb.snapshot.costs, "fixed", False)
+    text = asked(RANKED["one MATCH"])
+    kb.query(text, strategy="filter_first")
+    (scored,) = lessons[SCORINGS]
+    assert scored.us > 300  # a round trip, which takes this thread much less
+    assert scored.work[PROBES] >= scored.work[SCORED_POSTINGS] > 0
+    kb.query(text, strategy="filtered_topk")
+    assert not lessons[MASKED]  # nobody learns how many of the candidates matched
+    kb.query(text, strategy="rank_first")
+    assert lessons[TEXT_QUESTIONS]
