@@ -1,4 +1,4 @@
-"""Every strategy gives the rows of the reference over Elasticsearch too, with few requests; costs are those of there."""
+"""Every strategy gives the rows of the reference over Elasticsearch, in few requests; costs are measured there."""
 
 from __future__ import annotations
 
@@ -42,15 +42,10 @@ RANKED = {
     "nothing but text": "SELECT ?a { ?a MATCH 'red fish boat' AS ?s } RANK BY ?s LIMIT 5",
     "all rows": "SELECT ?a ?s { ?a MATCH 'fish' AS ?s . ?a :in :c5 } RANK BY ?s",
 }
-MOST_REQUESTS = {
-    "filter_first": 6,
-    "filtered_topk": 6,
-    "text_topk": 5,
-    "rank_first": 25,
-    "threshold": 40,
-    "rank_join": 40,
-}
-"""For one query, the counts that the planner asks for included; looks go deeper at a factor of 4."""
+FEW, MANY = 4, 40
+"""Requests for one query, with the counts that the planner asks for; and by strategies that look deeper and deeper."""
+
+LOOKING = ("rank_first", "threshold", "rank_join")
 
 
 @pytest.fixture(scope="module")
@@ -112,14 +107,11 @@ def test_every_strategy_gives_the_rows_of_the_reference_with_few_requests(kb, re
             continue
         ran.add(strategy)
         assert [tuple(row) for row in found] == want, strategy
-        assert len(requests) <= MOST_REQUESTS.get(found.strategy, 60), (strategy, Counter(requests))
-        print(name, strategy, found.strategy, len(requests))
+        assert len(requests) <= (MANY if found.strategy in LOOKING else FEW), (strategy, Counter(requests))
     assert len(ran) >= 3
 
 
-def test_every_strategy_gives_the_rows_of_the_reference_to_generated_queries(
-    elastic, elastic_name, tmp_path, monkeypatch
-):
+def test_every_strategy_gives_the_rows_of_the_reference_to_any_query(elastic, elastic_name, tmp_path, monkeypatch):
     (tmp_path / "nodes").mkdir()
     (tmp_path / "text").mkdir()
     NodeTable.write(tmp_path / "nodes", TEXTS)
