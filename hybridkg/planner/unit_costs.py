@@ -34,7 +34,7 @@ FORMAT = 1
 FIXED = "HYBRIDKG_COSTS"
 """Environment variable: with the value `default` nothing is measured or learned, so plans depend on the data alone."""
 
-ONE_IN = 8
+ONE_IN = 16
 """Runs, of which the last is measured: the first ones of a process are about opening files."""
 
 MUCH = 1.4

@@ -261,7 +261,7 @@ def taught(kb: KnowledgeBase, monkeypatch) -> list[list[Lesson]]:
 
 
 @pytest.mark.usefixtures("ready")
-def test_every_eighth_run_teaches_each_piece_of_its_work(path, monkeypatch):
+def test_one_run_in_sixteen_teaches_each_piece_of_its_work(path, monkeypatch):
     kb = KnowledgeBase.open(path)
     lessons = taught(kb, monkeypatch)
     for turn in range(1, 3 * ONE_IN + 1):
