@@ -24,7 +24,7 @@ PART_S, RUN_S = 2.5, 0.1
 FEW, MANY = 200, 20_000
 """Candidates of the small and of the large run."""
 
-DEEP = 500
+DEEP = 1_500
 """Of the best, in the large run: each is scored again here."""
 
 MOST_ROWS = 2_000

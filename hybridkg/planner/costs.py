@@ -113,7 +113,7 @@ def _filter_first_cost(ranking: Ranking, planning: Planning) -> Size:
         before += sum(planning.most(match.match) for match in ranking.scored) * cost.us_per_scored_posting
     else:
         before += graph.size.guess * len(ranking.scored) * cost.us_per_scored_candidate
-        each += len(ranking.scored) * _scored_us(0.0, 1.0, planning)
+        each = len(ranking.scored) * _scored_us(0.0, 1.0, planning)
 
     def with_matches(joined: float) -> float:
         return before + joined * each + _rest(ranking, planning, graph, joined)
