@@ -34,7 +34,10 @@ LEAST_DIFFERENCE = 200
 """Rows or postings that the large run must have more than the small one."""
 
 WORDS = 3
-"""In the query of common words."""
+"""In the query of common words; and rare ones that are asked for."""
+
+RARE = 100
+"""Entities that have a rare word, at most."""
 
 
 def text_elsewhere(
@@ -51,8 +54,9 @@ def text_elsewhere(
     watch.warm_up((best(text, TextQuery(word)) for word in cycle(ordered)), WARM_UP_S)
     watch.begin(elsewhere=True, part_s=PART_S, run_s=RUN_S)
     few, rare = df[ordered[0]], TextQuery(ordered[0])
-    rarest = [us for word in ordered[:WORDS] if (us := watch.us(best(text, TextQuery(word)))) is not None]
-    yield "us_per_text_question", median(rarest) if rarest else None
+    rarest = [word for word in ordered[:WORDS] if df[word] <= max(few, RARE)]
+    rare_us = [us for word in rarest if (us := watch.us(best(text, TextQuery(word)))) is not None]
+    yield "us_per_text_question", median(rare_us) if rare_us else None
     yield "us_per_text_scoring", watch.us(lambda: text.matching(rare))
     listed = next((word for word in reversed(ordered) if df[word] <= MOST_ROWS), ordered[0])
     rows, middle = df[listed] - few, TextQuery(listed)

@@ -190,6 +190,49 @@ def test_calibration_finds_the_costs_of_a_machine(of_units):
         assert getattr(true, name) * 0.95 <= us <= getattr(true, name) * 1.05 + inside.get(name, 0.0)
 
 
+class Served(Machine):
+    """A text index on a server: a candidate goes there, and one that matches comes back as a row."""
+
+    scan_limit = 2_000
+    counts = {"entities": 100_000}  # noqa: RUF012 - as an index has it
+
+    def __init__(self, cost: CostModel, clock: Clock):
+        super().__init__(cost, clock)
+        self.df = {"rare": 1, "middle": 1_900, "common": 50_000}
+        self.asked = 0
+
+    def topk(self, query, k, among=None):
+        self.asked += 1
+        if self.asked <= 3:
+            self.clock.work(50_000.0)  # cold
+        return super().topk(query, k, among)
+
+    def score(self, query, ids):
+        self.clock.work(self.cost.us_per_text_scoring + len(ids) * self.cost.us_per_scored_candidate)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.lists(factors, min_size=7, max_size=7))
+def test_calibration_finds_the_costs_of_a_server_that_is_slow_at_first(of_units):
+    default, clock, here = default_costs("elasticsearch"), Clock(), Clock()
+    names = [name for name in UNITS if name not in LOCAL and name != "us_per_masked_candidate"]
+    true = default.bounded(**{name: getattr(default, name) * f for name, f in zip(names, of_units, strict=False)})
+    machine = Served(true, clock)
+    found = measure(true, text=machine, graph=None, store=None, watch=Stopwatch(here, clock)).us
+    assert {"us_per_text_question", "us_per_text_scoring", "us_per_scored_posting"} <= set(found)
+    # A question has its rare word's posting and hit in it, and the best of a common word nine more hits.
+    inside = {
+        "us_per_text_question": true.us_per_posting + true.us_per_hit,
+        "us_per_text_scoring": true.us_per_scored_posting,
+        "us_per_posting": 10 * true.us_per_hit / 50_000,
+    }
+    for name, us in found.items():
+        own = true.us_per_scored_candidate if name == "us_per_masked_candidate" else getattr(true, name)
+        assert own * 0.99 <= us <= own * 1.01 + inside.get(name, 0.0), name
+    assert here.now == 0.0
+    assert clock.now < 6.0
+
+
 def test_about_twenty_runs_are_made():
     assert 15 <= measure(CostModel()).runs <= 25
 
