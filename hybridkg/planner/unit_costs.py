@@ -43,10 +43,10 @@ it (refinement.py)."""
 
 SAVED_AFTER_S = 60.0
 SAVED_AFTER_RUNS = 200
-"""The file is written again when as much has come since it was."""
+"""The file is written again when so many seconds and pieces of work have come since it was."""
 
 WORTH_SAVING = 20
-"""Runs whose lesson is written down when a knowledge base is closed."""
+"""Pieces of work whose lesson is written down when a knowledge base is closed."""
 
 LOCAL = {
     "us_per_adjacency_entry",
