@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
+from typing import NamedTuple
 
 from hybridkg.algebra.certain import certain
 from hybridkg.interfaces.graph_index import Size
@@ -34,7 +35,7 @@ CORRELATIONS = (1 / 8, 1.0, 8.0)
 do with each other, belong together. Taken to be equally likely."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Graph:
     """What the patterns of a ranking leave of the entities of one variable, and what it takes to find out.
 
@@ -115,10 +116,8 @@ def _filter_first_cost(ranking: Ranking, planning: Planning) -> Size:
         before += graph.size.guess * len(ranking.scored) * cost.us_per_scored_candidate
         each = len(ranking.scored) * _scored_us(0.0, 1.0, planning)
 
-    def with_matches(joined: float) -> float:
-        return before + joined * each + _rest(ranking, planning, graph, joined)
-
-    return _expected(ranking, graph, planning, with_matches)
+    rest = _rest(ranking, planning, graph)
+    return _expected(ranking, graph, planning, lambda joined: before + joined * each + rest.us(joined))
 
 
 def filtered_topk_cost(ranking: Ranking, planning: Planning) -> Size:
@@ -135,8 +134,10 @@ def _filtered_topk_cost(ranking: Ranking, planning: Planning) -> Size:
     before = graph.whole_us + graph.question_us + cost.us_per_text_question + most * cost.us_per_posting
     before += graph.size.guess * cost.us_per_masked_candidate
 
+    rest = _rest(ranking, planning, graph)
+
     def with_matches(joined: float) -> float:
-        return before + min(joined, ranking.k or joined) * cost.us_per_hit + _rest(ranking, planning, graph, joined)
+        return before + min(joined, ranking.k or joined) * cost.us_per_hit + rest.us(joined)
 
     return _expected(ranking, graph, planning, with_matches)
 
@@ -159,14 +160,16 @@ def rank_first_cost(ranking: Ranking, planning: Planning) -> Size:
     restricted = bool(ranking.fragments_with(variable) or ranking.filters)
     instead = candidates_first_cost(ranking, planning).guess if restricted and planning.switching else None
 
+    rest, longest = _rest(ranking, planning, graph), max(lists)
+
     def with_matches(joined: float) -> float:
         spread = k if len(lists) == 1 else 4.0 * k  # the best of one list are seldom those of the other
-        wanted = max(lists) if joined < spread else spread * max(lists) / joined
+        wanted = longest if joined < spread else spread * longest / joined
         depth, us = max(LEAST_DEPTH, 2.0 * k), 0.0
         while True:
             us += _look_us(depth, lists, graph if restricted else None, planning)
-            if depth >= min(wanted, max(lists)):
-                return us + _rest(ranking, planning, graph, joined)
+            if depth >= min(wanted, longest):
+                return us + rest.us(joined)
             if instead is not None and us > instead:
                 return us + instead
             depth *= DEEPER
@@ -308,21 +311,40 @@ def _mean(costs: list[float]) -> Size:
     return Size(min(costs), sum(costs) / len(costs), max(costs))
 
 
-def _rest(ranking: Ranking, planning: Planning, graph: Graph, joined: float) -> float:
-    """The operators above the choice of the entities, over the rows that are wanted, or all of them."""
-    cut = ranking.k is not None and ranking.value is not None
-    entities = min(joined, float(ranking.k or 0)) if cut else joined
-    asked = len(ranking.spine.fragments) - len(settled(ranking, planning))
-    return _above(ranking, planning, graph, entities * (graph.rows_each if asked else 1.0), asked)
+class Rest(NamedTuple):
+    """What is left to do once the entities are chosen, in microseconds.
 
-
-def _above(ranking: Ranking, planning: Planning, graph: Graph, rows: float, asked: int | None = None) -> float:
-    """Rows of terms out of the fragments, and the way that they go through the operators; `asked` where not all of the
-    fragments are asked for rows.
+    Args:
+        whole: however few they are.
+        each: for one of them.
+        most: no more than these get rows.
     """
-    fragments = len(ranking.spine.fragments) if asked is None else asked
-    key = id(graph), "above", fragments
-    whole, each = planning.once(key, lambda: _way(ranking, planning.cost, graph, fragments))
+
+    whole: float
+    each: float
+    most: float
+
+    def us(self, entities: float) -> float:
+        """For so many."""
+        return self.whole + self.each * min(entities, self.most)
+
+
+def _rest(ranking: Ranking, planning: Planning, graph: Graph) -> Rest:
+    """The operators above the choice of the entities, over the rows that are wanted, or all of them."""
+    return planning.once((id(graph), "rest"), lambda: _found_rest(ranking, planning, graph))
+
+
+def _found_rest(ranking: Ranking, planning: Planning, graph: Graph) -> Rest:
+    cut = ranking.k is not None and ranking.value is not None
+    asked = len(ranking.spine.fragments) - len(settled(ranking, planning))
+    whole, each = _way(ranking, planning.cost, graph, asked)
+    return Rest(whole, each * (graph.rows_each if asked else 1.0), float(ranking.k or 0) if cut else inf)
+
+
+def _above(ranking: Ranking, planning: Planning, graph: Graph, rows: float) -> float:
+    """Rows of terms out of the fragments, and the way that they go through the operators."""
+    fragments = len(ranking.spine.fragments)
+    whole, each = planning.once((id(graph), "above"), lambda: _way(ranking, planning.cost, graph, fragments))
     return whole + rows * each
 
 

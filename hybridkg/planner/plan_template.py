@@ -7,9 +7,10 @@ The law: the plan is the one that `choose` makes of the plan with the values in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from hybridkg.algebra.nodes import Fragment, Plan
 from hybridkg.algebra.to_pattern import Declined
@@ -17,7 +18,7 @@ from hybridkg.interfaces.graph_index import Pattern
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.rank_value import RankValue
-from hybridkg.planner.planning import Number, Planning
+from hybridkg.planner.planning import Number, Planning, T
 from hybridkg.planner.ranking import Ranking
 from hybridkg.query import ast
 from hybridkg.query.holes import Fill, HiddenHoleError, LitHole, Value, filling
@@ -94,6 +95,7 @@ class PlanTemplate:
     n_values: int
     rankings: dict[int, tuple[Plan, Ranking | None]] = field(default_factory=dict)
     roots: dict[str, RootTemplate | None] = field(default_factory=dict)
+    fixed: dict[Hashable, Any] = field(default_factory=dict)
     _fragments: dict[int, tuple[Fragment, FragmentTemplate]] = field(default_factory=dict)
     _matches: dict[int, tuple[ast.Match, Fill | None]] = field(default_factory=dict)
 
@@ -148,6 +150,14 @@ class TemplatePlanning(Planning):
                 raise HiddenHoleError("the rank score depends on a value")
             known[id(plan)] = plan, found
         return known[id(plan)][1]
+
+    def fixed(self, key: Hashable, find: Callable[[], T]) -> T:
+        """What no value changes, found out once for all."""
+        known = self.template.fixed
+        if key not in known:
+            known[key] = find()
+        found: T = known[key]
+        return found
 
     def given(self, match: ast.Match) -> ast.Match:
         """A MATCH with the values in place."""

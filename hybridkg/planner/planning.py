@@ -103,6 +103,10 @@ class Planning:
         found: T = self._once[key]
         return found
 
+    def fixed(self, key: Hashable, find: Callable[[], T]) -> T:
+        """The same for what no value of a parameter changes."""
+        return self.once(key, find)
+
     @property
     def entities(self) -> int:
         """Entities of the text index."""

@@ -80,7 +80,7 @@ class Ranking:
         """What ranks, where it is one expression."""
         return _expression(self.order)
 
-    @property
+    @cached_property
     def variables(self) -> tuple[str, ...]:
         """The variables whose entities the scored MATCHes rank, each once."""
         return tuple(dict.fromkeys(match.match.entity.name for match in self.scored))

@@ -15,7 +15,7 @@ def settled(ranking: Ranking, planning: Planning) -> tuple[Fragment, ...]:
     Such a fragment binds the one ranked variable alone, and has one row for each candidate, or DISTINCT takes its rows
     together. So a join of candidates with it gives what was there before. No value of a parameter changes this.
     """
-    return planning.once((id(ranking), "settled"), lambda: _settled(ranking, planning))
+    return planning.fixed((id(ranking), "settled"), lambda: _settled(ranking, planning))
 
 
 def _settled(ranking: Ranking, planning: Planning) -> tuple[Fragment, ...]:

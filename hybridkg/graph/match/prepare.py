@@ -163,15 +163,15 @@ class Preparing:
             if isinstance(scan.subject, Variable) and may_be_empty(scan.path):
                 self._odd.add(scan.subject.name)
             edges.append(Edge(self._end(scan.subject, ids), relation, self._end(scan.object, ids)))
-        certain = {name for edge in edges for name in edge.variables}.union(*(node.certain for node in others))
-        made = [self._values(part, certain, values) for part in values]
-        others = [*made, *others]
+        if values:
+            certain = {name for edge in edges for name in edge.variables}.union(*(node.certain for node in others))
+            others = [*(self._values(part, certain, values) for part in values), *others]
         variables = ordered_union([*(edge.variables for edge in edges), *(node.variables for node in others)])
         if any(end == -1 for edge in edges for end in (edge.subject, edge.object)):
             return NothingNode(variables)
         if not edges and not members and not tests and len(others) == 1:
             return others[0]
-        conditions, rest = self._conditions(tests, depth)
+        conditions, rest = self._conditions(tests, depth) if tests else ({}, [])
         self._check_asked(conditions, edges)
         return JoinNode(tuple(edges), tuple(others), conditions, tuple(members), tuple(rest), variables)
 
@@ -184,12 +184,12 @@ class Preparing:
         return [Scan(a, path, b) for a, path, b in zip(slots, paths, slots[1:], strict=False)]
 
     def _constants(self, scans: Iterable[Scan]) -> dict[Term, int]:
-        terms = list(
-            dict.fromkeys(
-                slot for scan in scans for slot in (scan.subject, scan.object) if not isinstance(slot, Variable)
-            )
-        )
-        return dict(zip(terms, self.columns.terms.find(terms).tolist(), strict=True)) if terms else {}
+        terms: dict[Term, None] = {}
+        for scan in scans:
+            for slot in (scan.subject, scan.object):
+                if not isinstance(slot, Variable):
+                    terms[slot] = None
+        return dict(zip(terms, self.columns.terms.find(list(terms)).tolist(), strict=True)) if terms else {}
 
     @staticmethod
     def _end(slot: Slot, ids: dict[Term, int]) -> End:
