@@ -13,9 +13,7 @@ from typing import Any
 
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.query.well_known import shortened
-from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
-
-RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+from hybridkg.rdf.terms import RDF_TYPE, BlankNode, Literal, NamedNode, Term
 
 MOST_NAMES = 100_000
 """Classes, and predicates, that are read: the most frequent. A graph may have a class for every instance."""

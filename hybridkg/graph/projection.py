@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hybridkg.graph.columns import Columns
 from hybridkg.graph.match.conditions import Condition
-from hybridkg.graph.match.ids import inside
+from hybridkg.graph.match.ids import distinct, inside
+from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import Node
 from hybridkg.graph.match.paths import Relations
 from hybridkg.graph.match.prepare import Preparing, Truth
@@ -98,9 +99,19 @@ class Prepared:
         """As PreparedPattern has it."""
         return work_each_of(self.node, variable)
 
-    def candidates(self, variable: str, meter: Meter, among: Ids | None = None) -> Ids:
+    def candidates(
+        self, variable: str, meter: Meter, among: Ids | None = None, bound: Mapping[str, Ids] | None = None
+    ) -> Ids:
         """As PreparedPattern has it."""
-        return self.node.values(variable, among, Run(meter, self.max_rows))
+        run = Run(meter, self.max_rows)
+        if not bound:
+            return self.node.values(variable, among, run)
+        if isinstance(self.node, JoinNode):
+            found = self.node.values_where(variable, among, bound, run)
+            if found is not None:
+                return found
+        bound = bound if among is None else {**bound, variable: among}
+        return distinct(self.rows([variable], meter, bound).column(variable))
 
     def rows(self, columns: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> IdTable:
         """As PreparedPattern has it."""

@@ -261,13 +261,16 @@ class PreparedPattern(Protocol):
     def work_each(self, variable: str) -> float:
         """About how many entries `rows` reads for each value when `variable` is bound to few values."""
 
-    def candidates(self, variable: str, meter: Meter, among: Ids | None = None) -> Ids:
+    def candidates(
+        self, variable: str, meter: Meter, among: Ids | None = None, bound: Mapping[str, Ids] | None = None
+    ) -> Ids:
         """The candidate set: ids that the variable has in some solution, ascending and distinct.
 
         Args:
             variable: bound in every solution.
             meter: counts, and may stop the run.
             among: ascending and distinct; only these are asked about.
+            bound: the same for other variables that every solution binds.
         """
 
     def rows(self, columns: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> IdTable:

@@ -177,14 +177,7 @@ def _candidates(
         return found if among is None else both(found, among)
     with context.meter.timed():
         context.meter.add(GRAPH_QUESTIONS, 1)
-        if bound:
-            if among is not None:
-                bound = {**bound, variable: among}
-            import numpy as np
-
-            found = np.unique(prepared.rows([variable], context.meter, bound).column(variable))
-        else:
-            found = prepared.candidates(variable, context.meter, among)
+        found = prepared.candidates(variable, context.meter, among, bound)
     return _entities_of(found, context)
 
 

@@ -17,9 +17,9 @@ from hybridkg.query.expected import SOME_FUNCTIONS, advance, kind, symbols
 from hybridkg.query.lexer import Token
 from hybridkg.query.parser import machine
 from hybridkg.query.well_known import WELL_KNOWN, shortened
+from hybridkg.rdf.terms import RDF_TYPE
 from hybridkg.repl.reading import Reading, all_tokens, declared, in_comment, path, read
 from hybridkg.repl.vocabulary import NOTHING, Vocabulary
-from hybridkg.schema import RDF_TYPE
 from hybridkg.text.analysis.languages import STEMMERS
 
 MOST_SUGGESTIONS = 200

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.query.well_known import WELL_KNOWN
-from hybridkg.rdf.terms import Literal, NamedNode
-from hybridkg.schema import RDF_TYPE
+from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode
 
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase

@@ -16,11 +16,9 @@ from typing import Any
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.interfaces.statistics import Bucket, Degrees, Leg, PredicateStatistics
-from hybridkg.rdf.terms import Term
+from hybridkg.rdf.terms import RDF_TYPE, Term
 from hybridkg.statistics.characteristic_sets import Bound, CharacteristicSets, whole
 from hybridkg.statistics.histograms import finite, triples_in_range
-
-RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 FORMAT = 1
 """Version of the file. Another one is not read: statistics can always be counted again."""

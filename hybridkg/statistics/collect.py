@@ -11,8 +11,8 @@ import numpy as np
 
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.statistics import PredicateStatistics
-from hybridkg.rdf.terms import NamedNode, Term
-from hybridkg.statistics.catalog import LONGEST_TERM, MOST_FREQUENT, RDF_TYPE, Others, Statistics
+from hybridkg.rdf.terms import RDF_TYPE, NamedNode, Term
+from hybridkg.statistics.catalog import LONGEST_TERM, MOST_FREQUENT, Others, Statistics
 from hybridkg.statistics.grouping import MOST_MEMBERS, MOST_SETS, find_sets
 from hybridkg.statistics.histograms import degree_quantiles, equi_depth, most_frequent
 

@@ -138,6 +138,10 @@ def check_variable(prepared, name, table, random):
     assert prepared.candidates(name, Meter()).tolist() == want.tolist()
     some = np.array(sorted(random.sample(range(330), random.choice([3, 40, 250]))), np.uint32)
     assert prepared.candidates(name, Meter(), some).tolist() == np.intersect1d(want, some).tolist()
+    for other in table.variables:
+        if other != name and other in prepared.node.certain:
+            met = np.unique(column[np.isin(table.column(other), some)])
+            assert prepared.candidates(name, Meter(), None, {other: some}).tolist() == met.tolist()
     bound = prepared.rows(table.variables, Meter(), {name: some})
     kept = np.isin(column, some)
     rows = Counter(zip(*(c[kept].tolist() for c in table.columns), strict=True))

@@ -105,6 +105,12 @@ def check_variable(prepared: Any, name: str, table: IdTable, random: Random) -> 
     some = np.array(sorted(random.sample(range(12), 4)), np.uint32)
     some = np.union1d(some, want[:: random.randrange(1, 4)]).astype(np.uint32)
     assert prepared.candidates(name, Meter(), some).tolist() == np.intersect1d(want, some).tolist()
+    for other in table.variables:
+        if other != name and other in prepared.node.certain:
+            met = np.unique(column[np.isin(table.column(other), some)])
+            assert prepared.candidates(name, Meter(), None, {other: some}).tolist() == met.tolist()
+            met = np.intersect1d(met, some)
+            assert prepared.candidates(name, Meter(), some, {other: some}).tolist() == met.tolist()
     kept = np.isin(column, some)
     rows = Counter(zip(*(c[kept].tolist() for c in table.columns), strict=True))
     bound = prepared.rows(table.variables, Meter(), {name: some})

@@ -22,12 +22,20 @@ Conditions = Mapping[str, Condition]
 
 
 class Edge:
-    """`subject relation object`."""
+    """`subject relation object`.
 
-    __slots__ = ("_listed", "object", "relation", "subject", "variables")
+    Args:
+        subject: a variable or a constant.
+        relation: what links it.
+        object_: a variable or a constant.
+        is_type: whether the relation is rdf:type. That a paper is a Paper says nothing that its authors do not say:
+            estimates take the instances of a class to be all of those that have anything else in common.
+    """
 
-    def __init__(self, subject: End, relation: Relation, object_: End):
-        self.subject, self.relation, self.object = subject, relation, object_
+    __slots__ = ("_listed", "is_type", "object", "relation", "subject", "variables")
+
+    def __init__(self, subject: End, relation: Relation, object_: End, *, is_type: bool = False):
+        self.subject, self.relation, self.object, self.is_type = subject, relation, object_, is_type
         found = [end for end in (subject, object_) if isinstance(end, str)]
         self.variables: tuple[str, ...] = tuple(found[:1] if subject == object_ else found)
         """One, two or none."""
@@ -40,6 +48,12 @@ class Edge:
             assert isinstance(end, int)
             self._listed[forward] = self.relation.near(singleton(end), forward)
         return self._listed[forward]
+
+    def domain(self, variable: str) -> float:
+        """About how many values the variable could have by what the relation is about, at least 1."""
+        if self.is_type and not isinstance(self.object, str):
+            return max(1.0, self.listed(False))
+        return max(1.0, self.relation.sources(self.from_subject(variable)))
 
     def from_subject(self, variable: str) -> bool:
         """Whether the variable is the subject."""

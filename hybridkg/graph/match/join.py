@@ -69,17 +69,26 @@ class JoinNode:
             condition = self.conditions.get(variable)
             return found if condition is None else condition.of_set(found, run)
         if self.is_tree(variable):
-            for names in self._components:
-                if variable not in names and not self.has_any(names, run):
-                    return NONE
-            if not all(self.linked(edge, run) for edge in self.edges if not edge.variables):
-                return NONE
-            found = self.reducer({}, run).solve(variable, among)
-            assert found is not None
-            return found
+            return self._reduced(variable, among, {}, run)
         hints = {} if among is None else {variable: among}
         found = distinct(self.rows(frozenset((variable,)), hints, run).columns[variable])
         return found if among is None else both(found, among)
+
+    def values_where(self, variable: str, among: Ids | None, hints: Hints, run: Run) -> Ids | None:
+        """The same where other variables have values of some sets; None where it takes rows to tell."""
+        if not self.is_tree(variable) or not all(any(name in e.variables for e in self.edges) for name in hints):
+            return None
+        return self._reduced(variable, among, hints, run)
+
+    def _reduced(self, variable: str, among: Ids | None, hints: Hints, run: Run) -> Ids:
+        for names in self._components:
+            if variable not in names and not self.has_any(names, hints, run):
+                return NONE
+        if not all(self.linked(edge, run) for edge in self.edges if not edge.variables):
+            return NONE
+        found = self.reducer(hints, run).solve(variable, among)
+        assert found is not None
+        return found
 
     def guess(self, variable: str | None) -> float:
         """As Node has it."""
@@ -155,10 +164,11 @@ class JoinNode:
             merged = [*apart, group.union(*(other for other in merged if other & group))]
         return tuple(merged)
 
-    def has_any(self, names: frozenset[str], run: Run) -> bool:
+    def has_any(self, names: frozenset[str], hints: Hints, run: Run) -> bool:
+        """Whether a component has a solution."""
         joints = [name for name in self.variables if name in names and name in self._joints]
         if joints:
-            found = self.reducer({}, run).solve(joints[0], None)
+            found = self.reducer(hints, run).solve(joints[0], None)
             return found is not None and len(found) > 0
         return all(node.rows(frozenset(), {}, run).size > 0 for node in self.others if set(node.variables) <= names)
 

@@ -40,6 +40,7 @@ from hybridkg.interfaces.graph_index import (
     Inverse,
     Join,
     LeftJoin,
+    Link,
     Minus,
     Opaque,
     Path,
@@ -55,7 +56,7 @@ from hybridkg.interfaces.graph_index import (
     Values,
     Variable,
 )
-from hybridkg.rdf.terms import Term
+from hybridkg.rdf.terms import RDF_TYPE, Term
 
 MOST_KNOWN = 1_000
 """Conditions that a projection keeps; a comparison takes about 0.1 ms to make."""
@@ -162,7 +163,8 @@ class Preparing:
                 raise Declined
             if isinstance(scan.subject, Variable) and may_be_empty(scan.path):
                 self._odd.add(scan.subject.name)
-            edges.append(Edge(self._end(scan.subject, ids), relation, self._end(scan.object, ids)))
+            is_type = isinstance(scan.path, Link) and scan.path.predicate == RDF_TYPE
+            edges.append(Edge(self._end(scan.subject, ids), relation, self._end(scan.object, ids), is_type=is_type))
         if values:
             certain = {name for edge in edges for name in edge.variables}.union(*(node.certain for node in others))
             others = [*(self._values(part, certain, values) for part in values), *others]

@@ -34,7 +34,7 @@ def guess_join(node: JoinNode, variable: str | None) -> float:
     for edge in node.edges:
         rows *= _pairs(node, edge)
         for name in edge.variables:
-            domain = max(1.0, edge.relation.sources(edge.from_subject(name)))
+            domain = edge.domain(name)
             if name in times:
                 rows /= max(domain, times[name])
             times[name] = max(domain, times.get(name, 1.0))
@@ -79,7 +79,7 @@ class Counts:
             if variable not in edge.variables:
                 continue
             forward = edge.from_subject(variable)
-            universe = max(universe, edge.relation.sources(forward))
+            universe = max(universe, edge.domain(variable))
             if edge is not via:
                 sizes.append(self._by_edge(edge, variable, forward, seen | {variable}))
             if tested and variable in node.conditions:
