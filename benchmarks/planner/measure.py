@@ -40,7 +40,8 @@ class Measured:
         forced: by strategy.
         chosen: the planner's own.
         ablated: by ablation, the strategy chosen and its priced work.
-        planning_ms: to choose.
+        planning_ms: to plan the prepared query for values that it has not seen.
+        unprepared_ms: to plan it as a text of its own, its words looked up already.
         candidates: true size of the candidate set of ?p; -1 where no plan has looked for it.
         rows: of the answer.
         differing: plans whose answer is another one.
@@ -51,6 +52,7 @@ class Measured:
     chosen: Run
     ablated: dict[str, tuple[str, float]]
     planning_ms: float
+    unprepared_ms: float
     candidates: int
     rows: int
     differing: list[str] = field(default_factory=list)
@@ -58,6 +60,7 @@ class Measured:
 
 def measure(plans: Plans, question: Question, *, timed: bool, ablated: bool, reference: bool) -> Measured:
     """One question by all plans."""
+    planning_ms, unprepared_ms = plans.planning_ms(question) if timed else (0.0, 0.0)
     logical = plans.logical(question)
     every = {CHOSEN: plans.chosen(logical), **plans.forced(logical)}
     runs: dict[str, Run] = {}
@@ -81,7 +84,8 @@ def measure(plans: Plans, question: Question, *, timed: bool, ablated: bool, ref
         forced=runs,
         chosen=chosen,
         ablated=_ablated(plans, logical) if ablated else {},
-        planning_ms=plans.planning_ms(logical) if timed else 0.0,
+        planning_ms=planning_ms,
+        unprepared_ms=unprepared_ms,
         candidates=found[0] if found else -1,
         rows=len(first),
         differing=[name for name, own in rows.items() if own != first],

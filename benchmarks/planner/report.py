@@ -188,6 +188,7 @@ def to_json(found: Sequence[Measured], entities: int) -> dict[str, Any]:
         "chosen": strategies(found),
         **({"time_and_work": priced_and_timed(found)} if timed else {}),
         "planning_ms": round(float(np.median([one.planning_ms for one in found])), 3) if timed else None,
+        "planning_unprepared_ms": round(float(np.median([one.unprepared_ms for one in found])), 3) if timed else None,
         "worst": [
             {
                 "regret": round(regret(one, work), 3),
