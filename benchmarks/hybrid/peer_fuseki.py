@@ -62,8 +62,9 @@ def _script() -> str:
     return str(SCRIPTS / "fuseki")
 
 
-def _environment() -> dict[str, str]:
-    return {**os.environ, "JAVA_OPTS": HEAP}
+def _environment(own: Path) -> dict[str, str]:
+    """FUSEKI_BASE is where the server keeps what it makes for itself, else below the current folder."""
+    return {**os.environ, "JAVA_OPTS": HEAP, "FUSEKI_BASE": str(own / "base")}
 
 
 def load(data: Data) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def load(data: Data) -> dict[str, Any]:
         ("text", ["jena.textindexer", f"--desc={own / 'config.ttl'}"]),
     ):
         started = time.perf_counter()
-        subprocess.run([_script(), "--main", *command], check=True, stdout=sys.stderr, env=_environment())
+        subprocess.run([_script(), "--main", *command], check=True, stdout=sys.stderr, env=_environment(own))
         figures[f"{stage}_s"] = round(time.perf_counter() - started, 1)
     return figures
 
@@ -91,11 +92,12 @@ class Fuseki:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        config = str(data.engines / "fuseki" / "config.ttl")
-        self._log = (data.engines / "fuseki" / "server.log").open("w")
+        own = data.engines / "fuseki"
+        config = str(own / "config.ttl")
+        self._log = (own / "server.log").open("w")
         self._server = subprocess.Popen(
             [_script(), "--localhost", "--port", str(port), "--config", config],
-            env=_environment(), stdout=self._log, stderr=self._log,
+            env=_environment(own), stdout=self._log, stderr=self._log,
         )  # fmt: skip
         self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
         self._limit = 3 * data.papers
