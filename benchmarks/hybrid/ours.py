@@ -66,8 +66,8 @@ class Ours:
             params[name] = self._iri(f"{BASE}{LETTERS[name]}{number}") if name in LETTERS else number
 
         def ask() -> list[Found]:
-            rows = prepared.query(params, strategy=strategy, timeout=patience)
-            return [(paper_of(row["p"]), float(row["s"]), str(row["doi"] or "") if with_doi else "") for row in rows]
+            rows = prepared.query(params, strategy=strategy, timeout=patience).to_python()
+            return [(paper_of(row["p"]), row["s"], (row["doi"] or "") if with_doi else "") for row in rows]
 
         return ask
 

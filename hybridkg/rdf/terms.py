@@ -9,6 +9,7 @@ for `import hybridkg`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -120,6 +121,10 @@ def from_rdflib(term: Any) -> Term:
     raise TypeError(f"no RDF term for {type(term).__name__!r}")
 
 
+_NUMBERS: dict[str, Callable[[str], float]] = {XSD + "double": float, XSD + "integer": int}
+"""What rdflib reads values of these datatypes with, too; past rdflib it takes a tenth of the time."""
+
+
 def to_python(term: Term) -> Any:
     """A plain Python value: str for IRIs and strings, int, float, bool, Decimal, date ... for typed literals.
 
@@ -133,8 +138,14 @@ def to_python(term: Term) -> Any:
     if isinstance(term, BlankNode):
         return f"_:{term.value}"
     if isinstance(term, Literal):
-        if term.language or term.datatype == XSD_STRING:
+        datatype = term.datatype.value
+        if term.language or datatype == XSD_STRING.value:
             return term.value
+        if (number := _NUMBERS.get(datatype)) is not None:
+            try:
+                return number(term.value)
+            except ValueError:
+                return term.value
         value: Any = to_rdflib(term).toPython()  # type: ignore[attr-defined]
         return term.value if hasattr(value, "n3") else value
     return str(term)

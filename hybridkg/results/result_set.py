@@ -247,7 +247,11 @@ class ResultSet(Sequence[Row]):
 
     def to_python(self) -> list[dict[str, Any]]:
         """Every row as plain Python values."""
-        return [row.to_python() for row in self]
+        columns = self.columns
+        return [
+            {name: None if cell is None else to_python(cell) for name, cell in zip(columns, cells, strict=False)}
+            for cells in self.cells
+        ]
 
     def to_dataframe(self) -> pd.DataFrame:
         """A pandas DataFrame of plain Python values, a column for each projected variable.
@@ -259,7 +263,7 @@ class ResultSet(Sequence[Row]):
             import pandas as pd
         except ModuleNotFoundError:
             raise MissingExtraError("to_dataframe needs the package 'pandas'", hint="pip install pandas") from None
-        return pd.DataFrame([row.to_python() for row in self], columns=list(self.columns))
+        return pd.DataFrame(self.to_python(), columns=list(self.columns))
 
     def to_arrow(self) -> pyarrow.Table:
         """A pyarrow Table: columns in the result's order, each with the narrowest type that holds all its values.
