@@ -314,6 +314,13 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
             return NOTE, f"synonyms: {synonyms['state']}", f"hybridkg index {shown}"
         return OK, f"{found['entities']:,} entities, profile {found['profile']}, up to date", ""
 
+    def is_fast() -> Finding:
+        state = str(found["projection"]["state"])
+        if state == "ready":
+            return OK, f"{found['projection']['triples']:,} triples", ""
+        why = state.partition("; hybridkg index")[0]  # the command stands below
+        return NOTE, f"{why}; queries are slower", f"hybridkg index {shown}"
+
     def answers() -> Finding:
         about = {name: str(value) for name, value in found["text"].items()}
         if "problem" in about:
@@ -326,6 +333,8 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
     yield opening
     if opening.state == OK:
         yield _guarded(part, "text index", has_index)
+        if found["profile"] is not None and not found["behind"]:  # else the next index makes both
+            yield _guarded(part, "projection", is_fast)
         if len(found.get("text") or {}) > 1:  # an engine that has nothing but a name has no server
             yield _guarded(part, "text server", answers)
     # A load or an index writes a new generation beside the one that is read.

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hybridkg.answering import Answering
 from hybridkg.config import Config
 from hybridkg.describing import Described
 from hybridkg.errors import (
+    CorruptError,
     HybridkgError,
     IndexCorruptError,
     LoadError,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from hybridkg.entities.fields import Profile
     from hybridkg.parity import ParityReport
     from hybridkg.planner.explain import Explanation
+
+T = TypeVar("T")
 
 
 class KnowledgeBase(Described):
@@ -191,7 +194,7 @@ class KnowledgeBase(Described):
                 solutions = state.run(request, plan, context)
                 return state.result(request, plan, solutions, context, limit, Source(name, known.text))
 
-            return limits.within(answer, context, cancel)
+            return _or_damage(state.snapshot, lambda: limits.within(answer, context, cancel))
         except HybridkgError as e:
             raise e.at(_source(name, text)) from e.__cause__
 
@@ -239,7 +242,7 @@ class KnowledgeBase(Described):
                 runs = analyze or known.written.explain == "analyze"
                 return state.explanation(request, plan, context if runs else None)
 
-            return limits.within(answer, context, cancel)
+            return _or_damage(state.snapshot, lambda: limits.within(answer, context, cancel))
         except HybridkgError as e:
             raise e.at(_source(name, text)) from e.__cause__
 
@@ -415,6 +418,26 @@ def _opened(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | None]:
         return Snapshot.open(folder), None
     except IndexCorruptError as e:
         return None, e
+
+
+def _or_damage(snapshot: Snapshot, work: Callable[[], T]) -> T:
+    """What the work gives. Where it fails as no query should, its files are compared with their checksums first.
+
+    Opening looks at sizes only, because it has to be fast; a byte that rotted can make an array what no code expects.
+
+    Raises:
+        CorruptError: it failed, and a file is damaged.
+    """
+    try:
+        return work()
+    except (HybridkgError, OSError, MemoryError, RecursionError):
+        raise
+    except Exception as e:
+        try:
+            snapshot.generation.verify()
+        except CorruptError as damage:
+            raise damage from e
+        raise
 
 
 def _source(name: str, text: str | QueryText) -> Source:

@@ -111,7 +111,11 @@ class Snapshot:
             columns = open_columns(folder, self.nodes, union_default_graph=union)
             header = about(folder)
         except CorruptError as e:
-            _log.warning("the projection of the graph cannot be used, and queries are slower: %s", e.message)
+            _log.warning(
+                "the projection of the graph cannot be used, and queries are slower (%s); hybridkg index "
+                "builds it anew",
+                e.message,
+            )
             return None, {"state": f"not used: {e.message}; hybridkg index builds it anew"}
         size = sum(file.stat().st_size for file in folder.iterdir())
         counts = {"triples": header["triples"], "nodes": header["n_nodes"]}

@@ -51,6 +51,26 @@ def test_what_the_rest_of_the_pattern_takes_away_is_told_apart(films):
     assert result.shortfall == "only 4 entities match the text of ?f, and 1 of them satisfies the rest of the pattern"
 
 
+def test_rows_that_a_condition_on_groups_takes_away_are_told(films):
+    result = films.query(
+        PREFIX + "SELECT ?d (SUM(?s) AS ?n) { ?f f:director ?d . ?f MATCH 'space' AS ?s } "
+        "GROUP BY ?d HAVING (?n > 2) RANK BY ?n LIMIT 3"
+    )
+    assert result.shortfall == "only 4 entities match the text of ?f, and the rest of the query leaves no row of them"
+
+
+def test_candidates_that_have_no_row_are_told(films):
+    result = films.query(
+        PREFIX + "SELECT ?f ?s { ?f a f:Film . ?f MATCH 'space' AS ?s FILTER NOT EXISTS { ?f MATCH 'crew' } } "
+        "RANK BY ?s LIMIT 5",
+        strategy="filter_first",
+    )
+    assert result.returned == 1
+    assert (
+        result.shortfall == "only 15 entities satisfy the pattern, and the rest of the query leaves only 1 row of them"
+    )
+
+
 def test_an_offset_beyond_the_last_row_is_named(films):
     result = films.query("SELECT ?f { ?f MATCH 'space' AS ?s } RANK BY ?s OFFSET 3 LIMIT 5")
     assert result.returned == 1

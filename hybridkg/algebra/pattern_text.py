@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hybridkg.interfaces import graph_index as g
-from hybridkg.rdf.terms import XSD, Literal, Term
+from hybridkg.rdf.terms import RDF_TYPE, XSD, Literal, Term
 
 MOST_VALUES = 5
 """Rows of VALUES that are shown."""
@@ -27,6 +27,8 @@ def pattern_text(pattern: g.Pattern) -> str:
     >>> p, x = g.Link("e:p"), g.Variable("x")
     >>> pattern_text(g.LeftJoin(g.Scan(x, p, g.Variable(" 1")), g.Scan(x, g.Closure(p, 0, None), x)))
     '?x <e:p> _:1 OPTIONAL { ?x <e:p>* ?x }'
+    >>> pattern_text(g.Scan(x, g.Link(RDF_TYPE), g.Variable("class")))
+    '?x a ?class'
     """
     match pattern:
         case g.Scan(subject, path, target):
@@ -82,7 +84,7 @@ def _name(name: str) -> str:
 def _path(path: g.Path, floor: int = _LOOSE) -> str:
     match path:
         case g.Link(predicate):
-            return f"<{predicate}>"
+            return "a" if predicate == RDF_TYPE else f"<{predicate}>"
         case g.Inverse(inner):
             return f"^{_path(inner, _TIGHT)}"
         case g.Alternative(paths):

@@ -51,9 +51,10 @@ def shortfall(returned: int, offset: int, matches: Sequence[ast.Match], context:
     if candidates is not None:
         only = "only " if candidates else ""
         many = f"{only}{_count(candidates, 'entity satisfies', 'entities satisfy')} the pattern"
-        if joined is None or joined >= candidates or len(matches) != 1:
-            return many
-        return f"{many}, and {_count(joined, 'of them matches', 'of them match')} the text of ?{matches[0].entity.name}"
+        if joined is not None and joined < candidates and len(matches) == 1:
+            name = matches[0].entity.name
+            return f"{many}, and {_count(joined, 'of them matches', 'of them match')} the text of ?{name}"
+        return many + _left(returned, candidates)
     return NO_MORE if returned else "nothing satisfies the query"
 
 
@@ -85,7 +86,15 @@ def _reason(match: ast.Match, returned: int, context: ExecutionContext) -> str:
         return f"{said}, and {_count(joined, 'of them satisfies', 'of them satisfy')} the rest of the pattern"
     if joined is None and returned < n:
         return f"{said}, and not all of them satisfy the rest of the query"
-    return said
+    return said + _left(returned, n)
+
+
+def _left(returned: int, entities: int) -> str:
+    """What else must have happened where entities have fewer rows than there are of them; empty where nothing."""
+    if returned >= entities:
+        return ""
+    rows = "no row" if returned == 0 else f"only {_count(returned, 'row', 'rows')}"
+    return f", and the rest of the query leaves {rows} of them"
 
 
 def _count(n: int, one: str, many: str) -> str:

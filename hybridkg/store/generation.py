@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from hybridkg.store.manifest import Manifest, check_checksums, check_sizes, read_manifest
+from hybridkg.store.manifest import DISPENSABLE, Manifest, check_checksums, check_sizes, read_manifest
 
 fcntl: ModuleType | None
 try:
@@ -23,9 +23,6 @@ except ImportError:  # Windows refuses to delete open files by itself
     fcntl = None
 
 READERS = "READERS"
-
-DISPENSABLE = "projection"
-"""A folder that queries can do without; whoever opens it looks after it."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

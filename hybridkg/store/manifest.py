@@ -105,6 +105,9 @@ def read_manifest(folder: Path) -> Manifest:
 
 RESTORE = "restore the folder from a backup, or load the data into a new knowledge base"
 
+DISPENSABLE = "projection"
+"""A folder that queries can do without; whoever opens it looks after it, and an index step makes it anew."""
+
 
 def _from_json(value: Mapping[str, Any]) -> Manifest:
     return Manifest(
@@ -136,9 +139,10 @@ def check_sizes(folder: Path, manifest: Manifest, but: str = "") -> None:
         try:
             size = (folder / name).stat().st_size
         except OSError as e:
-            raise CorruptError(f"{str(folder / name)!r} is missing", hint=RESTORE) from e
+            raise CorruptError(f"{str(folder / name)!r} is missing", hint=_hint(name)) from e
         if size != entry.size:
-            raise CorruptError(f"{str(folder / name)!r} is damaged: {size} bytes instead of {entry.size}", hint=RESTORE)
+            what = f"{size} bytes instead of {entry.size}"
+            raise CorruptError(f"{str(folder / name)!r} is damaged: {what}", hint=_hint(name))
 
 
 def check_checksums(folder: Path, manifest: Manifest) -> None:
@@ -152,6 +156,11 @@ def check_checksums(folder: Path, manifest: Manifest) -> None:
         try:
             found = checksum(folder / name)
         except OSError as e:
-            raise CorruptError(f"{str(folder / name)!r} cannot be read: {e.strerror}", hint=RESTORE) from e
+            raise CorruptError(f"{str(folder / name)!r} cannot be read: {e.strerror}", hint=_hint(name)) from e
         if found != entry.checksum:
-            raise CorruptError(f"{str(folder / name)!r} is damaged: its checksum differs", hint=RESTORE)
+            raise CorruptError(f"{str(folder / name)!r} is damaged: its checksum differs", hint=_hint(name))
+
+
+def _hint(name: str) -> str:
+    """What to do about a file of a generation that is missing or damaged."""
+    return "hybridkg index KB builds it anew" if name.startswith(f"{DISPENSABLE}/") else RESTORE
