@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from hybridkg.errors import QueryWarning, Span
 from hybridkg.query import ast
+from hybridkg.query.check_select import is_grouped, keys, outside_aggregates
 from hybridkg.query.scope import bound_by, in_scope
 from hybridkg.query.walk import children, variables, walk
 from hybridkg.registry import did_you_mean
@@ -35,7 +36,8 @@ def advise(query: ast.Query, given: Container[str] = ()) -> list[QueryWarning]:
     ['nothing uses the score ?s']
     """
     nodes = tuple(walk(query.form))
-    found = [*_products(nodes), *_unbound(nodes, given), *_unused_scores(nodes), *_literals(nodes), *_mixed(nodes)]
+    unbound = [*_unbound(nodes, given), *_lost_in_groups(nodes, given)]
+    found = [*_products(nodes), *unbound, *_unused_scores(nodes), *_literals(nodes), *_mixed(nodes)]
     return sorted(found, key=lambda warning: (warning.span or Span()).start)
 
 
@@ -164,6 +166,28 @@ def _unbound(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
                 hint=did_you_mean(f"?{node.name}", known) or f"it binds: {', '.join(known[:8]) or 'no variable'}",
                 span=node.span,
             )
+
+
+def _lost_in_groups(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
+    """Variables that are bound in the rows, and read where there are only groups of them."""
+    bound = _bound_somewhere(nodes)
+    for query in nodes:
+        if not isinstance(query, ast.SelectQuery) or not is_grouped(query):
+            continue
+        known = keys(query) | {item.variable.name for item in query.projection or ()}
+        for clause, expressions in (
+            ("HAVING", query.modifiers.having),
+            ("ORDER BY", tuple(key.expression for key in query.modifiers.order_by)),
+        ):
+            read = {name: span for part in expressions for name, span in outside_aggregates(part)}
+            for name, span in read.items():
+                if name in bound and name not in known and name not in given:
+                    yield QueryWarning(
+                        "W102",
+                        f"no group has a value of ?{name}, which is neither a key of GROUP BY nor inside an aggregate",
+                        hint=f"write MIN(?{name}), MAX(?{name}), ... in {clause}, or add ?{name} to GROUP BY",
+                        span=span,
+                    )
 
 
 def _bound_somewhere(nodes: Nodes) -> frozenset[str]:

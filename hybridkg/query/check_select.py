@@ -135,7 +135,7 @@ def keys(query: ast.SelectQuery) -> frozenset[str]:
 def _check_grouped(
     expression: ast.Expression, known: AbstractSet[str], aliases: AbstractSet[str] = frozenset()
 ) -> None:
-    for name, span in _outside_aggregates(expression):
+    for name, span in outside_aggregates(expression):
         if name in aliases:
             raise UnsupportedQueryError(
                 f"the store cannot use ?{name} in another column of a grouped query",
@@ -150,12 +150,13 @@ def _check_grouped(
             )
 
 
-def _outside_aggregates(node: ast.Syntax) -> Iterator[tuple[str, Span]]:
+def outside_aggregates(node: ast.Syntax) -> Iterator[tuple[str, Span]]:
+    """The variables that an expression reads of a group itself, with their places."""
     if isinstance(node, ast.Var):
         yield node.name, node.span
     elif not isinstance(node, ast.Aggregate | ast.Exists):
         for child in children(node):
-            yield from _outside_aggregates(child)
+            yield from outside_aggregates(child)
 
 
 def _has_aggregate(node: ast.Syntax) -> bool:
