@@ -172,10 +172,13 @@ def statements(text: str) -> Iterator[Statement]:
     """The queries and dot commands of a file, one by one.
 
     A query ends before the first line that cannot belong to it and can start another one, or is a dot
-    command. Where a query is wrong, nobody knows what belongs to it: then it ends at a blank line.
+    command. Where a query is wrong, nobody knows what belongs to it: then it ends at a blank line, but behind
+    the ";" of SQL at the end of a line, which is a mistake of that query alone.
 
     >>> [s.text for s in statements("SELECT * {}\\nLIMIT 1\\n.limit 5\\nASK {}")]
     ['SELECT * {}\\nLIMIT 1', '.limit 5', 'ASK {}']
+    >>> [s.text for s in statements("SELECT * {} LIMIT 1;\\nASK { ?s ?p ?o ;\\n }")]
+    ['SELECT * {} LIMIT 1;', 'ASK { ?s ?p ?o ;\\n }']
     """
     query = QueryText(Source("file", text), text)
     skip = re.compile(machine().tables.skip)
@@ -208,6 +211,12 @@ def _end_of_query(query: QueryText, start: int) -> int:
         return len(text)
     at = reading.failed if reading.stopped is None else reading.stopped.start
     assert at is not None  # one of the two is there
+    if (
+        text[at : at + 1] == ";"
+        and not text[at + 1 : _line_end(text, at)].strip()
+        and advance(tables, list(reading.states), END)
+    ):
+        return at + 1
     first_on_line = not text[text.rfind("\n", 0, at) + 1 : at].strip()
     starts_another = COMMAND_LINE.match(text, at) is not None or (
         reading.stopped is not None and reading.stopped.type in tables.rows[tables.start]
