@@ -115,6 +115,12 @@ def test_what_is_remembered_of_texts_is_little_and_of_one_question_only(indexes)
         assert answer(query) == found
 
 
+def test_entities_that_are_scored_may_be_each_second_one_of_an_array(indexes):
+    every, query = np.arange(300, dtype=np.uint32), TextQuery("red fish")
+    scores = indexes["alike"].score(query, every)
+    assert indexes["alike"].score(query, every[::2]).tobytes() == scores[::2].tobytes()
+
+
 def test_plain_queries_are_those_of_words_in_fields_that_are_analysed_alike(indexes):
     def plain(text="red fish", name="alike", **parts):
         return indexes[name]._plain.read(TextQuery(text, **parts)) is not None

@@ -225,7 +225,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
     def score(self, query: TextQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity does not match; ids in any order, repeats allowed."""
-        ids = np.asarray(ids, np.uint32)
+        ids = np.ascontiguousarray(ids, np.uint32)  # the kernel takes no other
         if not (ids[1:] > ids[:-1]).all():
             wanted, place = np.unique(ids, return_inverse=True)
             return np.asarray(self.score(query, wanted)[place])
