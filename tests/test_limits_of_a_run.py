@@ -26,7 +26,7 @@ SPACE = "SELECT ?f ?s { ?f MATCH 'space' AS ?s } RANK BY ?s"
 BROAD = "the of in and"
 
 LONG = {
-    "one row that takes long in the store": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d a ?e . ?f a ?g . ?h a ?i }",
+    "one row that takes long in the store": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g a ?h . ?i a ?j }",
     "a product in the store": "SELECT ?a { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?a MATCH 'space' AS ?s }",
     "a product in Python": f"SELECT * {{ {' '.join(f'?{name} MATCH {BROAD!r} .' for name in 'abcdef')} }}",
     "a sum over a product": "SELECT (SUM(?y) AS ?n) { ?x <http://example.org/films/year> ?y . ?a ?b ?c . ?d ?e ?f "

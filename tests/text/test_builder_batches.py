@@ -162,8 +162,8 @@ def test_an_analyzer_that_a_process_has_otherwise_is_used_here(tmp_path):
 
 
 def test_close_ends_what_runs(pool):
-    waiting = [pool.submit(batch_of([[(f"word{i} " * 100_000, "en")]]), 1) for i in range(4)]
-    time.sleep(0.3)
+    waiting = [pool.submit(batch_of([[(f"word{i} " * 1_000_000, "en")]]), 1) for i in range(8)]
+    time.sleep(0.2)
     processes = list(pool._alive)
     pool.close()
     assert all(process.poll() is not None for process in processes)
