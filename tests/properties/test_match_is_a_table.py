@@ -111,11 +111,14 @@ def wrapped(template: str) -> st.SearchStrategy[Both]:
     return st.lists(leaf, min_size=1, max_size=3).map(lambda parts: Both.same(template) % joined(parts))
 
 
-def in_each_graph(template: str) -> st.SearchStrategy[Both]:
+def in_each_graph(template: str, seen: str = "*") -> st.SearchStrategy[Both]:
     """GRAPH ?g by its definition (SPARQL 1.1 section 18.6). Oxigraph lets a sub-select see all graphs at once, and
-    ?g be a variable of both sides of MINUS; what has no MATCH inside it answers, as it does.
+    ?g be a variable of both sides of MINUS; what has no MATCH inside it answers, as it does. To what is in NOT EXISTS
+    it shows variables from outside the group, too, unless a sub-select says which are `seen`.
     """
-    each = (f"{{ GRAPH <{E}{name}> {{ {template} }} BIND(<{E}{name}> AS ?g) }}" for name in ("g1", "g2"))
+    each = (
+        f"{{ SELECT {seen} {{ GRAPH <{E}{name}> {{ {template} }} BIND(<{E}{name}> AS ?g) }} }}" for name in ("g1", "g2")
+    )
     whole = Both(f"GRAPH ?g {{ {template} }}", f"{{ {' UNION '.join(each)} }}")
 
     def filled(parts: list[Both]) -> Both:
@@ -144,7 +147,7 @@ elements = st.one_of(
     in_each_graph("?a <http://e/p> ?b MINUS { % }"),
     in_each_graph("{ SELECT ?a ?s { % } }"),
     in_each_graph("{ SELECT ?a (MAX(?s) AS ?t) { % } GROUP BY ?a }"),
-    in_each_graph("?a <http://e/q> ?c FILTER NOT EXISTS { % }"),
+    in_each_graph("?a <http://e/q> ?c FILTER NOT EXISTS { % }", "?a ?c ?g"),
     in_each_graph("{ % } UNION { ?a <http://e/q> ?c }"),
     wrapped("FILTER EXISTS { % }"),
     wrapped("FILTER NOT EXISTS { % }"),
