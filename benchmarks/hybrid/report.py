@@ -22,6 +22,8 @@ HOW = {
     "cpu": "what the engine's process used, which other work on the machine does not lengthen much",
     "again": "asked once more in the same process",
     "cells": "one question each: shape, band of the words, filter, correlation of words and filter, k",
+    "asked": "slow engines may have been asked fewer questions (`right of`): ratios of medians and cells are over "
+    "those that both were asked, tables over those that each was",
     "short": "fewer rows than min(k, true papers)",
 }
 
