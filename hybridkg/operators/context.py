@@ -257,7 +257,7 @@ class ExecutionContext:
             raise _too_many_rows(self.max_rows)
         assert self.graph is not None
         held = [name for name in names if name in table.variables]
-        cells: dict[str, Iterable[Term | None]] = dict.fromkeys(names, repeat(None, table.size))
+        cells: dict[str, Iterable[Term | None]] = {name: repeat(None, table.size) for name in names}
         if len(held) * table.size <= FEW_CELLS:
             cells |= {name: self.graph.terms(table.column(name)) for name in held}
         else:
