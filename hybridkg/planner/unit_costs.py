@@ -70,6 +70,9 @@ LEAST_MEASURED = 4
 LEAST_RUNS = 20
 """Pieces of work that must have taught something of a unit cost before others follow it."""
 
+MOST_RUNS = 10**12
+"""Pieces of work that a file may speak of; so many take a year."""
+
 
 class UnitCosts:
     """Unit costs that follow what is seen; safe to use from many threads.
@@ -262,9 +265,11 @@ def _read(file: Path, engine: str) -> _Kept | str:
             return f"{FILE} is of another version or text engine, so the defaults hold"
         if value["machine"] != machine():
             return f"{FILE} was measured on another machine, so the defaults hold"
-        calibrated = {name: _above_zero(us) for name, us in value["calibrated"].items() if name in UNITS}
+        measured = {name: _above_zero(us) for name, us in value["calibrated"].items() if name in UNITS}
+        bounded = default_costs(engine).bounded(**measured)  # whoever has edited the file may have left any number
+        calibrated = {name: float(getattr(bounded, name)) for name in measured}
         refined = {
-            name: Refinement(min(max(_above_zero(factor), 1 / FARTHEST), FARTHEST), max(0, int(runs)))
+            name: Refinement(min(max(_above_zero(factor), 1 / FARTHEST), FARTHEST), min(max(0, int(runs)), MOST_RUNS))
             for name, (factor, runs) in value["refined"].items()
             if name in UNITS
         }

@@ -324,6 +324,26 @@ def test_a_cost_that_is_none_is_not_believed(tmp_path, value):
         assert UnitCosts.open(tmp_path, "embedded").model == CostModel()
 
 
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"calibrated": {"us_per_posting": 1e308}},
+        {"calibrated": {"us_per_posting": 1e-320}},
+        {"calibrated": {"us_per_posting": 1e308, "us_per_hit": 1e308, "us_per_look": 1e308, "us_per_text_question": 1}},
+        {"refined": {"us_per_posting": [1.0, 10**400]}},
+    ],
+)
+def test_numbers_that_no_machine_has_do_not_stop_learning(tmp_path, damaged):
+    UnitCosts.open(tmp_path, "embedded").calibrated(measured())
+    content = json.loads((tmp_path / FILE).read_text())
+    (tmp_path / FILE).write_text(json.dumps(content | damaged))
+    costs = UnitCosts.open(tmp_path, "embedded")
+    costs.learn([Lesson({POSTINGS: 10**7}, 1e5)] * 50)
+    assert all(0 < getattr(costs.model, name) < float("inf") for name in UNITS)
+    assert costs.save()
+    assert UnitCosts.open(tmp_path, "embedded").model == costs.model
+
+
 def test_a_folder_that_cannot_be_written_fails_nothing(tmp_path):
     costs = UnitCosts.open(tmp_path / "gone", "embedded")
     costs.calibrated(measured(us_per_posting=0.007))
