@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -12,7 +13,7 @@ from pyoxigraph import Quad, Store
 from test_patterns_equal_oxigraph import by_oxigraph, rows_of, truth
 
 from hybridkg.errors import QueryLimitError
-from hybridkg.graph.match import join
+from hybridkg.graph.match import join, run
 from hybridkg.graph.projection import Projection
 from hybridkg.graph.reference import columns_of
 from hybridkg.interfaces.graph_index import (
@@ -31,7 +32,7 @@ from hybridkg.interfaces.graph_index import (
     Union,
     Variable,
 )
-from hybridkg.interfaces.meter import Meter
+from hybridkg.interfaces.meter import ADJACENCY, Meter
 from hybridkg.rdf.terms import NamedNode, Triple
 
 NODES = [NamedNode(f"x:n{i:03}") for i in range(300)]
@@ -146,3 +147,18 @@ def check_variable(prepared, name, table, random):
     kept = np.isin(column, some)
     rows = Counter(zip(*(c[kept].tolist() for c in table.columns), strict=True))
     assert Counter(zip(*(c.tolist() for c in bound.columns), strict=True)) == rows
+
+
+@pytest.mark.parametrize("path", [Closure(Closure(Link("x:a"), 1, None), 1, None), Closure(Link("x:a"), 1, None)])
+def test_an_estimate_does_not_follow_a_closure_to_its_end(path, monkeypatch):
+    chain = [NamedNode(f"x:n{i:05}") for i in range(5_000)]
+    projection = Projection(columns_of([Triple(a, NamedNode("x:a"), b) for a, b in pairwise(chain)]), truth)
+    read = []
+    monkeypatch.setattr(
+        run.Run, "read", lambda self, n: (read.append(n), self.meter.add(ADJACENCY, n), self.meter.check())
+    )
+    prepared = projection.prepare(Scan(chain[10], path, Variable("x")))
+    assert prepared is not None
+    size = prepared.size("x")
+    assert size.low <= 4_989 <= size.high
+    assert sum(read) < 2_000

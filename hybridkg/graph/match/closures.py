@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
+from hybridkg.errors import QueryLimitError
 from hybridkg.graph.match.ids import Ranges, both, either
 from hybridkg.graph.match.pairs import Keys, PairRelation, packed, unpacked
 from hybridkg.graph.match.relations import Pairs, Relation
 from hybridkg.graph.match.run import Run
 from hybridkg.interfaces.graph_index import Ids
-from hybridkg.interfaces.meter import Meter
+from hybridkg.interfaces.meter import ADJACENCY, Meter
 
 GUESS = 4.0
 """How many times the pairs of a relation its closure is taken to have."""
@@ -109,17 +111,26 @@ class ClosureOf(PairRelation):
         guess = self.work(ids, forward)
         if len(ids) != 1 or not self.repeated:
             return guess
-        run, edge = Run(Meter(), LOOKED_AT), ids
         found = set(ids.tolist()) if self.zero else set[int]()
+        meter = Meter()
+        # A closure or a hub within takes a step as far as the graph goes, and no guess tells which.
+        meter.cancelled = lambda: meter.counts.get(ADJACENCY, 0) > LOOKED_AT
+        with suppress(QueryLimitError):
+            if self._looked_up(ids, forward, found, Run(meter, LOOKED_AT)):
+                return float(max(1, len(found)))
+        return max(guess, float(len(found)))
+
+    def _looked_up(self, edge: Ids, forward: bool, found: set[int], run: Run) -> bool:
+        """Adds what a short search from some ids finds; whether it comes to an end."""
         for _ in range(LEVELS):
             if self.inner.near(edge, forward) + len(found) > LOOKED_AT:
-                break
+                return False
             fresh = [i for i in self.inner.reach(edge, forward, run).tolist() if i not in found]
             if not fresh:
-                return float(max(1, len(found)))
+                return True
             found.update(fresh)
             edge = np.array(fresh, np.uint32)
-        return max(guess, float(len(found)))
+        return False
 
     def sources(self, forward: bool) -> float:
         """As Relation has it."""
