@@ -102,7 +102,8 @@ class PlanTemplate:
     def fragment(self, fragment: Fragment) -> FragmentTemplate:
         """That of a fragment of the plan."""
         if id(fragment) not in self._fragments:
-            self._fragments[id(fragment)] = fragment, FragmentTemplate.of(fragment)
+            # Of two threads the first one wins: what one has put into operators is not replaced behind it.
+            self._fragments.setdefault(id(fragment), (fragment, FragmentTemplate.of(fragment)))
         return self._fragments[id(fragment)][1]
 
     def match(self, match: ast.Match, values: Sequence[Value]) -> ast.Match:
@@ -148,7 +149,7 @@ class TemplatePlanning(Planning):
             found = super().ranking(plan)
             if found is not None and found.expression is not None and _has_literal(found.expression):
                 raise HiddenHoleError("the rank score depends on a value")
-            known[id(plan)] = plan, found
+            known.setdefault(id(plan), (plan, found))
         return known[id(plan)][1]
 
     def fixed(self, key: Hashable, find: Callable[[], T]) -> T:
