@@ -239,6 +239,8 @@ def bind_join_cost(ranking: Ranking | None, planning: Planning) -> Size:
     for variable in dict.fromkeys(match.match.entity.name for match in matches):
         own = graph_of(ranking, variable, planning)
         before += min(own.whole_us, most * own.each_us)
+    if ranking.spine.leading > 1:  # the second one scores rows of the first, not ids
+        before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
 
     def with_matches(joined: float) -> float:
         us, rows = before, joined * graph.rows_each

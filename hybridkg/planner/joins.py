@@ -71,7 +71,7 @@ class _Joins:
                     found = Snippet(found, match, score)
             case Join(left, right):
                 found = self._fragment_join(left, right) or self._fragment_join(right, left)
-                found = found or self._looked_up(left, right) or self._looked_up(right, left)
+                found = found or self._looked_up(right, left) or self._looked_up(left, right)
             case LeftJoin(left, right):
                 found = self._left_join(plan, left, right)
             case Minus(left, Fragment() as right):

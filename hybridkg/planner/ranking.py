@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
 from hybridkg.algebra.certain import certain
 from hybridkg.algebra.nodes import (
@@ -44,11 +45,13 @@ class Spine:
         matches: the MATCHes with a given text, in the order of the plan.
         fragments: what is joined with them.
         others: whether something else on the spine can remove rows.
+        leading: how many MATCHes come before everything else.
     """
 
     matches: tuple[Match, ...]
     fragments: tuple[Fragment, ...]
     others: bool
+    leading: int
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,7 @@ def spine_of(plan: Plan) -> Spine:
         tuple(part for part in parts if isinstance(part, Match)),
         tuple(part for part in parts if isinstance(part, Fragment)),
         any(not isinstance(part, Match | Fragment) or (isinstance(part, Match) and part.match.top) for part in parts),
+        len(list(takewhile(lambda part: isinstance(part, Match), parts))),
     )
 
 
