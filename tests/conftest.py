@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from elastic_server import ElasticServer, self_signed, unavailable, unique_name
+from elastic_server import ElasticServer, RunningServer, self_signed, unavailable, unique_name
 
 ROOT = Path(__file__).resolve().parent.parent
 SKIP_KINDS = {"no shared data": "shared data", "no Elasticsearch": "Elasticsearch", "exhaustive": "exhaustive"}
 """How the reasons begin, and what the summary calls them."""
 
-SESSION_SERVER = pytest.StashKey[ElasticServer]()
+SESSION_SERVER = pytest.StashKey[RunningServer]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,16 +41,41 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=no_elastic))
 
 
+# One Elasticsearch serves the whole session. With `-n` it is the controller's, which outlives the workers, while only
+# the workers know whether a test needs it: each leaves word in the server's folder before it reports what it collected.
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Starts the session's Elasticsearch as soon as it is known to be needed: other tests run until it is ready."""
     if session.config.option.collectonly or session.config.option.setupplan:
         return
     if any(_needs_session_server(item) and not item.get_closest_marker("skip") for item in session.items):
-        _session_server(session.config)
+        server = _session_server(session.config)
+        if isinstance(server, ElasticServer):
+            server.launch()
+        else:
+            _wanted(server.folder).touch()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """In the controller, before a worker starts: where the server will answer."""
+    if not unavailable():
+        server = _session_server(node.config)
+        node.workerinput["elastic"] = (server.port, str(server.folder))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any) -> None:
+    """In the controller: the first worker whose tests need the server has it started."""
+    server = node.config.stash.get(SESSION_SERVER, None)
+    if isinstance(server, ElasticServer) and not server.launched and _wanted(server.folder).exists():
+        server.launch()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if (server := config.stash.get(SESSION_SERVER, None)) is not None:
+    if isinstance(server := config.stash.get(SESSION_SERVER, None), ElasticServer):
         server.stop()
 
 
@@ -82,11 +107,16 @@ def _needs_session_server(item: pytest.Item) -> bool:
     return "elastic" in _fixtures(item) or (_needs_elastic(item) and "elastic_server" not in _fixtures(item))
 
 
-def _session_server(config: pytest.Config) -> ElasticServer:
+def _session_server(config: pytest.Config) -> RunningServer:
+    """Of this process, or in a worker that of the controller."""
     if SESSION_SERVER not in config.stash:
-        server = config.stash[SESSION_SERVER] = ElasticServer()
-        server.launch()
+        port, folder = getattr(config, "workerinput", {}).get("elastic", (0, ""))
+        config.stash[SESSION_SERVER] = RunningServer(port, Path(folder)) if folder else ElasticServer()
     return config.stash[SESSION_SERVER]
+
+
+def _wanted(folder: Path) -> Path:
+    return folder / "wanted"
 
 
 def shared_data() -> Path:
@@ -100,7 +130,7 @@ def shared_data_fixture() -> Path:
 
 
 @pytest.fixture(scope="session")
-def elastic(request: pytest.FixtureRequest) -> ElasticServer:
+def elastic(request: pytest.FixtureRequest) -> RunningServer:
     """The Elasticsearch that all tests share, ready: `elastic.url`; not to be killed or reconfigured.
 
     Tests take their names from `elastic_name`. Where there can be none, the test is skipped; a test that reaches
@@ -112,7 +142,7 @@ def elastic(request: pytest.FixtureRequest) -> ElasticServer:
 
 
 @pytest.fixture
-def elastic_name(elastic: ElasticServer, request: pytest.FixtureRequest) -> Iterator[str]:
+def elastic_name(elastic: RunningServer, request: pytest.FixtureRequest) -> Iterator[str]:
     """A name for an index or alias of one test; indexes whose names begin with it are removed after the test."""
     name = unique_name(request.node.name)
     yield name

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from random import SystemRandom
-from typing import Any
+from typing import Any, Self
 
 ROOT = Path(__file__).resolve().parents[2]
 READY_SECONDS = 180
@@ -60,65 +60,22 @@ def unavailable() -> str:
     return ""
 
 
-class ElasticServer:
-    """One node on 127.0.0.1 with a folder of its own.
+class RunningServer:
+    """One node on 127.0.0.1, whoever has started it.
 
     Args:
+        port: where it answers.
+        folder: all that it writes; gone when it is.
         password: turns security on; the user is `elastic`.
         tls: (certificate, key), PEM files; serves HTTPS.
-        settings: further lines of elasticsearch.yml.
-        heap: of the Java process.
     """
 
-    def __init__(
-        self,
-        *,
-        password: str = "",
-        tls: tuple[Path, Path] | None = None,
-        settings: Mapping[str, str] | None = None,
-        heap: str = "512m",
-    ):
+    def __init__(self, port: int, folder: Path, *, password: str = "", tls: tuple[Path, Path] | None = None):
+        self.port, self.folder = port, folder
         self.password, self.tls = password, tls
-        self.settings = {**SETTINGS, **(settings or {})}
-        self.heap = heap
-        self.folder = Path(tempfile.mkdtemp(prefix="hybridkg-es-"))
-        self.folder.chmod(0o755)  # the server may run as somebody else
-        options = self.folder / "config" / "jvm.options.d"
-        options.mkdir(parents=True)
-        (options / "tests.options").write_text("\n".join(JAVA_OPTIONS) + "\n")
-        self.port = _free_port()
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
-        self._process: subprocess.Popen[bytes] | None = None
-        self._watchdog: subprocess.Popen[bytes] | None = None
 
-    # --- its life ----------------------------------------------------------------
-
-    def launch(self) -> None:
-        """Starts it and does not wait; on the port and the folder of before."""
-        assert self._process is None, "it runs already"
-        self._pid_file.unlink(missing_ok=True)
-        command = ["bash", str(script()), "--port", str(self.port), "--dir", str(self.folder), "--heap", self.heap]
-        if self.password:
-            command += ["--password", self.password]
-        if self.tls:
-            command += ["--tls-cert", str(self.tls[0]), "--tls-key", str(self.tls[1])]
-        for key, value in self.settings.items():
-            command += ["--set", f"{key}={value}"]
-        with self._console.open("wb") as output:
-            # A group of its own: Ctrl-C is for the tests, and what the script starts can be ended together.
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-            )
-        arguments = [str(self._process.pid), str(self.folder)]
-        self._watchdog = subprocess.Popen(
-            ["sh", "-c", WATCHDOG, "sh", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-    def wait(self) -> ElasticServer:
+    def wait(self) -> Self:
         """Returns itself as soon as it answers, to the password where there is one, from all its indexes.
 
         Raises:
@@ -126,7 +83,7 @@ class ElasticServer:
         """
         deadline = time.monotonic() + READY_SECONDS
         while time.monotonic() < deadline:
-            if self._process is None or self._process.poll() is not None:
+            if self._has_ended():
                 raise RuntimeError(f"Elasticsearch has ended:\n{self.log()}")
             with suppress(OSError, http.client.HTTPException):
                 if self.request("GET", "/_cluster/health?wait_for_status=yellow&timeout=5s")[0] == 200:
@@ -134,45 +91,8 @@ class ElasticServer:
             time.sleep(0.2)
         raise RuntimeError(f"Elasticsearch is not ready after {READY_SECONDS} s:\n{self.log()}")
 
-    def start(self) -> ElasticServer:
-        """`launch` and `wait`: for the first time, or again after `kill`."""
-        self.launch()
-        return self.wait()
-
-    def kill(self) -> None:
-        """kill -9 of the server's own process; its folder stays."""
-        if self._process is None:
-            return
-        os.kill(int(self._pid_file.read_text()), signal.SIGKILL)
-        self._end()
-
-    def pause(self) -> None:
-        """The server stops to answer, and keeps its connections, until `resume`."""
-        os.kill(int(self._pid_file.read_text()), signal.SIGSTOP)
-
-    def resume(self) -> None:
-        """After `pause`."""
-        os.kill(int(self._pid_file.read_text()), signal.SIGCONT)
-
-    def stop(self) -> None:
-        """No process and no folder is left; may be called again."""
-        self._end()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _end(self) -> None:
-        """Ends whatever still runs; nothing is asked to end by itself, because nobody needs its data."""
-        if self._watchdog is not None:
-            self._watchdog.kill()
-            self._watchdog.communicate()
-            self._watchdog = None
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            _wait_for_group(self._process.pid)
-            self._process = None
-
-    # --- looking behind the scenes ------------------------------------------------
+    def _has_ended(self) -> bool:
+        return not self.folder.exists()
 
     def request(
         self, method: str, path: str, body: Any = None, *, timeout: float = 30, password: str | None = None
@@ -213,6 +133,107 @@ class ElasticServer:
     @property
     def _console(self) -> Path:
         return self.folder / "console.log"
+
+
+class ElasticServer(RunningServer):
+    """One node on 127.0.0.1 with a folder of its own, which ends with this process at the latest.
+
+    Args:
+        password: turns security on; the user is `elastic`.
+        tls: (certificate, key), PEM files; serves HTTPS.
+        settings: further lines of elasticsearch.yml.
+        heap: of the Java process.
+    """
+
+    def __init__(
+        self,
+        *,
+        password: str = "",
+        tls: tuple[Path, Path] | None = None,
+        settings: Mapping[str, str] | None = None,
+        heap: str = "512m",
+    ):
+        folder = Path(tempfile.mkdtemp(prefix="hybridkg-es-"))
+        super().__init__(_free_port(), folder, password=password, tls=tls)
+        self.settings = {**SETTINGS, **(settings or {})}
+        self.heap = heap
+        self.folder.chmod(0o755)  # the server may run as somebody else
+        options = self.folder / "config" / "jvm.options.d"
+        options.mkdir(parents=True)
+        (options / "tests.options").write_text("\n".join(JAVA_OPTIONS) + "\n")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._watchdog: subprocess.Popen[bytes] | None = None
+
+    def launch(self) -> None:
+        """Starts it and does not wait; on the port and the folder of before."""
+        assert self._process is None, "it runs already"
+        self._pid_file.unlink(missing_ok=True)
+        command = ["bash", str(script()), "--port", str(self.port), "--dir", str(self.folder), "--heap", self.heap]
+        if self.password:
+            command += ["--password", self.password]
+        if self.tls:
+            command += ["--tls-cert", str(self.tls[0]), "--tls-key", str(self.tls[1])]
+        for key, value in self.settings.items():
+            command += ["--set", f"{key}={value}"]
+        with self._console.open("wb") as output:
+            # A group of its own: Ctrl-C is for the tests, and what the script starts can be ended together.
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
+        arguments = [str(self._process.pid), str(self.folder)]
+        self._watchdog = subprocess.Popen(
+            ["sh", "-c", WATCHDOG, "sh", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    @property
+    def launched(self) -> bool:
+        """Whether it was started, and has not been killed or stopped since."""
+        return self._process is not None
+
+    def start(self) -> Self:
+        """`launch` and `wait`: for the first time, or again after `kill`."""
+        self.launch()
+        return self.wait()
+
+    def kill(self) -> None:
+        """kill -9 of the server's own process; its folder stays."""
+        if self._process is None:
+            return
+        os.kill(int(self._pid_file.read_text()), signal.SIGKILL)
+        self._end()
+
+    def pause(self) -> None:
+        """The server stops to answer, and keeps its connections, until `resume`."""
+        os.kill(int(self._pid_file.read_text()), signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """After `pause`."""
+        os.kill(int(self._pid_file.read_text()), signal.SIGCONT)
+
+    def stop(self) -> None:
+        """No process and no folder is left; may be called again."""
+        self._end()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _end(self) -> None:
+        """Ends whatever still runs; nothing is asked to end by itself, because nobody needs its data."""
+        if self._watchdog is not None:
+            self._watchdog.kill()
+            self._watchdog.communicate()
+            self._watchdog = None
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            _wait_for_group(self._process.pid)
+            self._process = None
+
+    def _has_ended(self) -> bool:
+        return self._process is None or self._process.poll() is not None
 
     @property
     def _pid_file(self) -> Path:
