@@ -5,6 +5,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile
 
 .PHONY: demo test test-all lint bench wheel clean
 
@@ -12,10 +14,10 @@ demo: $(RUNTIME)
 	$(BIN)/hybridkg demo
 
 test: $(DEV)
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 test-all: $(DEV)
-	$(BIN)/python -m pytest --exhaustive
+	$(PYTEST) --exhaustive
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import signal
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from elastic_server import ElasticServer, RunningServer, self_signed, unavailable, unique_name
+from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parent.parent
 SKIP_KINDS = {"no shared data": "shared data", "no Elasticsearch": "Elasticsearch", "exhaustive": "exhaustive"}
@@ -28,6 +32,28 @@ def pytest_configure(config: pytest.Config) -> None:
     # developer's own server.
     for name in [name for name in os.environ if name.startswith("HYBRIDKG_ELASTICSEARCH_")]:
         del os.environ[name]
+    # A shell that starts us in the background has Ctrl-C ignored, by what we start too, and tests send it to both.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Kernels are compiled once for this process, its workers, and the programs they start. numba looks at the age of
+    # the module of a function only, and not at those that it was inlined from; so the folder is named by all sources.
+    if (cache := getattr(config, "cache", None)) is not None:
+        digest = hashlib.sha256(b"".join(path.read_bytes() for path in _kernels())).hexdigest()[:16]
+        os.environ.setdefault("NUMBA_CACHE_DIR", str(cache.mkdir(f"numba-{digest}")))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Workers compile the kernels together, from both ends of the list, instead of each for itself."""
+    worker: dict[str, Any] | None = getattr(session.config, "workerinput", None)
+    if worker is not None and (folder := os.environ.get("NUMBA_CACHE_DIR")):
+        forwards = int(worker["workerid"].removeprefix("gw")) % 2 == 0
+        for path in sorted(_kernels(), key=lambda path: path.stat().st_size, reverse=forwards):
+            with FileLock(Path(folder, f"{path.stem}.lock")):
+                import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+
+
+def _kernels() -> list[Path]:
+    return sorted((ROOT / "hybridkg").rglob("*kernel*.py"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

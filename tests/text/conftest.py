@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import hashlib
 import itertools
-from pathlib import Path
 
 import pytest
 
-import hybridkg
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.text import additive
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex, packing, positional, topk
@@ -37,25 +34,7 @@ def build(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def kernel_cache(pytestconfig):
-    """Kernels compiled in this session are kept beside the results of pytest, for as long as their source is the same.
-
-    numba looks at the age of the module of a function only, and not at those that it was inlined from.
-    """
-    from numba.core import config
-
-    if config.CACHE_DIR:
-        yield config.CACHE_DIR
-        return
-    sources = sorted(Path(hybridkg.__file__).parent.rglob("*_kernel.py"))
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
-    config.CACHE_DIR = str(pytestconfig.cache.mkdir(f"numba-{digest}"))
-    yield config.CACHE_DIR
-    config.CACHE_DIR = ""
-
-
-@pytest.fixture(scope="session")
-def kernel(kernel_cache):
+def kernel():
     """The compiled kernel of the additive models; those that read postings are loaded too, from here on for all."""
     for lazy in (additive.KERNEL, packing.KERNEL, topk.BOUNDS, positional.KERNEL):
         assert lazy.load() is not None

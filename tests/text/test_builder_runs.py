@@ -19,15 +19,9 @@ records = st.dictionaries(st.integers(0, 300), st.lists(token, min_size=1, max_s
 
 
 @pytest.fixture(scope="module", autouse=True)
-def kernel(tmp_path_factory):
-    """The compiled kernels, their cache in a folder of this session unless the user's is already in use."""
-    from numba.core import config
-
-    before, config.CACHE_DIR = config.CACHE_DIR, config.CACHE_DIR or str(tmp_path_factory.mktemp("numba"))
-    try:
-        module = runs.KERNEL.load()
-    finally:
-        config.CACHE_DIR = before
+def kernel():
+    """The compiled kernels."""
+    module = runs.KERNEL.load()
     assert module is not None
     return module
 

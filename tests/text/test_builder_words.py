@@ -17,15 +17,9 @@ texts = st.text(st.sampled_from("aB1x29'’.,- _“–\xa0é中\0"), max_size=20
 
 
 @pytest.fixture(scope="module", autouse=True)
-def kernel(tmp_path_factory):
-    """The compiled splitter, its cache in a folder of this session unless the user's is already in use."""
-    from numba.core import config
-
-    before, config.CACHE_DIR = config.CACHE_DIR, config.CACHE_DIR or str(tmp_path_factory.mktemp("numba"))
-    try:
-        module = columns.KERNEL.load()
-    finally:
-        config.CACHE_DIR = before
+def kernel():
+    """The compiled splitter."""
+    module = columns.KERNEL.load()
     assert module is not None
     return module
 

@@ -18,7 +18,7 @@ positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 
 
 @pytest.fixture(scope="module")
-def compiled(kernel_cache):
+def compiled():
     module = LazyKernel("hybridkg.text.logarithm_kernel").load()
     assert module is not None
     return module

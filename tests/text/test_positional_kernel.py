@@ -60,7 +60,7 @@ def as_lists(postings):
 
 
 @pytest.fixture(scope="module")
-def compiled(kernel_cache):
+def compiled():
     kernel = LazyKernel("hybridkg.text.embedded.positional_kernel")
     assert kernel.load() is not None
     return kernel
