@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pyoxigraph as ox
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybridkg.algebra.from_ast import from_ast
+from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.rules import rewrite
 from hybridkg.entities.filters import satisfies
 from hybridkg.entities.table import NodeTable
@@ -130,8 +132,13 @@ def quads(graph) -> list[ox.Quad]:
     return found
 
 
+@lru_cache(maxsize=1)
+def logical(query: str) -> Plan:
+    return rewrite(from_ast(parse(query)))
+
+
 def rows(query: str, graph: list[ox.Quad], index, nodes, strategy: str) -> list | None:
-    root = STRATEGIES.get(strategy).plan(rewrite(from_ast(parse(query))), Planning(text=index))
+    root = STRATEGIES.get(strategy).plan(logical(query), Planning(text=index))
     if root is None:
         return None
     found = ExecutionContext(OxigraphStore.memory(graph), index, nodes, lambda n, f: [], scratch).run_plan(root)

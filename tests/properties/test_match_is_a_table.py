@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybridkg.algebra.from_ast import from_ast
+from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.rules import RULES, rewrite
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
@@ -58,6 +59,18 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> tuple[EmbeddedTextIndex, N
         builder.add(found, 0, [(words, "")])
     builder.finish()
     return EmbeddedTextIndex.open(folder / "text", nodes.rank), nodes
+
+
+@pytest.fixture(scope="module")
+def relation(text) -> list[ox.Triple]:
+    """The table (entity, score) of each of WORDS, as triples."""
+    index, nodes = text
+    rows = []
+    for number, words in enumerate(WORDS):
+        ids, scores = index.matching(TextQuery(words))
+        for node, score in zip(nodes.nodes(ids), scores.tolist(), strict=True):
+            rows.append(ox.Triple(node, ox.NamedNode(f"rel:{number}"), ox.Literal(score)))
+    return rows
 
 
 @dataclass(frozen=True)
@@ -208,15 +221,6 @@ def store_of(graph: frozenset[tuple[ox.NamedNode, str, object]]) -> list[ox.Trip
     ]
 
 
-def table(index: EmbeddedTextIndex, nodes: NodeTable) -> list[ox.Triple]:
-    rows = []
-    for number, words in enumerate(WORDS):
-        ids, scores = index.matching(TextQuery(words))
-        for node, score in zip(nodes.nodes(ids), scores.tolist(), strict=True):
-            rows.append(ox.Triple(node, ox.NamedNode(f"rel:{number}"), ox.Literal(score)))
-    return rows
-
-
 def answer(query: str, graph: list[ox.Triple], index: EmbeddedTextIndex, nodes: NodeTable, rules=True) -> Counter:
     parsed = parse(query)
     check(parsed)
@@ -260,10 +264,10 @@ def usable(query: Both) -> bool:
 
 @settings(max_examples=300, deadline=None)
 @given(graphs, queries.filter(usable))
-def test_a_hybrid_query_answers_as_if_the_relation_were_in_the_graph(text, graph, query):
+def test_a_hybrid_query_answers_as_if_the_relation_were_in_the_graph(text, relation, graph, query):
     index, nodes = text
     triples_of_graph = store_of(graph)
-    want = oracle(query.plain, triples_of_graph, table(index, nodes))
+    want = oracle(query.plain, triples_of_graph, relation)
     try:
         got = answer(query.hybrid, triples_of_graph, index, nodes)
     except UnsupportedQueryError:
@@ -285,12 +289,10 @@ def test_the_rewrite_rules_change_no_rows(text, graph, query):
     assert rewritten == plain
 
 
-def ordered_answer(query: str, graph, index, nodes, strategy: str) -> list | None:
-    logical = rewrite(from_ast(parse(query)))
+def ordered_answer(logical: Plan, store: OxigraphStore, index, nodes, strategy: str) -> list | None:
     root = STRATEGIES.get(strategy).plan(logical, Planning(None, index))
     if root is None:
         return None
-    store = OxigraphStore.memory(quads_of(graph))
     solutions = ExecutionContext(store, index, nodes, lambda node, fields: [], scratch).run(root)
     names = sorted(solutions.variables)
     at = [solutions.variables.index(name) for name in names]
@@ -321,11 +323,12 @@ def test_every_strategy_gives_the_rows_of_the_reference_in_its_order(text, monke
     monkeypatch.setattr(probing, "FEW_VALUES", few)
     monkeypatch.setattr(probing, "PROBES_AT_ONCE", 2)
     index, nodes = text
-    triples_of_graph = store_of(graph)
+    store = OxigraphStore.memory(quads_of(store_of(graph)))
     try:
-        want = ordered_answer(query.hybrid, triples_of_graph, index, nodes, "reference")
+        logical = rewrite(from_ast(parse(query.hybrid)))
+        want = ordered_answer(logical, store, index, nodes, "reference")
         for name in STRATEGIES.names():
-            got = ordered_answer(query.hybrid, triples_of_graph, index, nodes, name)
+            got = ordered_answer(logical, store, index, nodes, name)
             assert got is None or got == want, name
     except UnsupportedQueryError:
         return
@@ -341,8 +344,9 @@ def test_every_strategy_gives_the_rows_of_the_reference_in_its_order(text, monke
 def test_a_ranking_without_a_graph_pattern_is_the_index_top_k(text, variable, words, limit, offset):
     index, nodes = text
     query = f'SELECT {variable} ?s {{ {variable} MATCH "{words}" AS ?s }} RANK BY ?s LIMIT {limit} OFFSET {offset}'
-    want = ordered_answer(query, [], index, nodes, "reference")
-    assert ordered_answer(query, [], index, nodes, "text_topk") == want
+    logical, store = rewrite(from_ast(parse(query))), OxigraphStore.memory(quads_of([]))
+    want = ordered_answer(logical, store, index, nodes, "reference")
+    assert ordered_answer(logical, store, index, nodes, "text_topk") == want
 
 
 @settings(max_examples=150, deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -10,6 +11,28 @@ import pytest
 
 from hybridkg.query import tables
 from hybridkg.resources import cache_dir
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A cache with tables that were built once."""
+    folder = tmp_path_factory.mktemp("built") / "cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HYBRIDKG_CACHE", str(folder))
+        tables.load.cache_clear()
+        tables.load()
+    tables.load.cache_clear()
+    return folder
+
+
+@pytest.fixture
+def kept(built, tmp_path, monkeypatch):
+    """A cache of our own that has the tables."""
+    shutil.copytree(built, tmp_path / "cache")
+    monkeypatch.setenv("HYBRIDKG_CACHE", str(tmp_path / "cache"))
+    tables.load.cache_clear()
+    yield tmp_path / "cache"
+    tables.load.cache_clear()
 
 
 @pytest.fixture
@@ -44,11 +67,9 @@ def test_tables_are_the_same_from_the_cache(fresh):
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"{}", b"\xff\xfe"])
-def test_a_damaged_cache_is_built_anew(fresh, damage):
-    tables.load()
-    (path,) = fresh.glob("parser-*.json")
+def test_a_damaged_cache_is_built_anew(kept, damage):
+    (path,) = kept.glob("parser-*.json")
     path.write_bytes(damage)
-    tables.load.cache_clear()
     assert tables.load().rows
     assert json.loads(path.read_bytes())["rows"]
 
@@ -81,8 +102,7 @@ def test_the_cache_follows_the_environment(tmp_path, monkeypatch):
     assert tmp_path / "home" in cache_dir().parents
 
 
-def test_parsing_from_the_cache_does_not_import_lark(fresh):
-    tables.load()
+def test_parsing_from_the_cache_does_not_import_lark(kept):
     code = "import sys; from hybridkg.query.parser import parse; parse('ASK {}'); print('lark' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
