@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
 WORKERS ?= 2
-PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile
+PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
 
 .PHONY: demo test test-all lint bench wheel clean
 
