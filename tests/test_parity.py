@@ -97,6 +97,12 @@ def kb(tmp_path):
         yield kb
 
 
+@pytest.fixture(autouse=True)
+def _temporary_folders_of_our_own(tmp_path, monkeypatch):
+    """Others compare engines at the same time."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
 def left_behind():
     return sorted(Path(tempfile.gettempdir()).glob("hybridkg-parity-*"))
 

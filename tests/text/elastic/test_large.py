@@ -227,11 +227,16 @@ class TestPointsInTime:
         assert number > max(lost_after)
 
     def test_none_is_left_open(self, large, elastic):
-        def contexts():
-            nodes = elastic.request("GET", "/_nodes/stats/indices/search")[1]["nodes"]
-            return sum(node["indices"]["search"]["open_contexts"] for node in nodes.values())
+        index = large.elastic._identity.index
+
+        def contexts():  # of this index: other tests may ask the server at the same time
+            stats = elastic.request("GET", f"/{index}/_stats/search")[1]["indices"][index]
+            return stats["total"]["search"]["open_contexts"]
 
         before = contexts()
+        place = elastic.request("POST", f"/{index}/_pit?keep_alive=1m")[1]
+        assert contexts() > before
+        elastic.request("DELETE", "/_pit", place)
         large.elastic.matching(TextQuery("same"))
         large.elastic.topk(TextQuery("same"), 15_000)
         large.elastic.answers([TextQuestion(TextQuery("same red"), None), TextQuestion(TextQuery("same"), 3)])

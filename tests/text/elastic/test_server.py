@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from elastic_server import RunningServer
 
 pytestmark = pytest.mark.needs_elastic
 
@@ -29,6 +30,18 @@ def test_each_test_has_a_name_of_its_own_and_its_indexes_go(elastic, elastic_nam
     assert elastic.indexes(elastic_name) == [f"{elastic_name}-1"]
     elastic.clear(elastic_name)
     assert elastic.indexes(elastic_name) == []
+
+
+def test_another_process_reaches_it_by_its_port_and_its_folder(elastic, elastic_name):
+    there = RunningServer(elastic.port, elastic.folder)
+    assert there.wait().url == elastic.url
+    there.request("PUT", f"/{elastic_name}")
+    assert elastic.indexes(elastic_name) == [elastic_name]
+
+
+def test_a_server_that_another_process_has_ended_is_not_waited_for(tmp_path):
+    with pytest.raises(RuntimeError, match="Elasticsearch has ended"):
+        RunningServer(1, tmp_path / "gone").wait()
 
 
 def test_nothing_of_the_developers_settings_is_seen():
