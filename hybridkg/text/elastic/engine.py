@@ -175,7 +175,8 @@ class ElasticTextEngine:
 
 
 def _delete_index(name: str, client: Any) -> Any:
-    return client.indices.delete(index=name, ignore_unavailable=True)
+    # An index may go between being looked up and being removed: an earlier request, given up here, comes through there.
+    return client.options(ignore_status=404).indices.delete(index=name, ignore_unavailable=True)
 
 
 def _sizes_of(names: str, client: Any) -> Any:

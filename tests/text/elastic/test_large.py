@@ -234,9 +234,9 @@ class TestPointsInTime:
             return stats["total"]["search"]["open_contexts"]
 
         before = contexts()
-        place = elastic.request("POST", f"/{index}/_pit?keep_alive=1m")[1]
+        place = elastic.request("POST", f"/{index}/_pit?keep_alive=1m")[1]["id"]
         assert contexts() > before
-        elastic.request("DELETE", "/_pit", place)
+        assert elastic.request("DELETE", "/_pit", {"id": place})[0] == 200
         large.elastic.matching(TextQuery("same"))
         large.elastic.topk(TextQuery("same"), 15_000)
         large.elastic.answers([TextQuestion(TextQuery("same red"), None), TextQuestion(TextQuery("same"), 3)])
