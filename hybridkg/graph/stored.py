@@ -100,9 +100,12 @@ class StoredTerms:
     def terms(self, ids: Ids) -> list[Term | None]:
         """As TermTable has it; 1 to 2 us each."""
         n_entities, n_nodes = self.n_entities, self.n_nodes
-        node = self._nodes.node
+        of_entities = ids < n_entities
+        nodes = iter(self._nodes.nodes(ids[of_entities]))
+        if of_entities.all():
+            return list(nodes)
         return [
-            node(i) if i < n_entities
+            next(nodes) if i < n_entities
             else self._other(i - n_entities) if i < n_nodes
             else None if i == _UNBOUND
             else self._literal(i - n_nodes)

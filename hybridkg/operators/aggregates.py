@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import repeat
 from math import isfinite
 from typing import Any
 
@@ -85,9 +86,10 @@ class PlainGroups:
             context: of the run.
         """
         columns = {name: at for at, name in enumerate(solutions.variables)}
-        of = _of_rows(self.aggregates, columns, solutions.rows)
-        if of is None:
+        how = _of_rows(self.aggregates, columns, solutions.rows)
+        if how is None:
             return None
+        aggregates, unordered = how
         places = [columns.get(name) for name in self.keys]
         cells = _stored([[None if at is None else row[at] for row in solutions.rows] for at in places])
         groups: dict[tuple[Term | None, ...], list[Row]] = {}
@@ -96,10 +98,10 @@ class PlainGroups:
                 groups[key].append(row)
             else:
                 groups[key] = [row]
-        found: list[Row] = []
-        for key, members in groups.items():
-            ordered = in_order(members) if len(members) > 1 else members
-            found.append((*key, *(aggregate(ordered) for aggregate in of)))
+        members = [in_order(own) if len(own) > unordered else own for own in groups.values()]
+        computed = [list(map(aggregate, members)) for aggregate in aggregates]
+        values = zip(*computed, strict=True) if computed else repeat(())
+        found: list[Row] = [(*key, *own) for key, own in zip(groups, values, strict=bool(computed))]
         return self._projected(Solutions((*self.keys, *(name for name, _ in self.aggregates)), found), context)
 
     def _projected(self, groups: Solutions, context: ExecutionContext) -> Solutions:
@@ -131,8 +133,10 @@ OfGroup = Callable[[Sequence[Row]], Term]
 
 def _of_rows(
     aggregates: Sequence[tuple[str, ast.Aggregate]], columns: dict[str, int], rows: Sequence[Row]
-) -> list[OfGroup] | None:
-    """How to compute each aggregate; None where one reads what is no plain double."""
+) -> tuple[list[OfGroup], int] | None:
+    """How to compute each aggregate, and how many rows of a group give the same in any order: two, as a + b is b + a,
+    but one where 0 may be -0, of which MIN and MAX take the first. None where one reads what is no plain double.
+    """
     found: list[OfGroup] = []
     values: dict[int, dict[int, float]] = {}
     known: dict[float, Literal] = {}
@@ -153,7 +157,7 @@ def _of_rows(
                 return None
             values[at] = numbers
         found.append(_number(aggregate.name, at, values[at], known))
-    return found
+    return found, 1 if any(0.0 in own.values() for own in values.values()) else 2
 
 
 def _count(at: int | None, distinct: bool, rows: Sequence[Row]) -> OfGroup:
