@@ -38,6 +38,10 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.linking
 	$(BIN)/python -m benchmarks.tuning
 	$(BIN)/python -m benchmarks.models
+	$(BIN)/python -m benchmarks.prepared
+	$(BIN)/python -m benchmarks.projection
+	$(BIN)/python -m benchmarks.planner
+	$(BIN)/python -m benchmarks.hybrid
 
 wheel: $(DEV)
 	rm -rf dist

@@ -18,7 +18,7 @@ WRITTEN = (
 @pytest.mark.parametrize("text", WRITTEN)
 def test_a_literal_is_the_value_that_rdflib_reads_or_its_text(text: str, datatype: str) -> None:
     term = Literal(text, datatype=NamedNode(XSD + datatype))
-    want: Any = to_rdflib(term).toPython()  # type: ignore[attr-defined]
+    want: Any = to_rdflib(term).toPython()
     if hasattr(want, "n3"):
         want = text
     assert repr(to_python(term)) == repr(want)

@@ -65,9 +65,8 @@ def to_rdflib(term: Term) -> Identifier:
     """The rdflib term that is equal to `term`; lexical forms are kept as they are."""
     import rdflib
 
-    kind = type(term)
-    if kind is NamedNode:
-        return rdflib.URIRef(term.value)  # type: ignore[union-attr]
+    if type(term) is NamedNode:
+        return rdflib.URIRef(term.value)
     if isinstance(term, Literal):
         if term.language:
             return rdflib.Literal(term.value, lang=term.language)
