@@ -117,22 +117,24 @@ def opened(generation: Path) -> dict[str, Any]:
         started = time.perf_counter()
         columns = open_columns(generation / "projection", nodes, union_default_graph=False)
         times.append(time.perf_counter() - started)
-    triples, seen = 0, {}
+    triples, used = 0, []
     for predicate in columns.predicates.values():
         links = int((np.asarray(predicate.forward.targets) < columns.terms.n_nodes).sum())
         if links < predicate.triples:
             continue  # its objects are literals, or some of them
         triples += links
         for direction in (predicate.forward, predicate.backward):
-            for array in (direction.keys, direction.offsets, direction.targets):
-                identity = len(direction.keys) == len(direction.targets) and array is direction.offsets
-                place = "identity" if identity else array.ctypes.data
-                seen[place] = max(array.nbytes, seen.get(place, 0))
+            arrays = direction.keys, direction.offsets, direction.targets
+            used += [(array.ctypes.data, array.ctypes.data + array.nbytes) for array in arrays]
+    size = end = 0
+    for first, last in sorted(used):  # what several have in common counts once
+        size += max(0, last - max(first, end))
+        end = max(end, last)
     files = {path.name: path.stat().st_size for path in sorted((generation / "projection").iterdir())}
     return {
         "open_ms_first_and_median": [round(times[0] * 1e3, 2), round(statistics.median(times) * 1e3, 2)],
         "triples_between_nodes": triples,
-        "bytes_per_triple_between_nodes": round(sum(seen.values()) / max(1, triples), 2),
+        "bytes_per_triple_between_nodes": round(size / max(1, triples), 2),
         "bytes": sum(files.values()),
         "files": files,
     }

@@ -25,7 +25,7 @@ Array = NDArray[Any]
 POPULATE_READ = 22
 """MADV_POPULATE_READ of Linux 5.14; elsewhere an error, which is passed over."""
 
-_DTYPES = ("<u1", "<u2", "<u4", "<u8")
+_UNSIGNED = tuple(np.dtype(d) for d in ("<u1", "<u2", "<u4", "<u8"))
 
 
 def smallest_unsigned(largest: int) -> np.dtype[Any]:
@@ -34,7 +34,7 @@ def smallest_unsigned(largest: int) -> np.dtype[Any]:
     >>> smallest_unsigned(255).str, smallest_unsigned(256).str
     ('|u1', '<u2')
     """
-    return next(np.dtype(d) for d in _DTYPES if largest <= np.iinfo(d).max)
+    return next(dtype for dtype in _UNSIGNED if largest < 1 << 8 * dtype.itemsize)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,11 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.arrays import Array, ArrayStream, Writer
+from hybridkg.arrays import Array, ArrayStream, Writer, smallest_unsigned
 from hybridkg.graph.lines import I64, U32
 from hybridkg.graph.runs import Runs
 from hybridkg.graph.spool import Spool, mapped
-from hybridkg.graph.stored import DIRECTIONS, IDENTITY, PLACES
+from hybridkg.graph.stored import DIRECTIONS, PLACES
 from hybridkg.kernels import LazyKernel
 
 KERNEL = LazyKernel("hybridkg.graph.pairs_kernel")
@@ -32,6 +32,12 @@ SORTED_AT_ONCE = 1 << 20
 """Pairs of several predicates that one thread sorts before it takes the next."""
 
 _HALF = np.uint64(32)
+
+_STRETCH = 1 << 63
+"""Added to the first of numbers that follow each other, in place of a place."""
+
+_STARTS, _COUNTS = [1, 3, 4, 6], [2, 2, 5, 5]
+"""Columns of `predicates.places`: where keys and offsets begin, in both directions, and those with how many keys."""
 
 Pairs = NDArray[np.uint64]
 
@@ -60,7 +66,7 @@ def write_adjacency(runs: Runs, ids: U32, out: Writer, folder: Path) -> int:
         else:
             kernel.scatter(own, run.first, ids, predicates, cursors, pairs)
     places = np.zeros((len(names) + 1, PLACES), np.uint64)
-    shared = _Shared(out, wide=int(np.diff(bounds).max(initial=0)) > np.iinfo(np.uint32).max)
+    shared = _Shared(out)
     for number, direction in enumerate(DIRECTIONS):
         if number:
             for i in range(0, len(pairs), BLOCK):
@@ -76,7 +82,7 @@ def write_adjacency(runs: Runs, ids: U32, out: Writer, folder: Path) -> int:
         targets.close()
         places[1:, 0] = np.cumsum(sizes[:, 0])
         shared.add(keys.map(), offsets.map(), sizes, places[:, 1 + 3 * number : 4 + 3 * number])
-    shared.close()
+    shared.close(places[:-1])
     text = np.frombuffer(b"".join(names), np.uint8)
     out.write("predicates.text", text)
     out.write("predicates.offsets", np.cumsum([0, *map(len, names)], dtype=np.uint64))
@@ -85,12 +91,14 @@ def write_adjacency(runs: Runs, ids: U32, out: Writer, folder: Path) -> int:
 
 
 class _Shared:
-    """Keys and offsets of all predicates, those that are equal only once: every paper has a title and a year."""
+    """Keys and offsets of all predicates, those that are equal only once: every paper has a title and a year.
 
-    def __init__(self, out: Writer, *, wide: bool):
-        self._out, self._identity = out, 0
-        self._type = np.uint64 if wide else np.uint32
-        self._keys, self._offsets = out.stream("keys", np.uint32), out.stream("offsets", self._type)
+    Numbers that follow each other are stretches of 0, 1, 2 ...: the keys of a class whose ids do, and the offsets of
+    keys that have one target each. They are marked until all are known; then each number of them is written once.
+    """
+
+    def __init__(self, out: Writer):
+        self._keys, self._offsets = out.stream("keys", np.uint32), out.stream("offsets", np.uint8)
         self._known: dict[bytes, int] = {}
 
     def add(self, keys: U32, offsets: Pairs, sizes: I64, places: Pairs) -> None:
@@ -104,27 +112,61 @@ class _Shared:
         """
         key = 0
         for i, (n_targets, n_keys) in enumerate(sizes.tolist()):
-            own = keys[key : key + n_keys]
-            digest = blake2b(own.data, digest_size=16).digest()
-            place = self._known.get(digest)
-            if place is None:
-                place = self._known[digest] = self._keys.rows
-                self._keys.append(own)
-            if n_targets == n_keys:
-                self._identity = max(self._identity, n_keys + 1)
-                at = int(IDENTITY)
-            else:
-                at = self._offsets.rows
-                self._offsets.append(offsets[key + i : key + i + n_keys + 1])
-            places[i] = place, n_keys, at
+            own, ends = keys[key : key + n_keys], offsets[key + i : key + i + n_keys + 1]
+            first = int(own[0])
+            follow_each_other = int(own[-1]) - first == n_keys - 1
+            place = _STRETCH + first if follow_each_other else self._place_of(own)
+            places[i] = place, n_keys, _STRETCH if n_targets == n_keys else self._place_of_offsets(ends)
             key += n_keys
 
-    def close(self) -> None:
+    def _place_of(self, keys: U32) -> int:
+        digest = blake2b(keys.data, digest_size=16).digest()
+        place = self._known.get(digest)
+        if place is None:
+            place = self._known[digest] = self._keys.rows
+            self._keys.append(keys)
+        return place
+
+    def _place_of_offsets(self, offsets: Pairs) -> int:
+        dtype = smallest_unsigned(int(offsets[-1]))
+        self._offsets.append(np.zeros(-self._offsets.rows % dtype.itemsize, np.uint8))
+        place = self._offsets.rows
+        self._offsets.append(offsets.astype(dtype).view(np.uint8))
+        return place
+
+    def close(self, places: Pairs) -> None:
+        """Ends the arrays.
+
+        Args:
+            places: uint64[predicates, PLACES]; those that are marked are made places among the keys.
+        """
+        starts, counts = places[:, _STARTS], places[:, _COUNTS]
+        counts[:, 1::2] += np.uint64(1)  # offsets are one more than keys
+        marked = starts >= _STRETCH
+        first = (starts[marked] - np.uint64(_STRETCH)).astype(np.int64)
+        begins, ends = _stretches(first, first + counts[marked].astype(np.int64))
+        written = self._keys.rows + np.cumsum(ends - begins) - (ends - begins)
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            for i in range(begin, end, BLOCK):
+                self._keys.append(np.arange(i, min(i + BLOCK, end)))
+        within = np.searchsorted(begins, first, "right") - 1
+        starts[marked] = written[within] + first - begins[within]
+        places[:, _STARTS] = starts
         self._keys.close()
         self._offsets.close()
-        identity = self._out.create("identity", self._type, (self._identity,))
-        for i in range(0, self._identity, BLOCK):
-            identity[i : i + BLOCK] = np.arange(i, min(i + BLOCK, self._identity))
+
+
+def _stretches(first: I64, end: I64) -> tuple[I64, I64]:
+    """The union of ranges of numbers, as (first, end) of ranges that do not touch, ascending.
+
+    >>> _stretches(np.array([7, 0, 2]), np.array([9, 3, 5]))
+    (array([0, 7]), array([5, 9]))
+    """
+    order = np.argsort(first, kind="stable")
+    first, reach = first[order], np.maximum.accumulate(end[order])
+    new = np.ones(len(first), bool)
+    new[1:] = first[1:] > reach[:-1]
+    return first[new], reach[np.roll(new, -1)]
 
 
 def _predicates(runs: Runs, triples: U32) -> tuple[list[bytes], U32, I64]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.arrays import Array, Layout, Reader
+from hybridkg.arrays import Array, Layout, Reader, smallest_unsigned
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import CorruptError
 from hybridkg.graph.columns import Adjacency, Columns, Predicate
@@ -21,7 +21,7 @@ from hybridkg.graph.literals import SEGMENTS, literal_key
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term
 
-LAYOUT = Layout("hybridkg-projection", 1, "projection.json", "projection of the graph")
+LAYOUT = Layout("hybridkg-projection", 2, "projection.json", "projection of the graph")
 
 FOLDER = "projection"
 """In a generation."""
@@ -30,12 +30,10 @@ DIRECTIONS = ("forward", "backward")
 
 PLACES = 7
 """Columns of `predicates.places`: where the targets of a predicate begin, then for each direction where its keys begin,
-how many there are, and where its offsets begin."""
+how many there are, and where its offsets begin: the byte in `offsets`, or the place in `keys` where each key has one
+target."""
 
-IDENTITY = np.uint64(2**64 - 1)
-"""In place of the last: each key has one target, so the offsets are 0, 1, 2 ..., which all such predicates share."""
-
-_UNBOUND, _IDENTITY = int(UNBOUND), int(IDENTITY)
+_UNBOUND = int(UNBOUND)
 
 
 def view(array: Array) -> memoryview:
@@ -178,7 +176,7 @@ class StoredPredicates(Mapping[str, Predicate]):
     def __init__(self, reader: Reader):
         self._names = Strings(reader.array("predicates.text"), reader.array("predicates.offsets"))
         self._places: Array = reader.array("predicates.places")
-        self._keys, self._offsets, self._identity = (reader.array(name) for name in ("keys", "offsets", "identity"))
+        self._keys, self._offsets = reader.array("keys"), reader.array("offsets")
         self._targets = [reader.array(f"{direction}.targets") for direction in DIRECTIONS]
         self._made: dict[str, Predicate] = {}
 
@@ -217,8 +215,12 @@ class StoredPredicates(Mapping[str, Predicate]):
 
     def _adjacency(self, place: list[int], targets: Array) -> Adjacency:
         first, count, at = place
-        whole, start = (self._identity, 0) if at == _IDENTITY else (self._offsets, at)
-        return Adjacency(self._keys[first : first + count], whole[start : start + count + 1], targets)
+        if len(targets) == count:  # one each, so the offsets are 0, 1, 2 ..., which the keys have too
+            offsets = self._keys[at : at + count + 1]
+        else:
+            dtype = smallest_unsigned(len(targets))
+            offsets = self._offsets[at : at + (count + 1) * dtype.itemsize].view(dtype)
+        return Adjacency(self._keys[first : first + count], offsets, targets)
 
 
 def about(folder: Path) -> dict[str, Any]:

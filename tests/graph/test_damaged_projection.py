@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from functools import partial
 from pathlib import Path
@@ -59,6 +60,17 @@ def test_verify_says_that_an_index_step_mends_it_and_it_does(copied):
     run("index", kb)
     with KnowledgeBase.open(kb) as base:
         assert base.verify() > 0
+
+
+def test_doctor_names_a_projection_of_another_version(copied):
+    kb, folder = copied
+    header = json.loads((folder / "projection.json").read_text())
+    (folder / "projection.json").unlink()
+    (folder / "projection.json").write_text(json.dumps({**header, "version": 1}))
+    told = run("doctor", kb)
+    assert "projection of the graph of version 1; this hybridkg reads 2; queries are slower" in told
+    run("index", kb)
+    assert "✓ projection" in run("doctor", kb)
 
 
 def test_the_warning_says_what_to_do(copied, caplog):

@@ -137,6 +137,42 @@ def test_many_runs_with_many_terms_are_merged(folder):
     assert same_bytes(own / "p", own / "q")
 
 
+def test_what_keys_and_offsets_have_in_common_is_there_once(folder):
+    own = _new(folder)
+    papers = [NamedNode(f"e:{i:03}") for i in range(300)]
+    statements = [Quad(paper, NamedNode(f"p:{p}"), Literal(i)) for i, paper in enumerate(papers) for p in ("a", "b")]
+    statements += [Quad(paper, NamedNode("p:late"), Literal(i % 7)) for i, paper in enumerate(papers[200:])]
+    statements += [Quad(paper, NamedNode(f"p:odd{i}"), papers[i]) for i in range(2) for paper in papers[1::2]]
+    known = table(own, papers)
+    with kernels(compiled=True):
+        found = built(own / "p", [text_of(statements)], known)
+    assert_equal(found, expected(statements, known))
+    a, b, late, odd, same = (found.predicates[f"p:{name}"] for name in ("a", "b", "late", "odd0", "odd1"))
+    assert np.shares_memory(a.forward.keys, b.forward.keys)
+    assert np.shares_memory(a.forward.keys, late.forward.keys)
+    assert np.shares_memory(a.forward.keys, a.forward.offsets)
+    assert np.shares_memory(odd.forward.keys, same.forward.keys)
+    assert not np.shares_memory(odd.forward.keys, a.forward.keys)
+    # The odd papers; then 0 ... 599, of which the papers, their offsets (to 300) and their years (from 300) are parts.
+    assert (own / "p" / "keys").stat().st_size == 4 * (150 + 600)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_offsets_are_as_wide_as_the_triples_of_their_predicate_need(folder, compiled):
+    own = _new(folder)
+    sizes = {"p:4": 65_536, "p:1": 255, "p:3": 65_535, "p:2": 256, "p:0": 3}
+    lines = [f"<e:{'a' if i else 'b'}> <{p}> <o:{i:05}> ." for p, n in sizes.items() for i in range(n)]
+    with kernels(compiled=compiled):
+        found = built(own / "p", ["\n".join(lines).encode()], table(own, [NamedNode("e:a"), NamedNode("e:b")]))
+    for iri, n in sizes.items():
+        forward, backward = found.predicates[iri].forward, found.predicates[iri].backward
+        assert forward.offsets.tolist() == [0, n - 1, n]
+        assert forward.offsets.dtype == (np.uint8 if n < 256 else np.uint16 if n < 65_536 else np.uint32)
+        assert forward.offsets.flags.aligned
+        assert backward.offsets.tolist() == list(range(n + 1))
+        assert backward.keys.tolist() == list(range(2, n + 2))
+
+
 def test_sixty_thousand_predicates_open_at_once(folder):
     own = _new(folder)
     known = table(own, [NamedNode("e:a")])
