@@ -9,7 +9,7 @@ datatype and text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import chain, groupby
@@ -114,17 +114,24 @@ def sorted_rows(rows: list[Row], columns: Sequence[int]) -> list[Row]:
     >>> [[str(cell) for cell in row] for row in sorted_rows([(Literal("b"), None), (Literal("a"), None)], [1, 0])]
     [['"a"', 'None'], ['"b"', 'None']]
     """
-    runs = [rows]
-    for column in columns:
-        if all(len(run) < 2 for run in runs):
-            break
-        finer: list[list[Row]] = []
+    return [rows[n] for n in sorted_places(len(rows), ([row[column] for row in rows] for column in columns))]
+
+
+def sorted_places(n: int, columns: Iterable[Sequence[Term | None]]) -> list[int]:
+    """The places of n rows in the order of their cells; no column is asked for that decides nothing.
+
+    >>> sorted_places(3, [[Literal("b"), Literal("a"), Literal("b")], [None, None, None]])
+    [1, 0, 2]
+    """
+    runs, rest = [list(range(n))], iter(columns)
+    while any(len(run) > 1 for run in runs) and (column := next(rest, None)) is not None:
+        finer: list[list[int]] = []
         for run in runs:
             if len(run) < 2:
                 finer.append(run)
                 continue
-            keys = [term_key(row[column]) for row in run]
-            order = sorted(range(len(run)), key=keys.__getitem__)
-            finer += [[run[n] for n in tied] for _, tied in groupby(order, key=keys.__getitem__)]
+            keys = {place: term_key(column[place]) for place in run}
+            run.sort(key=keys.__getitem__)
+            finer += [list(tied) for _, tied in groupby(run, key=keys.__getitem__)]
         runs = finer
     return list(chain.from_iterable(runs))

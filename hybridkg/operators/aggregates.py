@@ -14,6 +14,8 @@ from itertools import repeat
 from math import isfinite
 from typing import Any
 
+from hybridkg.operators.column_groups import ColumnGroups
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import evaluate, true_rows
 from hybridkg.query import ast
@@ -104,13 +106,21 @@ class PlainGroups:
         found: list[Row] = [(*key, *own) for key, own in zip(groups, values, strict=bool(computed))]
         return self._projected(Solutions((*self.keys, *(name for name, _ in self.aggregates)), found), context)
 
+    def in_columns(self, solutions: InColumns, context: ExecutionContext, *, keeps_order: bool) -> Solutions | None:
+        """The same; None where columns do not say it. The order is that of GroupRows, or that of the rows."""
+        groups = ColumnGroups.of(solutions, self.keys, keeps_order=keeps_order)
+        found = None if groups is None else groups.computed(self.aggregates, written)
+        return None if found is None else self._projected(found, context)
+
     def _projected(self, groups: Solutions, context: ExecutionContext) -> Solutions:
         """The columns of the groups that satisfy the conditions."""
         yes, no = (ast.Lit(word, "http://www.w3.org/2001/XMLSchema#boolean") for word in ("true", "false"))
         for condition in self.having:
             values = evaluate(ast.Call("IF", (condition, yes, no)), groups, context)
-            kept = [row for row, keep in zip(groups.rows, true_rows(values), strict=True) if keep]
-            groups = Solutions(groups.variables, kept)
+            groups = groups.take([n for n, keep in enumerate(true_rows(values)) if keep])
+        if isinstance(groups, InColumns) and all(isinstance(expression, ast.Var) for _, expression in self.projection):
+            held = groups.columns
+            return groups.having({name: held[read.name] for name, read in self.projection if isinstance(read, ast.Var)})
         columns = [evaluate(expression, groups, context) for _, expression in self.projection]
         return Solutions(tuple(name for name, _ in self.projection), list(zip(*columns, strict=True)))
 

@@ -14,8 +14,9 @@ from hybridkg.interfaces.graph_index import GraphIndex, IdTable, Pattern, Prepar
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, priced
 from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuery, TextQuestion
-from hybridkg.rdf.batch import Solutions
-from hybridkg.rdf.terms import Node, Term, Triple
+from hybridkg.operators.columns import Column, IdColumn, InColumns
+from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.terms import Node, Triple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,9 +42,6 @@ ROW_BYTES = 64
 
 ROWS_AT_ONCE = 2048
 """Rows that are collected between two looks at the time: about a millisecond."""
-
-FEW_CELLS = 64
-"""So many ids are looked up, with repeats, as quickly as those that differ are found."""
 
 JOINED = "joined"
 """Note: entities that satisfy the pattern and match the text."""
@@ -183,12 +181,14 @@ class ExecutionContext:
         started = perf_counter_ns()
         try:
             solutions = operator.run(self)
+            if len(running) == 1:
+                solutions = solutions.in_rows()
             meter.check()
         except QueryStoppedError as e:
             e.doing = e.doing or operator.describe()
             raise
         running.pop()
-        spent, rows = perf_counter_ns() - started, len(solutions.rows)
+        spent, rows = perf_counter_ns() - started, solutions.size
         meter.add(OPERATORS, 1)
         meter.add(ROWS_PASSED, rows)
         own = spent - below.pop()
@@ -236,38 +236,35 @@ class ExecutionContext:
             self._prepared[id(pattern)] = self.graph.prepare(pattern)
         return self._prepared[id(pattern)]
 
-    def solutions_of(self, table: IdTable, columns: Sequence[str] | None = None) -> Solutions:
-        """A table of the projection in terms; where there are many, each distinct id is looked up once.
+    def in_columns(self, table: IdTable, names: Sequence[str]) -> InColumns:
+        """A table of the projection as solutions.
 
         Args:
             table: solutions in ids.
-            columns: the columns wanted, in this order; one that the table lacks is unbound. None for the table's own.
+            names: the columns wanted, in this order; one that the table lacks is unbound.
+
+        Raises:
+            QueryLimitError: there are more rows than `max_rows`; once they are made, that they take more memory than
+                `max_bytes`.
+        """
+        if table.size > self.max_rows:
+            raise _too_many_rows(self.max_rows)
+        assert self.graph is not None
+        held = {name: IdColumn(table.column(name), self.graph.terms) for name in names if name in table.variables}
+        return InColumns(held, table.size, self.made).select(names)
+
+    def made(self, columns: Sequence[Column], size: int) -> list[Row]:
+        """The rows of some columns.
 
         Raises:
             QueryLimitError: there are more rows than `max_rows`, or they take more memory than `max_bytes`.
         """
-        with self.meter.timed():
-            self.meter.add(ROWS, table.size)
-            return self._in_terms(table, table.variables if columns is None else tuple(columns))
-
-    def _in_terms(self, table: IdTable, names: tuple[str, ...]) -> Solutions:
-        if not table.size or not names:
-            return Solutions(names, self.collect(repeat((), table.size)))
-        if table.size > self.max_rows:
+        if size > self.max_rows:
             raise _too_many_rows(self.max_rows)
-        assert self.graph is not None
-        held = [name for name in names if name in table.variables]
-        cells: dict[str, Iterable[Term | None]] = {name: repeat(None, table.size) for name in names}
-        if len(held) * table.size <= FEW_CELLS:
-            cells |= {name: self.graph.terms(table.column(name)) for name in held}
-        else:
-            import numpy as np
-
-            distinct, places = np.unique(np.array([table.column(name) for name in held]), return_inverse=True)
-            terms = np.empty(len(distinct), object)
-            terms[:] = self.graph.terms(distinct)
-            cells |= dict(zip(held, terms[places.reshape(len(held), table.size)].tolist(), strict=True))
-        return Solutions(names, self.collect(zip(*(cells[name] for name in names), strict=True)))
+        with self.meter.timed():
+            self.meter.add(ROWS, size)
+            cells = [column.cells() for column in columns]
+            return self.collect(zip(*cells, strict=True) if cells else repeat((), size))
 
     def collect(self, rows: Iterable[T]) -> list[T]:
         """The rows as a list.

@@ -102,12 +102,10 @@ def with_tests(solutions: Solutions, tests: Sequence[ExistsTest], context: Execu
 
 def evaluate(expression: ast.Expression, solutions: Solutions, context: ExecutionContext) -> list[Term | None]:
     """The value of the expression in each row, None where it has an error."""
-    names = tuple(sorted(variables(expression) & frozenset(solutions.variables)))
     if isinstance(expression, ast.Var):
-        at = solutions.variables.index(expression.name) if names else None
-        return [None if at is None else row[at] for row in solutions.rows]
-    columns = [solutions.variables.index(name) for name in names]
-    keys = [tuple(row[i] for i in columns) for row in solutions.rows]
+        return solutions.cells(expression.name)
+    names = tuple(sorted(variables(expression) & frozenset(solutions.variables)))
+    keys = solutions.select(names).rows
     distinct = keys if _differs_per_row(expression) else list(dict.fromkeys(keys))
     values = list(_values(expression, names, distinct, context))
     if distinct is keys:

@@ -11,6 +11,7 @@ from hybridkg.algebra.to_pattern import Declined, pattern_of
 from hybridkg.interfaces.graph_index import Ids, Pattern, PreparedPattern
 from hybridkg.interfaces.meter import GRAPH_QUESTIONS, STORE_QUESTIONS, STORE_ROWS
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.known import Known
@@ -115,11 +116,21 @@ class GraphFragment(PhysicalOperator):
             solutions = self.in_store.run(context)
             self._count(context, len(solutions.rows))
             return solutions
+        return self.in_columns(prepared, context, bound).in_rows()
+
+    def in_columns(self, prepared: PreparedPattern, context: ExecutionContext, bound: Mapping[str, Ids]) -> InColumns:
+        """The same, held in columns.
+
+        Args:
+            prepared: the pattern, ready to be asked.
+            context: of the run.
+            bound: for some columns that every row binds, the ids (ascending, distinct) they may have.
+        """
         held = [name for name in self.columns if name in prepared.variables]
         with context.meter.timed():
             context.meter.add(GRAPH_QUESTIONS, 1)
             table = prepared.rows(held, context.meter, bound)
-        return context.solutions_of(table, self.columns)
+        return context.in_columns(table, self.columns)
 
     def _count(self, context: ExecutionContext, rows: int) -> None:
         if self.group.elements:

@@ -8,6 +8,7 @@ from functools import cached_property
 from hybridkg.errors import QueryLimitError
 from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import OneChild
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import inline
 from hybridkg.operators.known import Known
@@ -71,16 +72,22 @@ class GroupRows(OneChild):
         """Counts and adds up itself what it can, and asks Oxigraph for everything else."""
         solutions = self._numbered(context.run(self.child))
         used = variables(self.query)
-        at = [i for i, name in enumerate(solutions.variables) if name in used]
-        if len(at) < len(solutions.variables):
-            names = tuple(solutions.variables[i] for i in at)
-            solutions = Solutions(names, [tuple(row[i] for i in at) for row in solutions.rows])
-        groups = self._plain.rows(solutions, self._in_order, context) if self._plain else None
+        solutions = solutions.select([name for name in solutions.variables if name in used])
+        groups = self._computed(solutions, context)
         if groups is None:
             groups = self._asked(solutions, context)
         if is_ordered_above(context):
             return groups
-        return replace(groups, rows=sorted_rows(groups.rows, range(len(groups.variables))))
+        return Solutions(groups.variables, sorted_rows(groups.rows, range(len(groups.variables))))
+
+    def _computed(self, solutions: Solutions, context: ExecutionContext) -> Solutions | None:
+        """The groups without the SPARQL engine, from columns where there are any; None where it is needed."""
+        if self._plain is None:
+            return None
+        found = None
+        if isinstance(solutions, InColumns):
+            found = self._plain.in_columns(solutions, context, keeps_order=self._keeps_order)
+        return self._plain.rows(solutions, self._in_order, context) if found is None else found
 
     def _asked(self, solutions: Solutions, context: ExecutionContext) -> Solutions:
         """Sends the rows to Oxigraph with the aggregation around them."""

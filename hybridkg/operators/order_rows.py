@@ -8,12 +8,16 @@ from itertools import groupby
 from math import isnan
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hybridkg.operators.base import OneChild
+from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import evaluate
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.rank_functions import with_rank_functions
-from hybridkg.order import sorted_rows, term_key
+from hybridkg.order import sorted_places, sorted_rows, term_key
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
@@ -37,6 +41,9 @@ class RankRows(OneChild):
     def run(self, context: ExecutionContext) -> Solutions:
         """Computes the expression over floored scores, then sorts."""
         solutions = context.run(self.child)
+        by_number = self._by_number(solutions, context)
+        if by_number is not None:
+            return by_number
         floored = self._floored(solutions)
         all_present, expression = floored is solutions, self.expression
         if self.subjects:
@@ -55,6 +62,18 @@ class RankRows(OneChild):
             rows: list[Row] = [(*row, value) for row, value in zip(solutions.rows, values, strict=True)]
             ranked = Solutions((*solutions.variables, self.score), rows)
         return ordered(ranked, [(values, True)], self.tie_breakers, first=wanted_first(context))
+
+    def _by_number(self, solutions: Solutions, context: ExecutionContext) -> Solutions | None:
+        """The same, where the expression is a column of numbers and no score is absent; None elsewhere."""
+        if not isinstance(solutions, InColumns) or self.subjects or not isinstance(self.expression, ast.Var):
+            return None
+        if any(solutions.numbers(name) is None for name in self.scores):
+            return None
+        value = solutions.numbers(self.expression.name)
+        if value is None or not value.is_plain:
+            return None
+        ranked = solutions.having({**solutions.columns, self.score: solutions.columns.get(self.score, value)})
+        return ordered_by_number(ranked, value.numbers, self.tie_breakers, first=wanted_first(context))
 
     def _floored(self, solutions: Solutions) -> Solutions:
         floors: dict[int, Term] = {}
@@ -126,16 +145,34 @@ def ordered(
             break
         tied = [rows[n] for n in run]
         if len(tied) > 1:
-            ties = ties or _places(tie_breakers, solutions)
+            ties = ties or [solutions.variables.index(name) for name in _ties(tie_breakers, solutions)]
             tied = sorted_rows(tied, ties)
         ordered_rows += tied
     return Solutions(solutions.variables, ordered_rows)
 
 
-def _places(tie_breakers: Sequence[str], solutions: Solutions) -> list[int]:
+def ordered_by_number(
+    solutions: InColumns, keys: NDArray[np.float64], tie_breakers: Sequence[str], first: int | None = None
+) -> InColumns:
+    """The same, by one number for each row, descending: only rows that tie are compared by their terms."""
+    order = np.argsort(-keys, kind="stable")
+    descending = keys[order]
+    ends = np.append(np.flatnonzero(descending[1:] != descending[:-1]) + 1, len(order))
+    start, names = 0, _ties(tie_breakers, solutions)
+    for end in ends.tolist():
+        if first is not None and start >= first:
+            break
+        if end - start > 1:
+            tied = solutions.take(order[start:end])
+            order[start:end] = order[start:end][sorted_places(end - start, map(tied.cells, names))]
+        start = end
+    return solutions.take(order)
+
+
+def _ties(tie_breakers: Sequence[str], solutions: Solutions) -> list[str]:
     """The columns that order rows of equal keys, in the order in which they are compared."""
     names = dict.fromkeys((*tie_breakers, *sorted(solutions.variables)))
-    return [solutions.variables.index(name) for name in names if name in solutions.variables]
+    return [name for name in names if name in solutions.variables]
 
 
 def _sort_keys(values: Sequence[Term | None]) -> Sequence[Any]:

@@ -21,18 +21,14 @@ class Project(OneChild):
     def run(self, context: ExecutionContext) -> Solutions:
         """Picks the columns; a column that no row binds is unbound."""
         solutions = context.run(self.child)
-        names = (*self.columns, *self.hidden)
-        rows = solutions.rows
-        if names != solutions.variables:
-            at = [solutions.variables.index(name) if name in solutions.variables else None for name in names]
-            rows = [tuple([None if i is None else row[i] for i in at]) for row in rows]
-        if self.distinct:
-            width = len(self.columns)
-            first: dict[Row, Row] = {}
-            for row in rows:
-                first.setdefault(row[:width], row)
-            rows = list(first.values())
-        return Solutions(names, rows)
+        solutions = solutions.select((*self.columns, *self.hidden))
+        if not self.distinct:
+            return solutions
+        width = len(self.columns)
+        first: dict[Row, Row] = {}
+        for row in solutions.rows:
+            first.setdefault(row[:width], row)
+        return Solutions(solutions.variables, list(first.values()))
 
     def describe(self) -> str:
         """The columns."""
@@ -58,9 +54,9 @@ class Slice(OneChild):
         """Drops `offset` rows and keeps `limit`."""
         solutions = context.run(self.child)
         if not any(isinstance(above, Slice | Project) for above in context.running[:-1]):  # no sub-select's
-            context.note(TOTAL, len(solutions.rows))
+            context.note(TOTAL, solutions.size)
         end = None if self.limit is None else self.offset + self.limit
-        return Solutions(solutions.variables, solutions.rows[self.offset : end])
+        return solutions.take(range(solutions.size)[self.offset : end])
 
     def describe(self) -> str:
         """Offset and limit."""

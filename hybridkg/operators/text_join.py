@@ -9,10 +9,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.graph_index import PreparedPattern
 from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, PROBES, SCORED_POSTINGS
 from hybridkg.interfaces.text_index import Condition, Ids, Scores, TextIndex, TextQuery, TextQuestion
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.candidates import Candidates
+from hybridkg.operators.columns import InColumns, NumberColumn
 from hybridkg.operators.conditions import conditions
 from hybridkg.operators.context import JOINED, ExecutionContext
 from hybridkg.operators.graph_fragment import GraphFragment
@@ -61,8 +63,9 @@ class TextJoin(PhysicalOperator):
         assert nodes is not None
         query = self._query(index)
         variable = self.match.entity.name
-        if self.fragment.prepared(context) is not None:
-            return self._in_columns(index, context)
+        prepared = self.fragment.prepared(context)
+        if prepared is not None:
+            return self._in_columns(index, prepared, context)
         at = self.fragment.columns.index(variable)
         begun: tuple[list[Row], Iterator[Row]] | None = None
         if index.scan_limit is not None and (most := index.most(query)) > index.scan_limit:
@@ -78,22 +81,24 @@ class TextJoin(PhysicalOperator):
         rows = rows_meeting(self.fragment.in_store, variable, len(ids), lambda: nodes.nodes(ids), context, begun)
         return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, nodes), context)
 
-    def _in_columns(self, index: TextIndex, context: ExecutionContext) -> Solutions:
+    def _in_columns(self, index: TextIndex, prepared: PreparedPattern, context: ExecutionContext) -> InColumns:
         """The same, where the projection holds the fragment: the candidate set costs little, whatever its size."""
         import numpy as np
 
-        assert context.nodes is not None
         variable = self.match.entity.name
         if self._graph_first(index, context):
-            found = Candidates(variable, (self.fragment,)).find(context)
-            assert found is not None
-            scores = scores_among(index, self._question, found, context)
-            ids, scores = found[~np.isnan(scores)], scores[~np.isnan(scores)]
+            candidates = Candidates(variable, (self.fragment,)).find(context)
+            assert candidates is not None
+            scores = scores_among(index, self._question, candidates, context)
+            ids, scores = candidates[~np.isnan(scores)], scores[~np.isnan(scores)]
         else:
             ids, scores = every_match(index, self._query(index), context)
-        rows = self.fragment.rows_for(context, variable, ids).rows
-        at = self.fragment.columns.index(variable)
-        return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, context.nodes), context)
+        found = self.fragment.in_columns(prepared, context, {variable: ids})
+        entities = found.ids(variable)
+        assert entities is not None
+        places = ids.searchsorted(entities.ids)
+        context.note(JOINED, int(np.count_nonzero(np.bincount(places))), self.match)
+        return found.having({**found.columns, self.score: NumberColumn(scores[places], double)})
 
     def _graph_first(self, index: TextIndex, context: ExecutionContext) -> bool:
         """Whether to score the entities of the fragment, and not every match, of which most may not be in it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,6 +18,38 @@ class Solutions:
 
     variables: tuple[str, ...]
     rows: list[Row]
+
+    @property
+    def size(self) -> int:
+        """How many rows there are; `rows` may make them first (operators/columns.py)."""
+        return len(self.rows)
+
+    def in_rows(self) -> Solutions:
+        """The same, with its rows at hand."""
+        return self
+
+    def select(self, names: Sequence[str]) -> Solutions:
+        """The named columns, in this order; one that no row has is unbound.
+
+        >>> Solutions(("a", "b"), [("cell of a", "cell of b")]).select(["b", "c"]).rows
+        [('cell of b', None)]
+        """
+        wanted = tuple(names)
+        if wanted == self.variables:
+            return self
+        at = [self.variables.index(name) if name in self.variables else None for name in wanted]
+        return Solutions(wanted, [tuple([None if i is None else row[i] for i in at]) for row in self.rows])
+
+    def take(self, places: Sequence[int]) -> Solutions:
+        """The rows at some places, in this order."""
+        return Solutions(self.variables, [self.rows[n] for n in places])
+
+    def cells(self, name: str) -> list[Term | None]:
+        """One column."""
+        if name not in self.variables:
+            return [None] * self.size
+        at = self.variables.index(name)
+        return [row[at] for row in self.rows]
 
 
 @dataclass(frozen=True)
