@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.interfaces.graph_index import UNBOUND, Ids
-from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, unbound
+from hybridkg.interfaces.graph_index import UNBOUND
+from hybridkg.operators.columns import Column, InColumns, NumberColumn, Places, unbound
 from hybridkg.query import ast
 from hybridkg.rdf.terms import Literal, double
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-Places = NDArray[np.intp]
 
 ANY_ORDER = 2
 """So many numbers have one sum in any order: 0 + a + b is 0 + b + a."""
@@ -44,14 +42,13 @@ class ColumnGroups:
 
     @classmethod
     def of(cls, solutions: InColumns, keys: Sequence[str], *, keeps_order: bool) -> ColumnGroups | None:
-        """The groups; None where a key is not in ids, or there is nothing to group."""
-        ids = [_ids(solutions.columns[name]) for name in keys if name in solutions.columns]
-        held = [column for column in ids if column is not None]
-        if not solutions.size or len(held) < len(ids):
-            return None
+        """The groups; None where a key is not in ids."""
+        held = [solutions.ids(name) for name in keys if name in solutions.columns]
         group = np.zeros(solutions.size, np.intp)
         for column in held:
-            group = _finer(group, np.unique(column, return_inverse=True)[1])
+            if column is None:
+                return None
+            group = _finer(group, np.unique(column.ids, return_inverse=True)[1])
         _, first, group = np.unique(group, return_index=True, return_inverse=True)
         begins = np.argsort(first)
         number = np.empty(len(first), np.intp)
@@ -87,12 +84,14 @@ class ColumnGroups:
         if aggregate.argument is None:
             return np.bincount(group, minlength=n)
         assert isinstance(aggregate.argument, ast.Var)
-        column = self.solutions.columns.get(aggregate.argument.name, unbound(self.solutions.size))
-        ids = _ids(column)
-        if ids is None:
+        name = aggregate.argument.name
+        if name not in self.solutions.columns:
+            return np.zeros(n, np.intp)
+        column = self.solutions.ids(name)
+        if column is None:
             return None if aggregate.distinct else np.bincount(group, minlength=n)
-        bound = ids != UNBOUND
-        group, ids = group[bound], ids[bound]
+        bound = column.ids != UNBOUND
+        group, ids = group[bound], column.ids[bound]
         if aggregate.distinct:
             group = np.unique(group << 32 | ids) >> 32
         return np.bincount(group, minlength=n)
@@ -134,12 +133,12 @@ class ColumnGroups:
         return order
 
 
-def _ids(column: Column) -> Ids | None:
-    return column.ids if isinstance(column, IdColumn) else None
-
-
 def _finer(place: Places, within: Places) -> Places:
-    """Numbers in the order of (place, within), equal where both are."""
+    """Numbers from 0 in the order of (place, within), equal where both are.
+
+    >>> _finer(np.array([1, 0, 1]), np.array([5, 9, 5])).tolist()
+    [1, 0, 1]
+    """
     found: Places = np.unique(place * (int(within.max(initial=0)) + 1) + within, return_inverse=True)[1]
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,15 @@ from hybridkg.interfaces.graph_index import UNBOUND, Ids
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Literal, Term
 
+N = TypeVar("N", bound=np.generic)
 Places: TypeAlias = NDArray[np.intp]
 
-FEW_CELLS = 32
-"""So many ids are looked up, with repeats, as quickly as those that differ are found."""
+FEW_CELLS = 64
+"""So many terms are made, with repeats, as quickly as those that differ are found."""
 
 
 class Column(Protocol):
-    """The cells of one variable: two are the same term where their numbers in the column are."""
+    """The cells of one variable."""
 
     def cells(self) -> list[Term | None]:
         """The cells as terms, None where the variable is unbound."""
@@ -36,7 +37,7 @@ class Column(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class IdColumn:
-    """Terms of the projection, which have the form of the store (rdf.stored).
+    """Terms of the projection, in the form of the store (rdf.stored): those of different ids differ for SPARQL, too.
 
     Args:
         ids: uint32[n], UNBOUND where the variable is unbound.
@@ -47,14 +48,8 @@ class IdColumn:
     terms: Callable[[Ids], list[Term | None]]
 
     def cells(self) -> list[Term | None]:
-        """As Column has it; where there are many, each distinct id is looked up once."""
-        if len(self.ids) <= FEW_CELLS:
-            return self.terms(self.ids)
-        distinct, places = np.unique(self.ids, return_inverse=True)
-        terms = np.empty(len(distinct), object)
-        terms[:] = self.terms(distinct)
-        found: list[Term | None] = terms[places].tolist()
-        return found
+        """As Column has it."""
+        return _each_once(self.ids, self.terms)
 
     def take(self, places: Places) -> IdColumn:
         """As Column has it."""
@@ -80,7 +75,8 @@ class NumberColumn:
 
     def cells(self) -> list[Term | None]:
         """As Column has it."""
-        return [self.literal(number) for number in self.numbers.tolist()]
+        bits = self.numbers.view(np.int64)  # which tell 0 from -0
+        return _each_once(bits, lambda distinct: list(map(self.literal, distinct.view(np.float64).tolist())))
 
     def take(self, places: Places) -> NumberColumn:
         """As Column has it."""
@@ -94,6 +90,17 @@ class NumberColumn:
         return not np.isnan(self.numbers).any() and (len(signs) == 0 or bool((signs == signs[0]).all()))
 
 
+def _each_once(values: NDArray[N], made: Callable[[NDArray[N]], list[Term | None]]) -> list[Term | None]:
+    """The terms of numbers, of which each is made once where there are many."""
+    if len(values) <= FEW_CELLS:
+        return made(values)
+    distinct, places = np.unique(values, return_inverse=True)
+    terms = np.empty(len(distinct), object)
+    terms[:] = made(distinct)
+    found: list[Term | None] = terms[places].tolist()
+    return found
+
+
 Made: TypeAlias = Callable[[Sequence[Column], int], list[Row]]
 """Makes the rows of so many cells of some columns (ExecutionContext.made)."""
 
@@ -105,6 +112,10 @@ class InColumns(Solutions):
         columns: by variable, of `size` cells each.
         size: how many rows there are, also where there is no column.
         made: makes rows.
+
+    >>> scores = NumberColumn(np.array([0.5, 2.0]), Literal)
+    >>> InColumns({"s": scores}, 2, lambda columns, size: columns[0].cells()).take([1]).rows
+    [<Literal value=2 datatype=<NamedNode value=http://www.w3.org/2001/XMLSchema#double>>]
     """
 
     def __init__(self, columns: Mapping[str, Column], size: int, made: Made):
@@ -129,7 +140,8 @@ class InColumns(Solutions):
         """As Solutions has it."""
         if tuple(names) == self.variables:
             return self
-        return self.having({name: self.columns.get(name, unbound(self._size)) for name in names})
+        held, size = self.columns, self._size
+        return self.having({name: held[name] if name in held else unbound(size) for name in names})
 
     def take(self, places: Sequence[int] | Places) -> InColumns:
         """As Solutions has it."""

@@ -91,9 +91,9 @@ class GroupRows(OneChild):
 
     def _asked(self, solutions: Solutions, context: ExecutionContext) -> Solutions:
         """Sends the rows to Oxigraph with the aggregation around them."""
-        if len(solutions.rows) > MOST_ROWS:
+        if solutions.size > MOST_ROWS:
             raise QueryLimitError(
-                f"an aggregation over {len(solutions.rows):,} ranked rows; at most {MOST_ROWS:,} are grouped",
+                f"an aggregation over {solutions.size:,} ranked rows; at most {MOST_ROWS:,} are grouped",
                 hint="add a condition to the pattern, or keep the best of the relation with TOP",
             )
         row_name, used = "row", variables(self.query)
