@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from hybridkg.algebra.nodes import Plan, Project, Slice, Snippet, Whole
 from hybridkg.errors import UnsupportedQueryError
@@ -31,8 +32,7 @@ ALONE = ("oxigraph", "text_topk")
 """Where one of these applies, nothing else can do better."""
 
 
-@dataclass(frozen=True)
-class Alternative:
+class Alternative(NamedTuple):
     """A strategy that was not taken.
 
     Args:
@@ -95,8 +95,8 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
         if root is not None:
             return PhysicalPlan(root, name, (), whole, STRATEGIES.get(name).cost(logical, planning))
     planning.ask_sizes(logical)
-    costs = {name: STRATEGIES.get(name).cost(logical, planning) for name in PREFERENCE if name not in ALONE}
-    known = {name: cost for name, cost in costs.items() if cost is not None}
+    ways = planning.fixed("ways", lambda: _priced(logical, planning))
+    known = {name: cost(logical, planning) for name, cost in ways}
     order = sorted(known, key=lambda name: known[name].guess)
     for at, name in enumerate(order):
         root = planning.root(name, logical)
@@ -104,6 +104,12 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
             rest = tuple(Alternative(other, known[other]) for other in order[at + 1 :])
             return PhysicalPlan(root, name, rest, whole, known[name])
     raise AssertionError("the reference always applies")
+
+
+def _priced(logical: Plan, planning: Planning) -> list[tuple[str, Callable[[Plan, Planning], Size]]]:
+    """The strategies that know what they cost, of those that are compared; no value of a parameter changes this."""
+    ways = [(name, STRATEGIES.get(name).cost) for name in PREFERENCE if name not in ALONE]
+    return [(name, cost) for name, cost in ways if cost(logical, planning) is not None]
 
 
 def with_limit(plan: Plan, limit: int | None) -> Plan:

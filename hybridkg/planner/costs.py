@@ -9,17 +9,15 @@ that is fair in all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import cached_property
 from math import inf, sqrt
 from typing import NamedTuple
 
-from hybridkg.algebra.certain import certain
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
 from hybridkg.operators.rank_join import FIRST_DEPTH
 from hybridkg.operators.text_join import MATCHES_PER_PROBE
-from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranking import Ranking
 from hybridkg.planner.settled import settled
@@ -35,8 +33,7 @@ CORRELATIONS = (1 / 8, 1.0, 8.0)
 do with each other, belong together. Taken to be equally likely."""
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(NamedTuple):
     """What the patterns of a ranking leave of the entities of one variable, and what it takes to find out.
 
     Args:
@@ -54,306 +51,262 @@ class Graph:
     rows_each: float
 
 
-def graph_of(ranking: Ranking, variable: str, planning: Planning) -> Graph:
-    """What is known of the candidate set of a variable; found out once."""
-    return planning.once((id(ranking), variable), lambda: _graph_of(ranking, variable, planning))
+def costs_of(ranking: Ranking, planning: Planning) -> Costs:
+    """What the ways to run a ranking cost; found out once."""
+    return planning.once(id(ranking), lambda: Costs(ranking, planning))
 
 
-def _graph_of(ranking: Ranking, variable: str, planning: Planning) -> Graph:
-    cost, n = planning.cost, float(planning.entities)
-    low = guess = high = n
-    whole = each = question = 0.0
-    rows = 1.0
-    fragments = ranking.fragments_with(variable)
-    for fragment in fragments:
-        prepared = planning.prepared(fragment)
-        if prepared is None:
-            own = Size(0.0, n * UNKNOWN_SHARE, n)
-            whole += own.guess * cost.us_per_store_row
-            each += cost.us_per_probe_in_store
-            question += cost.us_per_store_question
-        else:
-            own = prepared.size(variable)
-            whole += prepared.work(variable) * cost.us_per_adjacency_entry
-            each += prepared.work_each(variable) * cost.us_per_adjacency_entry
-            question += cost.us_per_graph_question
-            if len(prepared.variables) > 1:
-                rows *= max(1.0, prepared.size().guess / max(own.guess, 1.0))
-        low, guess, high = max(0.0, low + own.low - n), guess * own.guess / max(n, 1.0), min(high, own.high)
-    for match in ranking.filters:
-        entity, most = match.match.entity.name, float(planning.most(match.match))
-        share = min(1.0, most / max(n, 1.0))
-        question += cost.us_per_text_scoring
-        if entity == variable:
-            # Scored are the entities that the fragments leave, or else all that match.
-            whole += min(most * cost.us_per_scored_posting, _scored_us(guess, guess * share, planning))
-            each += _scored_us(1.0, share, planning)
-            guess, high = guess * share, min(high, most)
-        else:
-            whole += most * cost.us_per_scored_posting
-            if any(entity in certain(fragment.group) for fragment in fragments):
-                guess *= share
-        low = 0.0
-    return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole, each, question, rows)
+class Costs:
+    """What each way to run a ranking is expected to cost.
 
-
-# --- one ranked variable -------------------------------------------------------------
-
-
-def filter_first_cost(ranking: Ranking, planning: Planning) -> Size:
-    """To find the candidate set and to score it."""
-    return planning.once((id(ranking), "filter_first"), lambda: _filter_first_cost(ranking, planning))
-
-
-def _filter_first_cost(ranking: Ranking, planning: Planning) -> Size:
-    (variable,) = ranking.variables
-    graph, cost = graph_of(ranking, variable, planning), planning.cost
-    before = graph.whole_us + graph.question_us + len(ranking.scored) * cost.us_per_text_scoring
-    each = 0.0
-    if not ranking.fragments_with(variable) and not ranking.filters:
-        before += sum(planning.most(match.match) for match in ranking.scored) * cost.us_per_scored_posting
-    else:
-        before += graph.size.guess * len(ranking.scored) * cost.us_per_scored_candidate
-        each = len(ranking.scored) * _scored_us(0.0, 1.0, planning)
-
-    rest = _rest(ranking, planning, graph)
-    return _expected(ranking, graph, planning, lambda joined: before + joined * each + rest.us(joined))
-
-
-def filtered_topk_cost(ranking: Ranking, planning: Planning) -> Size:
-    """To find the candidate set and to rank it in the index."""
-    return planning.once((id(ranking), "filtered_topk"), lambda: _filtered_topk_cost(ranking, planning))
-
-
-def _filtered_topk_cost(ranking: Ranking, planning: Planning) -> Size:
-    if planning.is_far:
-        return filter_first_cost(ranking, planning)  # which is what a server does
-    (variable,) = ranking.variables
-    graph, cost = graph_of(ranking, variable, planning), planning.cost
-    most = planning.most(ranking.scored[0].match)
-    before = graph.whole_us + graph.question_us + cost.us_per_text_question + most * cost.us_per_posting
-    before += graph.size.guess * cost.us_per_masked_candidate
-
-    rest = _rest(ranking, planning, graph)
-
-    def with_matches(joined: float) -> float:
-        return before + min(joined, ranking.k or joined) * cost.us_per_hit + rest.us(joined)
-
-    return _expected(ranking, graph, planning, with_matches)
-
-
-def candidates_first_cost(ranking: Ranking, planning: Planning) -> Size:
-    """The better way to score a candidate set."""
-    scored = filter_first_cost(ranking, planning)
-    if len(ranking.scored) > 1 or ranking.scored[0].match.top is not None:
-        return scored
-    return min(scored, filtered_topk_cost(ranking, planning), key=lambda size: size.guess)
-
-
-def rank_first_cost(ranking: Ranking, planning: Planning) -> Size:
-    """To read the lists as deep as it takes and to ask the graph about what they bring; at most until as much is spent
-    as the candidate set would cost, which then is found after all.
+    Args:
+        ranking: the plan, taken apart.
+        planning: sizes and unit costs.
     """
-    (variable,) = ranking.variables
-    graph, k = graph_of(ranking, variable, planning), float(ranking.k or 1)
-    lists = [float(planning.most(match.match)) for match in ranking.scored]
-    restricted = bool(ranking.fragments_with(variable) or ranking.filters)
-    instead = candidates_first_cost(ranking, planning).guess if restricted and planning.switching else None
 
-    rest, longest = _rest(ranking, planning, graph), max(lists)
+    def __init__(self, ranking: Ranking, planning: Planning):
+        self._ranking, self._planning, self._cost = ranking, planning, planning.cost
+        self._is_far, self._switching = planning.is_far, planning.switching
+        self._entities = float(planning.entities)
+        self._n = max(self._entities, 1.0)
+        self._k = float(ranking.k or 0)
+        self._lists = [float(planning.most(match.match)) for match in ranking.scored]
+        """No fewer entities match, for each scored MATCH."""
+        self._graphs: dict[str, Graph] = {}
 
-    def with_matches(joined: float) -> float:
+    def graph(self, variable: str) -> Graph:
+        """What is known of the candidate set of a variable."""
+        known = self._graphs.get(variable)
+        if known is None:
+            known = self._graphs[variable] = self._found_graph(variable)
+        return known
+
+    def _found_graph(self, variable: str) -> Graph:
+        planning, cost, n = self._planning, self._cost, self._entities
+        low = guess = high = n
+        whole = each = question = 0.0
+        rows = 1.0
+        for fragment in self._ranking.fragments_with(variable):
+            prepared = planning.prepared(fragment)
+            if prepared is None:
+                own = Size(0.0, n * UNKNOWN_SHARE, n)
+                whole += own.guess * cost.us_per_store_row
+                each += cost.us_per_probe_in_store
+                question += cost.us_per_store_question
+            else:
+                own = prepared.size(variable)
+                whole += prepared.work(variable) * cost.us_per_adjacency_entry
+                each += prepared.work_each(variable) * cost.us_per_adjacency_entry
+                question += cost.us_per_graph_question
+                if len(prepared.variables) > 1:
+                    rows *= max(1.0, prepared.size().guess / max(own.guess, 1.0))
+            low, guess, high = max(0.0, low + own.low - n), guess * own.guess / self._n, min(high, own.high)
+        for match in self._ranking.filters:
+            entity, most = match.match.entity.name, float(planning.most(match.match))
+            share = min(1.0, most / self._n)
+            question += cost.us_per_text_scoring
+            if entity == variable:
+                # Scored are the entities that the fragments leave, or else all that match.
+                whole += min(most * cost.us_per_scored_posting, self._scored_us(guess, guess * share))
+                each += self._scored_us(1.0, share)
+                guess, high = guess * share, min(high, most)
+            else:
+                whole += most * cost.us_per_scored_posting
+                if self._ranking.links(variable, entity):
+                    guess *= share
+            low = 0.0
+        return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole, each, question, rows)
+
+    # --- one ranked variable -------------------------------------------------------------
+
+    @cached_property
+    def _graph(self) -> Graph:
+        """Of the one ranked variable."""
+        return self.graph(self._ranking.variables[0])
+
+    @cached_property
+    def _restricted(self) -> bool:
+        """Whether anything but the scored MATCHes says which entities of the one ranked variable have a row."""
+        return bool(self._ranking.filters or self._ranking.fragments_with(self._ranking.variables[0]))
+
+    @cached_property
+    def _cases(self) -> list[tuple[float, float]]:
+        """(entities that satisfy the graph and match every scored text, what is left to do once they are chosen)."""
+        ranking, graph = self._ranking, self._graph
+        most = float(ranking.k or 0) if ranking.k is not None and ranking.value is not None else inf
+        asked = len(ranking.spine.fragments) - len(settled(ranking, self._planning))
+        whole, each = self._way(graph, asked)
+        each *= graph.rows_each if asked else 1.0
+        matching, *others = sorted(self._lists) or [self._n]
+        for one in others:  # as if the texts had nothing to do with each other
+            matching *= min(1.0, one / self._n)
+        return [(joined, whole + each * min(joined, most)) for joined in self._joined(matching, graph.size)]
+
+    @cached_property
+    def filter_first(self) -> Size:
+        """To find the candidate set and to score it."""
+        graph, cost, scored = self._graph, self._cost, len(self._lists)
+        before = graph.whole_us + graph.question_us + scored * cost.us_per_text_scoring
+        each = 0.0
+        if self._restricted:
+            before += graph.size.guess * scored * cost.us_per_scored_candidate
+            each = scored * self._scored_us(0.0, 1.0)
+        else:
+            before += sum(self._lists) * cost.us_per_scored_posting
+        return _mean([before + joined * each + rest for joined, rest in self._cases])
+
+    @cached_property
+    def filtered_topk(self) -> Size:
+        """To find the candidate set and to rank it in the index."""
+        if self._is_far:
+            return self.filter_first  # which is what a server does
+        graph, cost = self._graph, self._cost
+        before = graph.whole_us + graph.question_us + cost.us_per_text_question + self._lists[0] * cost.us_per_posting
+        before += graph.size.guess * cost.us_per_masked_candidate
+        k = self._k or inf
+        return _mean([before + min(joined, k) * cost.us_per_hit + rest for joined, rest in self._cases])
+
+    def _candidates_first_us(self) -> float:
+        """The better way to score a candidate set."""
+        us = self.filter_first.guess
+        if len(self._lists) > 1 or self._ranking.scored[0].match.top is not None:
+            return us
+        return min(us, self.filtered_topk.guess)
+
+    @cached_property
+    def rank_first(self) -> Size:
+        """To read the lists as deep as it takes and to ask the graph about what they bring; at most until as much is
+        spent as the candidate set would cost, which then is found after all.
+        """
+        graph, lists, k = self._graph if self._restricted else None, self._lists, self._k or 1.0
+        instead = self._candidates_first_us() if self._restricted and self._switching else inf
+        longest = max(lists)
         spread = k if len(lists) == 1 else 4.0 * k  # the best of one list are seldom those of the other
-        wanted = longest if joined < spread else spread * longest / joined
-        depth, us = max(LEAST_DEPTH, 2.0 * k), 0.0
-        while True:
-            us += _look_us(depth, lists, graph if restricted else None, planning)
-            if depth >= min(wanted, longest):
-                return us + rest.us(joined)
-            if instead is not None and us > instead:
-                return us + instead
-            depth *= DEEPER
+        depth = max(LEAST_DEPTH, 2.0 * k)
+        us = self._look_us(depth, lists, graph)
+        found: list[float] = []
+        for joined, rest in reversed(self._cases):  # the more entities there are, the earlier enough of them are seen
+            wanted = longest if joined < spread else min(spread * longest / joined, longest)
+            while depth < wanted and us <= instead:
+                depth *= DEEPER
+                us += self._look_us(depth, lists, graph)
+            found.append(us + (rest if depth >= wanted else instead))
+        return _mean(found[::-1])
 
-    return _expected(ranking, graph, planning, with_matches)
-
-
-def _look_us(depth: float, lists: list[float], graph: Graph | None, planning: Planning) -> float:
-    """One look at the best of some lists, and what it takes to test and score what it brings."""
-    cost = planning.cost
-    us = cost.us_per_look + sum(
-        cost.us_per_text_question + most * cost.us_per_posting + min(depth, most) * cost.us_per_hit for most in lists
-    )
-    fresh = sum(min(depth, most) for most in lists) * (1.0 - 1.0 / DEEPER)
-    if graph is not None:
-        us += graph.question_us + min(fresh * graph.each_us, graph.whole_us)
-    if len(lists) > 1:
-        us += len(lists) * (cost.us_per_text_scoring + _scored_us(fresh, fresh / len(lists), planning))
-    return us
-
-
-# --- several ranked variables, and none ----------------------------------------------
-
-
-def rank_join_cost(ranking: Ranking, planning: Planning) -> Size:
-    """To read the lists, deeper than k, and to join what they bring."""
-    graphs = [graph_of(ranking, variable, planning) for variable in ranking.variables]
-    cost, k, n = planning.cost, float(ranking.k or 1), max(float(planning.entities), 1.0)
-    lists = [float(planning.most(match.match)) for match in ranking.scored]
-    linked = max(1.0, min(graph.size.guess * graph.rows_each for graph in graphs))
-
-    def with_links(factor: float) -> float:
-        # So deep in both lists there are k pairs; to be sure that no other is better takes another look.
-        wanted = DEEPER * n * sqrt(k / (linked * factor))
-        depth, us = max(LEAST_DEPTH, FIRST_DEPTH * k), 0.0
-        while True:
-            us += cost.us_per_look + max(graph.question_us for graph in graphs)
-            us += min(min(depth, most) * graph.each_us for most, graph in zip(lists, graphs, strict=True))
-            us += sum(
-                cost.us_per_text_question + most * cost.us_per_posting + min(depth, most) * cost.us_per_hit
-                for most in lists
-            )
-            pairs = linked * factor
-            for most in lists:
-                pairs *= min(depth, most) / n
-            us += _above(ranking, planning, graphs[0], pairs)
-            if depth >= min(wanted, max(lists)):
-                return us
-            if planning.switching and us > instead:
-                return us + instead
-            depth *= DEEPER
-
-    instead = bind_join_cost(ranking, planning).guess
-    return _mean([with_links(factor) for factor in CORRELATIONS])
-
-
-def bind_join_cost(ranking: Ranking | None, planning: Planning) -> Size:
-    """To read every relation to its end and to make rows of all that joins."""
-    if ranking is None:
-        return Size(0.0, float("inf"), float("inf"))
-    cost, n = planning.cost, max(float(planning.entities), 1.0)
-    matches = ranking.spine.matches
-    first = matches[0].match.entity.name
-    graph = graph_of(ranking, first, planning)
-    most = float(planning.most(matches[0].match))
-    before = cost.us_per_text_scoring + most * cost.us_per_scored_posting
-    for variable in dict.fromkeys(match.match.entity.name for match in matches):
-        own = graph_of(ranking, variable, planning)
-        before += min(own.whole_us, most * own.each_us)
-    if ranking.spine.leading > 1:  # the second one scores rows of the first, not ids
-        before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
-
-    def with_matches(joined: float) -> float:
-        us, rows = before, joined * graph.rows_each
-        us += _above(ranking, planning, graph, rows)
-        for match in matches[1:]:
-            us += cost.us_per_text_scoring + _looked_up_us(rows, float(planning.most(match.match)), planning)
-            rows *= min(1.0, planning.most(match.match) / n)
+    def _look_us(self, depth: float, lists: Sequence[float], graph: Graph | None) -> float:
+        """One look at the best of some lists, and what it takes to test and score what it brings."""
+        cost = self._cost
+        us = cost.us_per_look + self._lists_us(depth, lists)
+        fresh = sum([min(depth, most) for most in lists]) * (1.0 - 1.0 / DEEPER)
+        if graph is not None:
+            us += graph.question_us + min(fresh * graph.each_us, graph.whole_us)
+        if len(lists) > 1:
+            us += len(lists) * (cost.us_per_text_scoring + self._scored_us(fresh, fresh / len(lists)))
         return us
 
-    return _expected_of(most, _of_fragments(ranking, first, planning), n, with_matches)
+    def _lists_us(self, depth: float, lists: Sequence[float]) -> float:
+        """To read some lists so deep."""
+        question, posting, hit = self._cost.us_per_text_question, self._cost.us_per_posting, self._cost.us_per_hit
+        return sum([question + most * posting + min(depth, most) * hit for most in lists])
 
+    # --- several ranked variables, and none ----------------------------------------------
 
-def _of_fragments(ranking: Ranking, variable: str, planning: Planning) -> Size:
-    """The candidate set without the filters by text."""
-    graph = graph_of(ranking, variable, planning)
-    share = 1.0
-    for match in ranking.filters:
-        share *= min(1.0, max(planning.most(match.match), 1) / max(planning.entities, 1))
-    guess = min(graph.size.guess / share, float(planning.entities))
-    return Size(graph.size.low, guess, max(graph.size.high, guess))
+    @cached_property
+    def rank_join(self) -> Size:
+        """To read the lists, deeper than k, and to join what they bring."""
+        graphs = [self.graph(variable) for variable in self._ranking.variables]
+        cost, k, n, lists = self._cost, self._k or 1.0, self._n, self._lists
+        linked = max(1.0, min([graph.size.guess * graph.rows_each for graph in graphs]))
+        instead = self.bind_join.guess if self._switching else inf
+        whole, each = self._way(graphs[0], len(self._ranking.spine.fragments))
+        look, longest = cost.us_per_look + max([graph.question_us for graph in graphs]), max(lists)
+        found = []
+        for factor in CORRELATIONS:
+            # So deep in both lists there are k pairs; to be sure that no other is better takes another look.
+            wanted = min(DEEPER * n * sqrt(k / (linked * factor)), longest)
+            depth, us = max(LEAST_DEPTH, FIRST_DEPTH * k), 0.0
+            while True:
+                read = [min(depth, most) for most in lists]
+                us += look
+                us += min([ids * graph.each_us for ids, graph in zip(read, graphs, strict=True)])
+                us += self._lists_us(depth, lists)
+                pairs = linked * factor
+                for ids in read:
+                    pairs *= ids / n
+                us += whole + pairs * each
+                if depth >= wanted:
+                    break
+                if us > instead:
+                    us += instead
+                    break
+                depth *= DEEPER
+            found.append(us)
+        return _mean(found)
 
+    @cached_property
+    def bind_join(self) -> Size:
+        """To read every relation to its end and to make rows of all that joins."""
+        planning, cost, spine = self._planning, self._cost, self._ranking.spine
+        first, *others = [(match.match.entity.name, float(planning.most(match.match))) for match in spine.matches]
+        (variable, most), graph = first, self.graph(first[0])
+        before = cost.us_per_text_scoring + most * cost.us_per_scored_posting
+        for name in dict.fromkeys([variable, *(name for name, _ in others)]):
+            own = self.graph(name)
+            before += min(own.whole_us, most * own.each_us)
+        if spine.leading > 1:  # the second one scores rows of the first, not ids
+            before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
+        whole, each = self._way(graph, len(spine.fragments))
+        found = []
+        for joined in self._joined(most, self._of_fragments(graph)):
+            us, rows = before, joined * graph.rows_each
+            us += whole + rows * each
+            for _, own_most in others:
+                us += cost.us_per_text_scoring + self._looked_up_us(rows, own_most)
+                rows *= min(1.0, own_most / self._n)
+            found.append(us)
+        return _mean(found)
 
-def _looked_up_us(entities: float, most: float, planning: Planning) -> float:
-    """To score some entities, or all that match where these are not many times as many."""
-    cost = planning.cost
-    if planning.is_far or entities * MATCHES_PER_PROBE < most:
-        return _scored_us(entities, entities * min(1.0, most / max(planning.entities, 1)), planning)
-    return most * cost.us_per_scored_posting
+    def _of_fragments(self, graph: Graph) -> Size:
+        """The candidate set without the filters by text."""
+        share = 1.0
+        for match in self._ranking.filters:
+            share *= min(1.0, max(self._planning.most(match.match), 1) / self._n)
+        guess = min(graph.size.guess / share, self._entities)
+        return Size(graph.size.low, guess, max(graph.size.high, guess))
 
+    def _looked_up_us(self, entities: float, most: float) -> float:
+        """To score some entities, or all that match where these are not many times as many."""
+        if self._is_far or entities * MATCHES_PER_PROBE < most:
+            return self._scored_us(entities, entities * min(1.0, most / self._n))
+        return most * self._cost.us_per_scored_posting
 
-def _scored_us(entities: float, matching: float, planning: Planning) -> float:
-    """To score some entities: of a server, each that matches is a row that comes back."""
-    cost = planning.cost
-    return entities * cost.us_per_scored_candidate + (matching * cost.us_per_scored_posting if planning.is_far else 0.0)
+    @property
+    def text_topk(self) -> Size:
+        """To ask the index for its best."""
+        us = self._cost.us_per_text_question + sum(self._lists) * self._cost.us_per_posting
+        return Size(us, us, us)
 
+    # --- what all have in common ---------------------------------------------------------
 
-def text_topk_cost(ranking: Ranking | None, planning: Planning) -> Size:
-    """To ask the index for its best."""
-    cost = planning.cost
-    postings = 0 if ranking is None else sum(planning.most(match.match) for match in ranking.scored)
-    us = cost.us_per_text_question + postings * cost.us_per_posting
-    return Size(us, us, us)
+    def _joined(self, most: float, size: Size) -> list[float]:
+        """How many entities satisfy the graph and match, of so many that match: by CORRELATIONS."""
+        by_chance, least = most * size.guess / self._n, most + size.low - self._n
+        highest = min(most, size.high)
+        return [min(max(by_chance * factor, least), highest) for factor in CORRELATIONS]
 
+    def _scored_us(self, entities: float, matching: float) -> float:
+        """To score some entities: of a server, each that matches is a row that comes back."""
+        us = entities * self._cost.us_per_scored_candidate
+        return us + matching * self._cost.us_per_scored_posting if self._is_far else us
 
-# --- what all have in common ---------------------------------------------------------
-
-
-def _expected(ranking: Ranking, graph: Graph, planning: Planning, us: Callable[[float], float]) -> Size:
-    """A cost that depends on how many entities satisfy the graph and match every scored text."""
-    n = max(float(planning.entities), 1.0)
-    matching = planning.once((id(ranking), "matching"), lambda: _matching(ranking, planning, n))
-    return _expected_of(matching, graph.size, n, us)
-
-
-def _matching(ranking: Ranking, planning: Planning, n: float) -> float:
-    """Entities that match every scored text, if these have nothing to do with each other."""
-    least, *others = sorted(float(planning.most(match.match)) for match in ranking.scored) or [n]
-    for most in others:
-        least *= min(1.0, most / n)
-    return least
-
-
-def _expected_of(most: float, size: Size, n: float, us: Callable[[float], float]) -> Size:
-    by_chance = most * size.guess / n
-    cases = [min(max(by_chance * factor, most + size.low - n), most, size.high) for factor in CORRELATIONS]
-    return _mean([us(joined) for joined in cases])
+    def _way(self, graph: Graph, fragments: int) -> tuple[float, float]:
+        """What rows of some fragments and the operators above the choice of the entities take: (once, for each row)."""
+        cost, operators = self._cost, OPERATORS + fragments + len(self._ranking.spine.matches)
+        each = operators * cost.us_per_row_passed
+        if fragments:
+            each += fragments * cost.us_per_row_of_terms + graph.each_us
+        return fragments * cost.us_per_graph_question + operators * cost.us_per_operator, each
 
 
 def _mean(costs: list[float]) -> Size:
     return Size(min(costs), sum(costs) / len(costs), max(costs))
-
-
-class Rest(NamedTuple):
-    """What is left to do once the entities are chosen, in microseconds.
-
-    Args:
-        whole: however few they are.
-        each: for one of them.
-        most: no more than these get rows.
-    """
-
-    whole: float
-    each: float
-    most: float
-
-    def us(self, entities: float) -> float:
-        """For so many."""
-        return self.whole + self.each * min(entities, self.most)
-
-
-def _rest(ranking: Ranking, planning: Planning, graph: Graph) -> Rest:
-    """The operators above the choice of the entities, over the rows that are wanted, or all of them."""
-    return planning.once((id(graph), "rest"), lambda: _found_rest(ranking, planning, graph))
-
-
-def _found_rest(ranking: Ranking, planning: Planning, graph: Graph) -> Rest:
-    cut = ranking.k is not None and ranking.value is not None
-    asked = len(ranking.spine.fragments) - len(settled(ranking, planning))
-    whole, each = _way(ranking, planning.cost, graph, asked)
-    return Rest(whole, each * (graph.rows_each if asked else 1.0), float(ranking.k or 0) if cut else inf)
-
-
-def _above(ranking: Ranking, planning: Planning, graph: Graph, rows: float) -> float:
-    """Rows of terms out of the fragments, and the way that they go through the operators."""
-    fragments = len(ranking.spine.fragments)
-    whole, each = planning.once((id(graph), "above"), lambda: _way(ranking, planning.cost, graph, fragments))
-    return whole + rows * each
-
-
-def _way(ranking: Ranking, cost: CostModel, graph: Graph, fragments: int) -> tuple[float, float]:
-    """(once, for each row)."""
-    operators = OPERATORS + fragments + len(ranking.spine.matches)
-    each = operators * cost.us_per_row_passed
-    if fragments:
-        each += fragments * cost.us_per_row_of_terms + graph.each_us
-    return fragments * cost.us_per_graph_question + operators * cost.us_per_operator, each

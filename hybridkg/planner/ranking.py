@@ -90,20 +90,24 @@ class Ranking:
 
     def fragments_with(self, variable: str) -> tuple[Fragment, ...]:
         """The fragments that bind a variable in every row."""
-        return tuple(fragment for fragment, sure in self._sure if variable in sure)
+        return tuple([fragment for fragment, sure in self._sure if variable in sure])
+
+    def links(self, variable: str, other: str) -> bool:
+        """Whether a fragment binds both of two variables in every row."""
+        return any(variable in sure and other in sure for _, sure in self._sure)
 
     @cached_property
     def _sure(self) -> tuple[tuple[Fragment, frozenset[str]], ...]:
         """The fragments, and what each binds in every row."""
         return tuple((fragment, certain(fragment.group)) for fragment in self.spine.fragments)
 
-    @property
+    @cached_property
     def has_functions(self) -> bool:
         """Whether the ranking reads all surviving scores at once."""
         expression = self.order.expression if isinstance(self.order, Rank) else None
         return expression is not None and any(isinstance(node, ast.RankFunction) for node in walk(expression))
 
-    @property
+    @cached_property
     def filters_are_in_fragments(self) -> bool:
         """Whether the candidates of one scored variable tell exactly which of its entities have a row."""
         if self.spine.others or len(self.variables) != 1:

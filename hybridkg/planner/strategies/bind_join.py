@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import BindJoin
 from hybridkg.operators.left_join import BindLeftJoin
 from hybridkg.operators.text_join import TextJoin
-from hybridkg.planner.costs import bind_join_cost
+from hybridkg.planner.costs import costs_of
 from hybridkg.planner.joins import joined
 from hybridkg.planner.planning import Planning
 
@@ -30,4 +32,5 @@ class BindJoins:
     @staticmethod
     def cost(logical: Plan, planning: Planning) -> Size | None:
         """Microseconds; of a plan without a ranking hardly anything is known."""
-        return bind_join_cost(planning.ranking(logical), planning)
+        ranking = planning.ranking(logical)
+        return Size(0.0, inf, inf) if ranking is None else costs_of(ranking, planning).bind_join

@@ -6,7 +6,7 @@ from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.filter_first import FilterFirst as Operator
-from hybridkg.planner.costs import filter_first_cost
+from hybridkg.planner.costs import costs_of
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import candidates_of, of_one_variable, ranked_top, rest_of, under
 from hybridkg.planner.ranking import Ranking
@@ -21,7 +21,7 @@ class FilterFirst:
     def cost(logical: Plan, planning: Planning) -> Size | None:
         """Microseconds; None where it does not apply."""
         ranking = planning.ranking(logical)
-        return filter_first_cost(ranking, planning) if ranking is not None and _applies(ranking) else None
+        return costs_of(ranking, planning).filter_first if ranking is not None and _applies(ranking) else None
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:

@@ -6,7 +6,7 @@ from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.filtered_topk import FilteredTopK as Operator
-from hybridkg.planner.costs import filtered_topk_cost
+from hybridkg.planner.costs import costs_of
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import by_one_match, candidates_of, ranked_top, rest_of, under
 from hybridkg.planner.ranking import Ranking
@@ -21,11 +21,7 @@ class FilteredTopK:
     def cost(logical: Plan, planning: Planning) -> Size | None:
         """Microseconds; None where it does not apply."""
         ranking = planning.ranking(logical)
-        return (
-            filtered_topk_cost(ranking, planning)
-            if ranking is not None and by_one_match(ranking) and ranking.scored[0].match.top is None
-            else None
-        )
+        return costs_of(ranking, planning).filtered_topk if ranking is not None and _applies(ranking) else None
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:

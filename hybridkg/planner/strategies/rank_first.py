@@ -9,7 +9,7 @@ from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.filter_first import FilterFirst
 from hybridkg.operators.filtered_topk import FilteredTopK
 from hybridkg.operators.rank_first import RankFirst as Operator
-from hybridkg.planner.costs import filter_first_cost, filtered_topk_cost, rank_first_cost
+from hybridkg.planner.costs import costs_of
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import by_one_match, candidates_of, ranked_top, rest_of, under
 from hybridkg.planner.ranking import Ranking
@@ -24,7 +24,7 @@ class RankFirst:
     def cost(logical: Plan, planning: Planning) -> Size | None:
         """Microseconds; None where it does not apply."""
         ranking = planning.ranking(logical)
-        return rank_first_cost(ranking, planning) if ranking is not None and _applies(ranking) else None
+        return costs_of(ranking, planning).rank_first if ranking is not None and _applies(ranking) else None
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
@@ -42,10 +42,10 @@ def best_first_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
     if candidates[0].unrestricted or not planning.switching:
         return Operator(rest, top, candidates)
     instead: list[BestRows] = [FilterFirst(rest, top, candidates)]
-    budgets = [planning.number(lambda sizes: filter_first_cost(ranking, sizes).guess)]
+    budgets = [planning.number(lambda sizes: costs_of(ranking, sizes).filter_first.guess)]
     if by_one_match(ranking) and ranking.scored[0].match.top is None:
         instead.append(FilteredTopK(rest, top, candidates))
-        budgets.append(planning.number(lambda sizes: filtered_topk_cost(ranking, sizes).guess))
+        budgets.append(planning.number(lambda sizes: costs_of(ranking, sizes).filtered_topk.guess))
     return Operator(rest, top, candidates, tuple(instead), tuple(budgets))
 
 

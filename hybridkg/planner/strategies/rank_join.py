@@ -8,7 +8,7 @@ from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.rank_join import RankJoin as Operator
-from hybridkg.planner.costs import bind_join_cost, rank_join_cost
+from hybridkg.planner.costs import costs_of
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import candidates_of, ends_early, ranked_top, rest_of, under
 from hybridkg.planner.ranking import Ranking
@@ -23,11 +23,7 @@ class RankJoin:
     def cost(logical: Plan, planning: Planning) -> Size | None:
         """Microseconds; None where it does not apply."""
         ranking = planning.ranking(logical)
-        return (
-            rank_join_cost(ranking, planning)
-            if ranking is not None and ends_early(ranking) and len(ranking.scored) == len(ranking.variables) > 1
-            else None
-        )
+        return costs_of(ranking, planning).rank_join if ranking is not None and _applies(ranking) else None
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
@@ -38,7 +34,7 @@ class RankJoin:
         candidates = tuple(candidates_of(ranking, variable, planning) for variable in ranking.variables)
         budget = inf
         if planning.switching:
-            budget = planning.number(lambda sizes: bind_join_cost(ranking, sizes).guess)
+            budget = planning.number(lambda sizes: costs_of(ranking, sizes).bind_join.guess)
         top = Operator(rest_of(ranking, planning), ranked_top(ranking), candidates, budget)
         return under(logical, ranking, top, planning)
 

@@ -8,7 +8,7 @@ from hybridkg.algebra.nodes import Match, Plan, Project, Rank, Slice, Snippet
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.text_relation import TextRelation
-from hybridkg.planner.costs import text_topk_cost
+from hybridkg.planner.costs import costs_of
 from hybridkg.planner.lower import lower
 from hybridkg.planner.planning import Planning
 from hybridkg.query import ast
@@ -45,4 +45,5 @@ class TextTopK:
     @staticmethod
     def cost(logical: Plan, planning: Planning) -> Size | None:
         """Microseconds, where it applies."""
-        return text_topk_cost(planning.ranking(logical), planning)
+        ranking = planning.ranking(logical)
+        return None if ranking is None else costs_of(ranking, planning).text_topk

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.planner.costs import rank_first_cost
+from hybridkg.planner.costs import costs_of
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import ends_early, under
 from hybridkg.planner.ranking import Ranking
@@ -21,11 +21,7 @@ class Threshold:
     def cost(logical: Plan, planning: Planning) -> Size | None:
         """Microseconds; None where it does not apply."""
         ranking = planning.ranking(logical)
-        return (
-            rank_first_cost(ranking, planning)
-            if ranking is not None and ends_early(ranking) and len(ranking.variables) == 1 < len(ranking.scored)
-            else None
-        )
+        return costs_of(ranking, planning).rank_first if ranking is not None and _applies(ranking) else None
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
