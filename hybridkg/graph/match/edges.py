@@ -32,14 +32,15 @@ class Edge:
             estimates take the instances of a class to be all of those that have anything else in common.
     """
 
-    __slots__ = ("_listed", "is_type", "object", "relation", "subject", "variables")
+    __slots__ = ("_least", "_listed", "is_type", "object", "relation", "subject", "variables")
 
     def __init__(self, subject: End, relation: Relation, object_: End, *, is_type: bool = False):
         self.subject, self.relation, self.object, self.is_type = subject, relation, object_, is_type
-        found = [end for end in (subject, object_) if isinstance(end, str)]
-        self.variables: tuple[str, ...] = tuple(found[:1] if subject == object_ else found)
+        found = (subject,) if isinstance(subject, str) else ()
+        self.variables: tuple[str, ...] = (*found, object_) if isinstance(object_, str) and object_ != subject else found
         """One, two or none."""
         self._listed: dict[bool, float] = {}
+        self._least: float | None = None
 
     def listed(self, forward: bool) -> float:
         """Entries of the constant that is the subject (forward) or the object; counted once, estimates ask often."""
@@ -48,6 +49,17 @@ class Edge:
             assert isinstance(end, int)
             self._listed[forward] = self.relation.near(singleton(end), forward)
         return self._listed[forward]
+
+    def least(self) -> float:
+        """How many entries it has, or its constants have."""
+        if self._least is None:
+            least = self.relation.work(None, True)
+            if not isinstance(self.subject, str):
+                least = min(least, self.listed(True))
+            if not isinstance(self.object, str):
+                least = min(least, self.listed(False))
+            self._least = least
+        return self._least
 
     def domain(self, variable: str) -> float:
         """About how many values the variable could have by what the relation is about, at least 1."""
@@ -117,12 +129,11 @@ def source(edge: Edge, sets: Sets, conditions: Conditions) -> Source:
 
 def entries(edge: Edge, conditions: Conditions) -> float:
     """How many entries `source` finds that it takes when no sets are known."""
-    found = edge.relation.work(None, True)
-    for forward, end in ((True, edge.subject), (False, edge.object)):
-        if not isinstance(end, str):
-            found = min(found, edge.listed(forward))
-        elif (condition := conditions.get(end)) is not None:
-            found = min(found, edge.relation.work_ranges(condition.span, forward))
+    found = edge.least()
+    if conditions:
+        for forward, end in ((True, edge.subject), (False, edge.object)):
+            if isinstance(end, str) and (condition := conditions.get(end)) is not None:
+                found = min(found, edge.relation.work_ranges(condition.span, forward))
     return found
 
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hybridkg.graph.match.conditions import RowTest
@@ -20,6 +22,9 @@ from hybridkg.graph.match.reduce import Member, Reducer, listed
 from hybridkg.graph.match.run import Run
 from hybridkg.graph.match.tables import ONE, Table, joined
 from hybridkg.interfaces.graph_index import Ids
+
+if TYPE_CHECKING:
+    from hybridkg.graph.match.sizes import Counts
 
 LARGE = 20_000
 """Rows from which on reducing first costs less than it saves."""
@@ -106,6 +111,13 @@ class JoinNode:
         name, *more = self.edges[0].variables or ("", "")
         alone = not more and all(edge.variables == (name,) and edge.subject != edge.object for edge in self.edges)
         return name if alone else None
+
+    @cached_property
+    def counts(self) -> Counts:
+        """What is known of the values of its variables."""
+        from hybridkg.graph.match.sizes import Counts
+
+        return Counts(self)
 
     @cached_property
     def _guesses(self) -> dict[str | None, float]:

@@ -28,7 +28,7 @@ DEPTH = 6
 def guess_join(node: JoinNode, variable: str | None) -> float:
     """About how many solutions, or distinct values of a variable, a join has."""
     if variable is not None and any(variable in edge.variables for edge in node.edges):
-        return Counts(node).values(variable, None, frozenset())
+        return node.counts.values(variable, None, frozenset())
     rows = 1.0
     times: dict[str, float] = {}
     for edge in node.edges:
@@ -70,6 +70,8 @@ class Counts:
 
     def __init__(self, node: JoinNode):
         self._node = node
+        self._shares: dict[tuple[Edge, bool, frozenset[str]], float] = {}
+        """What `_share` has found: how many values there are and how many entries it takes both ask for it."""
 
     def values(self, variable: str, via: Edge | None, seen: frozenset[str], *, tested: bool = True) -> float:
         """About how many values a variable has, by all that hangs on it but the edge `via`, and perhaps its tests."""
@@ -110,6 +112,13 @@ class Counts:
 
     def _share(self, edge: Edge, other: str, forward: bool, seen: frozenset[str]) -> float:
         """The share of the pairs of an edge whose far end is one of the values that the rest leaves."""
+        key = edge, forward, seen
+        share = self._shares.get(key)
+        if share is None:
+            share = self._shares[key] = self._found_share(edge, other, forward, seen)
+        return share
+
+    def _found_share(self, edge: Edge, other: str, forward: bool, seen: frozenset[str]) -> float:
         relation = edge.relation
         pairs, domain = relation.work(None, forward), max(1.0, relation.sources(not forward))
         share = min(1.0, self.values(other, edge, seen, tested=False) / domain)
@@ -215,9 +224,8 @@ def work_of(node: Node, variable: str | None) -> float:
             names = [name for edge in node.edges for name in edge.variables]
             if not names:
                 return parts
-            counts = Counts(node)
             if variable is not None:
-                return parts + counts.work(variable if variable in names else names[0], None, frozenset())
+                return parts + node.counts.work(variable if variable in names else names[0], None, frozenset())
             least = min(entries(edge, node.conditions) for edge in node.edges)
             return parts + least + node.guess(None) * len(node.edges)
         case UnionNode(branches):
@@ -238,6 +246,8 @@ def work_of(node: Node, variable: str | None) -> float:
 def bounds_of(node: Node, variable: str | None) -> tuple[float, float]:
     """(low, high) of solutions or of distinct values of a variable."""
     match node:
+        case JoinNode():
+            return _bounds_of_join(node, variable)
         case NothingNode():
             return 0.0, 0.0
         case TableNode(table):
@@ -256,8 +266,6 @@ def bounds_of(node: Node, variable: str | None) -> tuple[float, float]:
         case SelectNode(child, _, distinct):
             low, high = bounds_of(child, variable)
             return (min(low, 1.0) if distinct and variable is None else low), high
-        case JoinNode():
-            return _bounds_of_join(node, variable)
     return 0.0, float("inf")
 
 
