@@ -69,7 +69,7 @@ class Answering:
 
     def _chosen(self, request: Request, limit: int | None, strategy: str | None) -> PhysicalPlan:
         """The plan for these values, with what it has in common with those for other values."""
-        planning = self.snapshot.planning()
+        snapshot = self.snapshot
         if request.template.is_kept and request.values:
             key = request.template, limit, strategy
             template = self._templates.get(key)
@@ -78,16 +78,13 @@ class Answering:
                 template = PlanTemplate(logical, len(request.values))
                 self._templates.put(key, template)
             try:
-                return choose(
-                    template.logical,
-                    TemplatePlanning(
-                        planning.graph, planning.text, planning.cost, template=template, values=request.values
-                    ),
-                    strategy,
+                planning = TemplatePlanning(
+                    snapshot.graph, snapshot.text, snapshot.costs.model, template=template, values=request.values
                 )
+                return choose(template.logical, planning, strategy)
             except HiddenHoleError:
                 pass
-        return choose(with_limit(request.logical, limit), planning, strategy)
+        return choose(with_limit(request.logical, limit), snapshot.planning(), strategy)
 
     def run(self, request: Request, plan: PhysicalPlan, context: ExecutionContext) -> Solutions:
         """What the root operator gives. Some runs teach what work costs; none that is stopped or fails."""

@@ -73,6 +73,9 @@ class TermTable(Protocol):
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
         """int64[len(terms)]: the id of each term, -1 for one that the graph does not have."""
 
+    def id_of(self, term: Term) -> int:
+        """The id of one term, -1 for one that the graph does not have."""
+
 
 @dataclass(frozen=True)
 class Columns:

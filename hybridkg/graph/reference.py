@@ -49,7 +49,11 @@ class ListedTerms:
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
         """As TermTable has it."""
-        return np.array([self._ids.get(term, -1) for term in terms], np.int64)
+        return np.array([self.id_of(term) for term in terms], np.int64)
+
+    def id_of(self, term: Term) -> int:
+        """As TermTable has it."""
+        return self._ids.get(term, -1)
 
 
 def columns_of(triples: Iterable[Triple], entities: Sequence[Node] = ()) -> Columns:

@@ -26,6 +26,8 @@ LAYOUT = Layout("hybridkg-projection", 2, "projection.json", "projection of the 
 FOLDER = "projection"
 """In a generation."""
 
+NODES = NamedNode, BlankNode
+
 DIRECTIONS = ("forward", "backward")
 
 PLACES = 7
@@ -60,8 +62,15 @@ class Strings:
 
     def find(self, key: bytes, first: int, end: int) -> int:
         """The place of a string in the range first..end, which is sorted; -1 where it is not there."""
-        i = bisect_left(self, key, first, end)
-        return i if i < end and self[i] == key else -1
+        text, ends = self._view, self._ends
+        low, high = first, end
+        while low < high:
+            middle = (low + high) >> 1
+            if bytes(text[ends[middle] : ends[middle + 1]]) < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < end and self[low] == key else -1
 
 
 class StoredTerms:
@@ -111,11 +120,12 @@ class StoredTerms:
         ]  # fmt: skip
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
-        """As TermTable has it; a few us each."""
-        return np.array([self._find(term) for term in terms], np.int64)
+        """As TermTable has it."""
+        return np.array([self.id_of(term) for term in terms], np.int64)
 
-    def _find(self, term: Term) -> int:
-        if isinstance(term, NamedNode | BlankNode):
+    def id_of(self, term: Term) -> int:
+        """As TermTable has it; a few us."""
+        if isinstance(term, NODES):
             found = self._nodes.find(term)
             return self._find_other(term) if found is None else found
         return self._find_literal(term) if isinstance(term, Literal) else -1

@@ -120,19 +120,9 @@ class Costs:
     # --- one ranked variable -------------------------------------------------------------
 
     @cached_property
-    def _graph(self) -> Graph:
-        """Of the one ranked variable."""
-        return self.graph(self._ranking.variables[0])
-
-    @cached_property
-    def _restricted(self) -> bool:
-        """Whether anything but the scored MATCHes says which entities of the one ranked variable have a row."""
-        return bool(self._ranking.filters or self._ranking.fragments_with(self._ranking.variables[0]))
-
-    @cached_property
     def _cases(self) -> list[tuple[float, float]]:
         """(entities that satisfy the graph and match every scored text, what is left to do once they are chosen)."""
-        ranking, graph = self._ranking, self._graph
+        ranking, graph = self._ranking, self.graph(self._ranking.variables[0])
         most = float(ranking.k or 0) if ranking.k is not None and ranking.value is not None else inf
         asked = len(ranking.spine.fragments) - len(settled(ranking, self._planning))
         whole, each = self._way(graph, asked)
@@ -145,10 +135,10 @@ class Costs:
     @cached_property
     def filter_first(self) -> Size:
         """To find the candidate set and to score it."""
-        graph, cost, scored = self._graph, self._cost, len(self._lists)
+        graph, cost, scored = self.graph(self._ranking.variables[0]), self._cost, len(self._lists)
         before = graph.whole_us + graph.question_us + scored * cost.us_per_text_scoring
         each = 0.0
-        if self._restricted:
+        if self._ranking.is_restricted:
             before += graph.size.guess * scored * cost.us_per_scored_candidate
             each = scored * self._scored_us(0.0, 1.0)
         else:
@@ -160,7 +150,7 @@ class Costs:
         """To find the candidate set and to rank it in the index."""
         if self._is_far:
             return self.filter_first  # which is what a server does
-        graph, cost = self._graph, self._cost
+        graph, cost = self.graph(self._ranking.variables[0]), self._cost
         before = graph.whole_us + graph.question_us + cost.us_per_text_question + self._lists[0] * cost.us_per_posting
         before += graph.size.guess * cost.us_per_masked_candidate
         k = self._k or inf
@@ -173,13 +163,14 @@ class Costs:
             return us
         return min(us, self.filtered_topk.guess)
 
-    @cached_property
+    @property
     def rank_first(self) -> Size:
         """To read the lists as deep as it takes and to ask the graph about what they bring; at most until as much is
         spent as the candidate set would cost, which then is found after all.
         """
-        graph, lists, k = self._graph if self._restricted else None, self._lists, self._k or 1.0
-        instead = self._candidates_first_us() if self._restricted and self._switching else inf
+        restricted, lists, k = self._ranking.is_restricted, self._lists, self._k or 1.0
+        graph = self.graph(self._ranking.variables[0]) if restricted else None
+        instead = self._candidates_first_us() if restricted and self._switching else inf
         longest = max(lists)
         spread = k if len(lists) == 1 else 4.0 * k  # the best of one list are seldom those of the other
         depth = max(LEAST_DEPTH, 2.0 * k)
@@ -211,7 +202,7 @@ class Costs:
 
     # --- several ranked variables, and none ----------------------------------------------
 
-    @cached_property
+    @property
     def rank_join(self) -> Size:
         """To read the lists, deeper than k, and to join what they bring."""
         graphs = [self.graph(variable) for variable in self._ranking.variables]

@@ -101,16 +101,18 @@ class PlanTemplate:
 
     def fragment(self, fragment: Fragment) -> FragmentTemplate:
         """That of a fragment of the plan."""
-        if id(fragment) not in self._fragments:
+        known = self._fragments.get(id(fragment))
+        if known is None:
             # Of two threads the first one wins: what one has put into operators is not replaced behind it.
-            self._fragments.setdefault(id(fragment), (fragment, FragmentTemplate.of(fragment)))
-        return self._fragments[id(fragment)][1]
+            known = self._fragments.setdefault(id(fragment), (fragment, FragmentTemplate.of(fragment)))
+        return known[1]
 
     def match(self, match: ast.Match, values: Sequence[Value]) -> ast.Match:
         """A MATCH with the values in place."""
-        if id(match) not in self._matches:
-            self._matches[id(match)] = match, filling(match)
-        fill = self._matches[id(match)][1]
+        known = self._matches.get(id(match))
+        if known is None:
+            known = self._matches[id(match)] = match, filling(match)
+        fill = known[1]
         return match if fill is None else fill(values)
 
     @cached_property
@@ -138,19 +140,18 @@ class TemplatePlanning(Planning):
     template: PlanTemplate = field(kw_only=True)
     values: tuple[Value, ...] = field(kw_only=True)
     _filled: dict[int, GraphFragment] = field(default_factory=dict)
-    _given: dict[int, ast.Match] = field(default_factory=dict)
     _used: dict[int, Fragment] = field(default_factory=dict)
     _numbers: list[tuple[HoledNumber, Number]] = field(default_factory=list)
 
     def ranking(self, plan: Plan) -> Ranking | None:
         """The plan taken apart, where it ranks."""
-        known = self.template.rankings
-        if id(plan) not in known:
+        known = self.template.rankings.get(id(plan))
+        if known is None:
             found = super().ranking(plan)
             if found is not None and found.expression is not None and _has_literal(found.expression):
                 raise HiddenHoleError("the rank score depends on a value")
-            known.setdefault(id(plan), (plan, found))
-        return known[id(plan)][1]
+            known = self.template.rankings.setdefault(id(plan), (plan, found))
+        return known[1]
 
     def fixed(self, key: Hashable, find: Callable[[], T]) -> T:
         """What no value changes, found out once for all."""
@@ -162,9 +163,7 @@ class TemplatePlanning(Planning):
 
     def given(self, match: ast.Match) -> ast.Match:
         """A MATCH with the values in place."""
-        if id(match) not in self._given:
-            self._given[id(match)] = self.template.match(match, self.values)
-        return self._given[id(match)]
+        return self.template.match(match, self.values)
 
     def fragment(self, fragment: Fragment) -> GraphFragment:
         """The operator of a fragment, with holes."""
@@ -176,9 +175,10 @@ class TemplatePlanning(Planning):
         return self._fragment(fragment).pattern
 
     def _fragment(self, fragment: Fragment) -> GraphFragment:
-        if id(fragment) not in self._filled:
-            self._filled[id(fragment)] = self.template.fragment(fragment).filled(self.values)
-        return self._filled[id(fragment)]
+        made = self._filled.get(id(fragment))
+        if made is None:
+            made = self._filled[id(fragment)] = self.template.fragment(fragment).filled(self.values)
+        return made
 
     def number(self, find: Number) -> float:
         """What stands for a number that depends on sizes."""

@@ -11,7 +11,7 @@ from hybridkg.algebra.to_pattern import Declined
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern
 from hybridkg.interfaces.strategy import STRATEGIES
-from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.interfaces.text_index import TextIndex, TextQuery
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.text_query import checked_index, text_query
@@ -116,6 +116,10 @@ class Planning:
         """A MATCH of the plan, as the index is asked for it."""
         return match
 
+    def question(self, match: ast.Match) -> TextQuery:
+        """What the index is asked for a MATCH."""
+        return text_query(self.given(match))
+
     def number(self, find: Number) -> float:
         """A number of an operator that depends on sizes."""
         return find(self)
@@ -135,7 +139,7 @@ class Planning:
             return 0
         if id(match) not in self._most:
             try:
-                self._most[id(match)] = match, self.text.most(text_query(self.given(match)))
+                self._most[id(match)] = match, self.text.most(self.question(match))
             except HybridkgError:
                 self._most[id(match)] = match, 0
         return self._most[id(match)][1]

@@ -102,6 +102,11 @@ class Ranking:
         return tuple((fragment, certain(fragment.group)) for fragment in self.spine.fragments)
 
     @cached_property
+    def is_restricted(self) -> bool:
+        """Whether more than the scored MATCHes says which entities of the one ranked variable have a row."""
+        return bool(self.filters or self.fragments_with(self.variables[0]))
+
+    @cached_property
     def has_functions(self) -> bool:
         """Whether the ranking reads all surviving scores at once."""
         expression = self.order.expression if isinstance(self.order, Rank) else None

@@ -203,13 +203,14 @@ def _node(tree: Any, found: dict[str, int]) -> Step:
         if isinstance(getattr(kind, name, None), cached_property):
             getattr(tree, name)
     same = {name: own[name] for name in (*(one.name for one in fields(tree)), *KEPT) if name in own}
-    changed = tuple(found.items())
+    (first, at), *more = found.items()
 
     def fill_node(_values: Sequence[Any], made: list[Any]) -> Any:
         copied = object.__new__(kind)
         inside = copied.__dict__
         inside.update(same)
-        for name, place in changed:
+        inside[first] = made[at]
+        for name, place in more:
             inside[name] = made[place]
         return copied
 

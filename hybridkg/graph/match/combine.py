@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from hybridkg.graph.match.conditions import RowTest
 from hybridkg.graph.match.ids import NONE, both, distinct, either
@@ -16,7 +17,7 @@ from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 def ordered_union(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """The names of all parts, in the order of their first places."""
-    return tuple(dict.fromkeys(name for part in parts for name in part))
+    return tuple(dict.fromkeys(chain.from_iterable(parts)))
 
 
 def values_of_rows(node: Node, variable: str, among: Ids | None, run: Run) -> Ids:

@@ -60,7 +60,7 @@ def comparison(op: str, constant: Term, table: TermTable, strings: Strings, deci
     everything = Ranges.of([(0, table.n_terms)])
     other = Ranges.of([table.segments["other"]])
     if isinstance(constant, NamedNode):
-        found = int(table.find([constant])[0])
+        found = table.id_of(constant)
         same = Ranges(((found, found + 1),)) if found >= 0 else Ranges(())
         if op in ("=", "!="):
             return Condition(same if op == "=" else everything - same)

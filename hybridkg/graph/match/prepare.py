@@ -155,8 +155,7 @@ class Preparing:
                     others.append(RestrictNode(node, self._row_tests(inner_tests, at + 1)))
                 case _:
                     others.append(self.node(part, at + 1))
-        ids = self._constants(scans)
-        edges = []
+        edges, absent = [], False
         for scan in scans:
             relation = self.relation(scan.path)
             if relation is None:
@@ -164,12 +163,14 @@ class Preparing:
             if isinstance(scan.subject, Variable) and may_be_empty(scan.path):
                 self._odd.add(scan.subject.name)
             is_type = isinstance(scan.path, Link) and scan.path.predicate == RDF_TYPE
-            edges.append(Edge(self._end(scan.subject, ids), relation, self._end(scan.object, ids), is_type=is_type))
+            edge = Edge(self._end(scan.subject), relation, self._end(scan.object), is_type=is_type)
+            absent = absent or edge.subject == -1 or edge.object == -1
+            edges.append(edge)
         if values:
             certain = {name for edge in edges for name in edge.variables}.union(*(node.certain for node in others))
             others = [*(self._values(part, certain, values) for part in values), *others]
         variables = ordered_union([*(edge.variables for edge in edges), *(node.variables for node in others)])
-        if any(end == -1 for edge in edges for end in (edge.subject, edge.object)):
+        if absent:
             return NothingNode(variables)
         if not edges and not members and not tests and len(others) == 1:
             return others[0]
@@ -185,17 +186,9 @@ class Preparing:
         slots.append(object_)
         return [Scan(a, path, b) for a, path, b in zip(slots, paths, slots[1:], strict=False)]
 
-    def _constants(self, scans: Iterable[Scan]) -> dict[Term, int]:
-        terms: dict[Term, None] = {}
-        for scan in scans:
-            for slot in (scan.subject, scan.object):
-                if not isinstance(slot, Variable):
-                    terms[slot] = None
-        return dict(zip(terms, self.columns.terms.find(list(terms)).tolist(), strict=True)) if terms else {}
-
-    @staticmethod
-    def _end(slot: Slot, ids: dict[Term, int]) -> End:
-        return slot.name if isinstance(slot, Variable) else ids[slot]
+    def _end(self, slot: Slot) -> End:
+        """The variable, or the id of the constant; -1 for one that the graph does not have."""
+        return slot.name if isinstance(slot, Variable) else self.columns.terms.id_of(slot)
 
     def _values(self, part: Values, certain: set[str], all_values: Sequence[Values]) -> Node:
         """VALUES; rows with a term that the graph does not have are dropped where they cannot match."""

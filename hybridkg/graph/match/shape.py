@@ -52,6 +52,8 @@ def measure(pattern: Pattern) -> None:
         parts += 1
         if parts + len(waiting) > MOST_PARTS or depth > MOST_DEPTH:
             raise Declined
+        if isinstance(part, Scan):
+            continue
         inner: Sequence[Pattern | Test] = ()
         match part:
             case Join(parts=several) | Union(branches=several) | AnyOf(tests=several) | AllOf(tests=several):

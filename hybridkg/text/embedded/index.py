@@ -144,6 +144,9 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
     def most(self, query: TextQuery) -> int:
         """The sum of the document frequencies."""
+        plain = self._frequencies(query)
+        if plain is not None:
+            return sum(plain.values())
         return sum(term.df for term in self.terms(query) if term.role != NOT)
 
     def prepare(self, queries: Sequence[TextQuery]) -> None:
