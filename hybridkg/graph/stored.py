@@ -43,12 +43,17 @@ def view(array: Array) -> memoryview:
     return array.data
 
 
+APART = 64
+"""Every search begins with the same strings: of so many, about one is remembered."""
+
+
 class Strings:
     """Byte strings one behind the other, in byte order within ranges that the caller knows."""
 
     def __init__(self, text: Array, offsets: Array):
         self.text, self.offsets = text, offsets
         self._view, self._ends = view(text), view(offsets)
+        self._probed: dict[int, bytes] = {}
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -62,11 +67,15 @@ class Strings:
 
     def find(self, key: bytes, first: int, end: int) -> int:
         """The place of a string in the range first..end, which is sorted; -1 where it is not there."""
-        text, ends = self._view, self._ends
-        low, high = first, end
+        probed, low, high = self._probed, first, end
         while low < high:
             middle = (low + high) >> 1
-            if bytes(text[ends[middle] : ends[middle + 1]]) < key:
+            own = probed.get(middle)
+            if own is None:
+                own = self[middle]
+                if high - low > APART:
+                    probed[middle] = own
+            if own < key:
                 low = middle + 1
             else:
                 high = middle

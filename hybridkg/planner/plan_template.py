@@ -69,8 +69,10 @@ class RootTemplate:
 
     Args:
         holed: the root.
-        fill: puts into it what stands behind the values: fragments, numbers and the rank score; None for nothing.
+        fill: puts into it what stands behind the values: fragments, MATCHes, numbers and the rank score; None for
+            nothing.
         fragments: those with holes.
+        matches: those that rank or filter.
         numbers: what depends on sizes.
         rank_value: how the rank score is computed, which no value changes.
     """
@@ -78,6 +80,7 @@ class RootTemplate:
     holed: PhysicalOperator
     fill: Fill | None
     fragments: tuple[Fragment, ...]
+    matches: tuple[ast.Match, ...]
     numbers: tuple[Number, ...]
     rank_value: RankValue | None
 
@@ -140,6 +143,7 @@ class TemplatePlanning(Planning):
     template: PlanTemplate = field(kw_only=True)
     values: tuple[Value, ...] = field(kw_only=True)
     _filled: dict[int, GraphFragment] = field(default_factory=dict)
+    _given: dict[int, tuple[ast.Match, ast.Match]] = field(default_factory=dict)
     _used: dict[int, Fragment] = field(default_factory=dict)
     _numbers: list[tuple[HoledNumber, Number]] = field(default_factory=list)
 
@@ -163,7 +167,10 @@ class TemplatePlanning(Planning):
 
     def given(self, match: ast.Match) -> ast.Match:
         """A MATCH with the values in place."""
-        return self.template.match(match, self.values)
+        known = self._given.get(id(match))
+        if known is None:
+            known = self._given[id(match)] = match, self.template.match(match, self.values)
+        return known[1]
 
     def fragment(self, fragment: Fragment) -> GraphFragment:
         """The operator of a fragment, with holes."""
@@ -198,21 +205,23 @@ class TemplatePlanning(Planning):
         if root is None or root.fill is None:
             return None if root is None else root.holed
         fragments = [self._fragment(fragment) for fragment in root.fragments]
+        matches = [self.given(match) for match in root.matches]
         numbers = [find(self) for find in root.numbers]
-        made: PhysicalOperator = root.fill([*self.values, *fragments, *numbers, root.rank_value])
+        made: PhysicalOperator = root.fill([*self.values, *fragments, *matches, *numbers, root.rank_value])
         return made
 
     def _root_template(self, holed: PhysicalOperator, logical: Plan) -> RootTemplate:
         fragments = tuple(one for one in self._used.values() if self.template.fragment(one).has_holes)
         ranking = self.ranking(logical)
         value = None if ranking is None else ranking.value
+        matches = () if ranking is None else tuple(match.match for match in ranking.spine.matches)
         holed_fragments = [self.template.fragment(one).holed for one in fragments]
         # A rank score has functions in it, but no holes.
-        slots: list[object] = [*holed_fragments, *(number for number, _ in self._numbers)]
+        slots: list[object] = [*holed_fragments, *matches, *(number for number, _ in self._numbers)]
         slots += [] if value is None else [value]
         places = {id(slot): at for at, slot in enumerate(slots, self.template.n_values)}
         numbers = tuple(find for _, find in self._numbers)
-        return RootTemplate(holed, filling(holed, places), fragments, numbers, value)
+        return RootTemplate(holed, filling(holed, places), fragments, matches, numbers, value)
 
     def filled(self, logical: Plan) -> Plan:
         """The whole plan, with the values in place."""

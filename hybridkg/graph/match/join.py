@@ -97,11 +97,7 @@ class JoinNode:
 
     def guess(self, variable: str | None) -> float:
         """As Node has it."""
-        if variable not in self._guesses:
-            from hybridkg.graph.match.sizes import guess_join
-
-            self._guesses[variable] = guess_join(self, variable)
-        return self._guesses[variable]
+        return self.counts.guess(variable)
 
     @cached_property
     def _only(self) -> str | None:
@@ -118,11 +114,6 @@ class JoinNode:
         from hybridkg.graph.match.sizes import Counts
 
         return Counts(self)
-
-    @cached_property
-    def _guesses(self) -> dict[str | None, float]:
-        """By variable: a plan asks for the same ones several times."""
-        return {}
 
     @cached_property
     def _edges_are_a_tree(self) -> bool:

@@ -25,10 +25,12 @@ DEPTH = 6
 """How many triple patterns away from a variable are looked at."""
 
 
-def guess_join(node: JoinNode, variable: str | None) -> float:
+def _guess_join(node: JoinNode, variable: str | None) -> float:
     """About how many solutions, or distinct values of a variable, a join has."""
-    if variable is not None and any(variable in edge.variables for edge in node.edges):
-        return node.counts.values(variable, None, frozenset())
+    if variable is not None:
+        for edge in node.edges:
+            if variable in edge.variables:
+                return node.counts.values(variable, None, frozenset())
     rows = 1.0
     times: dict[str, float] = {}
     for edge in node.edges:
@@ -57,6 +59,8 @@ def guess_join(node: JoinNode, variable: str | None) -> float:
 def _pairs(node: JoinNode, edge: Edge) -> float:
     """About how many solutions an edge has with the tests of its variables."""
     found = entries(edge, node.conditions)
+    if not node.conditions:
+        return found
     for name in edge.variables:
         condition = node.conditions.get(name)
         if condition is not None and condition.doubt.bounds:
@@ -70,24 +74,34 @@ class Counts:
 
     def __init__(self, node: JoinNode):
         self._node = node
+        self._guesses: dict[str | None, float] = {}
+        """By variable: a plan asks for the same ones several times."""
         self._shares: dict[tuple[Edge, bool, frozenset[str]], float] = {}
         """What `_share` has found: how many values there are and how many entries it takes both ask for it."""
+
+    def guess(self, variable: str | None) -> float:
+        """About how many solutions, or distinct values of a variable, the join has."""
+        known = self._guesses.get(variable)
+        if known is None:
+            known = self._guesses[variable] = _guess_join(self._node, variable)
+        return known
 
     def values(self, variable: str, via: Edge | None, seen: frozenset[str], *, tested: bool = True) -> float:
         """About how many values a variable has, by all that hangs on it but the edge `via`, and perhaps its tests."""
         node = self._node
+        condition = node.conditions.get(variable) if tested else None
         sizes, universe = [], 1.0
         for edge in node.edges:
             if variable not in edge.variables:
                 continue
-            forward = edge.from_subject(variable)
+            forward = edge.subject == variable
             universe = max(universe, edge.domain(variable))
             if edge is not via:
                 sizes.append(self._by_edge(edge, variable, forward, seen | {variable}))
-            if tested and variable in node.conditions:
-                condition = node.conditions[variable]
+            if condition is not None:
                 sizes.append(_passing(condition, lambda ranges: edge.relation.sources_in(ranges, forward)))  # noqa: B023
-        sizes += [other.guess(variable) for other in node.others if variable in other.certain]
+        if node.others:
+            sizes += [other.guess(variable) for other in node.others if variable in other.certain]
         for member in node.members:
             if member.variable == variable:
                 found = min(universe, member.node.guess(variable))
@@ -99,9 +113,9 @@ class Counts:
 
     def _by_edge(self, edge: Edge, variable: str, forward: bool, seen: frozenset[str]) -> float:
         relation, other = edge.relation, edge.other(variable)
-        mine = relation.sources(forward)
         if isinstance(other, int):
-            return entries(edge, {})
+            return edge.least()
+        mine = relation.sources(forward)
         if other in seen or len(seen) > DEPTH:
             return mine
         pairs = relation.work(None, forward)
@@ -137,7 +151,7 @@ class Counts:
                 continue
             forward = edge.from_subject(variable)
             if isinstance(edge.other(variable), int):
-                size = entries(edge, {})
+                size = edge.least()
                 # The first list is a view; of an intersection each id of the smaller set is looked up.
                 total += 1.0 if current == float("inf") else min(size, current)
                 current = min(current, size)
@@ -209,7 +223,7 @@ def _step(edge: Edge, name: str) -> float:
     """How many values of its other end an edge gives for one value of a variable, on average."""
     forward = edge.from_subject(name)
     if isinstance(edge.other(name), int):
-        return entries(edge, {}) / max(1.0, edge.relation.sources(forward))
+        return edge.least() / max(1.0, edge.relation.sources(forward))
     return edge.relation.work(None, forward) / max(1.0, edge.relation.sources(forward))
 
 

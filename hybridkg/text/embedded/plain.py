@@ -232,7 +232,8 @@ class PlainQueries:
         of_terms, of_lists = self._arrays
         n, postings = kernel.look_up(wanted, *of_terms, shape.rows, self._n_fields, *of_lists, lists, cf, found)
         numbers, df = found.tolist()
-        return _Words(terms, counts, numbers, df, cf, np.ascontiguousarray(lists[:, :n]), postings)
+        lists = lists if n == lists.shape[1] else np.ascontiguousarray(lists[:, :n])
+        return _Words(terms, counts, numbers, df, cf, lists, postings)
 
     def _look_up_numpy(self, shape: _Shape, terms: list[str], counts: dict[str, float]) -> _Words:
         """The kernel's twin."""
