@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 from hybridkg.algebra.nodes import Plan, Project, Slice, Snippet, Whole
 from hybridkg.errors import UnsupportedQueryError
@@ -32,7 +31,8 @@ ALONE = ("oxigraph", "text_topk")
 """Where one of these applies, nothing else can do better."""
 
 
-class Alternative(NamedTuple):
+@dataclass(frozen=True)
+class Alternative:
     """A strategy that was not taken.
 
     Args:
@@ -51,18 +51,25 @@ class PhysicalPlan:
     Args:
         root: the operator that gives the result.
         strategy: name of the strategy that won.
-        rejected: the others that apply, the cheapest first.
         whole: gives the logical plan.
         cost: what the strategy is expected to take, in microseconds; None where that is not known.
+        costs: of the strategies that it was compared with, in the order of PREFERENCE.
         forced: whether the user asked for the strategy.
     """
 
     root: PhysicalOperator
     strategy: str
-    rejected: tuple[Alternative, ...]
     whole: Callable[[], Plan]
     cost: Size | None = None
+    costs: Sequence[tuple[str, Size]] = ()
     forced: bool = False
+
+    @cached_property
+    def rejected(self) -> tuple[Alternative, ...]:
+        """The others that apply, the cheapest first."""
+        order = sorted(self.costs, key=lambda one: one[1].guess)
+        at = next((at for at, (name, _) in enumerate(order, 1) if name == self.strategy), 0)
+        return tuple(Alternative(name, cost) for name, cost in order[at:])
 
     @cached_property
     def logical(self) -> Plan:
@@ -89,20 +96,18 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
                 f"the strategy {strategy!r} does not apply to this query",
                 hint="leave the strategy out, or use 'reference', which always applies",
             )
-        return PhysicalPlan(root, strategy, (), whole, chosen.cost(logical, planning), forced=True)
+        return PhysicalPlan(root, strategy, whole, chosen.cost(logical, planning), forced=True)
     for name in ALONE:
         root = planning.root(name, logical)
         if root is not None:
-            return PhysicalPlan(root, name, (), whole, STRATEGIES.get(name).cost(logical, planning))
+            return PhysicalPlan(root, name, whole, STRATEGIES.get(name).cost(logical, planning))
     planning.ask_sizes(logical)
     ways = planning.fixed("ways", lambda: _priced(logical, planning))
-    known = {name: cost(logical, planning) for name, cost in ways}
-    order = sorted(known, key=lambda name: known[name].guess)
-    for at, name in enumerate(order):
+    costs = [(name, cost(logical, planning)) for name, cost in ways]
+    for name, cost in sorted(costs, key=lambda one: one[1].guess):
         root = planning.root(name, logical)
         if root is not None:
-            rest = tuple(Alternative(other, known[other]) for other in order[at + 1 :])
-            return PhysicalPlan(root, name, rest, whole, known[name])
+            return PhysicalPlan(root, name, whole, cost, costs)
     raise AssertionError("the reference always applies")
 
 

@@ -238,20 +238,20 @@ class Costs:
     def bind_join(self) -> Size:
         """To read every relation to its end and to make rows of all that joins."""
         planning, cost, spine = self._planning, self._cost, self._ranking.spine
-        first, *others = [(match.match.entity.name, float(planning.most(match.match))) for match in spine.matches]
-        (variable, most), graph = first, self.graph(first[0])
+        most, *others = [float(planning.most(match.match)) for match in spine.matches]
+        graph = self.graph(spine.variables[0])
         before = cost.us_per_text_scoring + most * cost.us_per_scored_posting
-        for name in dict.fromkeys([variable, *(name for name, _ in others)]):
-            own = self.graph(name)
+        for variable in spine.variables:
+            own = self.graph(variable)
             before += min(own.whole_us, most * own.each_us)
         if spine.leading > 1:  # the second one scores rows of the first, not ids
             before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
         whole, each = self._way(graph, len(spine.fragments))
         found = []
         for joined in self._joined(most, self._of_fragments(graph)):
-            us, rows = before, joined * graph.rows_each
-            us += whole + rows * each
-            for _, own_most in others:
+            rows = joined * graph.rows_each
+            us = before + (whole + rows * each)
+            for own_most in others:
                 us += cost.us_per_text_scoring + self._looked_up_us(rows, own_most)
                 rows *= min(1.0, own_most / self._n)
             found.append(us)

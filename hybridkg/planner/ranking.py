@@ -53,6 +53,11 @@ class Spine:
     others: bool
     leading: int
 
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """The variables whose entities the MATCHes rank or filter, each once."""
+        return tuple(dict.fromkeys(match.match.entity.name for match in self.matches))
+
 
 @dataclass(frozen=True)
 class Ranking:

@@ -152,7 +152,7 @@ def test_a_strategy_that_gave_up_says_for_which(many):
     operator = replace(best_first_of(ranking, planning), budgets=(0.0, -1.0))
     context = many.snapshot.context()
     assert len(context.run_plan(operator).rows) == 1
-    plan = PhysicalPlan(operator, "rank_first", (), lambda: logical)
+    plan = PhysicalPlan(operator, "rank_first", lambda: logical)
     explanation = Explanation(plan, Known(many.snapshot.text, many.snapshot.graph), ran=Ran.of(context))
     assert "candidates of ?x: est. 1, found 1, in { ?x <http://e/p> ?y }" in str(explanation)
     assert "tried, 0 passed; then filtered_topk" in str(explanation)

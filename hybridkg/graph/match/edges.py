@@ -9,7 +9,7 @@ import numpy as np
 
 from hybridkg.graph.match.conditions import Condition
 from hybridkg.graph.match.ids import Mask, Ranges, both, inside
-from hybridkg.graph.match.relations import Pairs, Relation, chunks
+from hybridkg.graph.match.relations import Pairs, Relation, chunks, singleton
 from hybridkg.graph.match.run import Run
 from hybridkg.graph.match.tables import Table
 from hybridkg.interfaces.graph_index import Ids
@@ -36,9 +36,10 @@ class Edge:
 
     def __init__(self, subject: End, relation: Relation, object_: End, *, is_type: bool = False):
         self.subject, self.relation, self.object, self.is_type = subject, relation, object_, is_type
-        found = (subject,) if isinstance(subject, str) else ()
-        self.variables: tuple[str, ...] = (*found, object_) if isinstance(object_, str) and object_ != subject else found
+        self.variables: tuple[str, ...] = (subject,) if isinstance(subject, str) else ()
         """One, two or none."""
+        if isinstance(object_, str) and object_ != subject:
+            self.variables += (object_,)
         self._listed: dict[bool, float] = {}
         self._least: float | None = None
 
@@ -47,7 +48,7 @@ class Edge:
         if forward not in self._listed:
             end = self.subject if forward else self.object
             assert isinstance(end, int)
-            self._listed[forward] = self.relation.near(singleton(end), forward)
+            self._listed[forward] = self.relation.near_one(end, forward)
         return self._listed[forward]
 
     def least(self) -> float:
@@ -74,11 +75,6 @@ class Edge:
     def other(self, variable: str) -> End:
         """The end that is not this variable."""
         return self.object if self.subject == variable else self.subject
-
-
-def singleton(i: int) -> Ids:
-    """The set of one id."""
-    return np.array((i,), np.uint32)
 
 
 def of_constant(edge: Edge, variable: str, run: Run) -> Ids:

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hybridkg.graph.match.conditions import RowTest
-from hybridkg.graph.match.edges import Conditions, Edge, enumerated, expanded, kept, of_constant, singleton, source
+from hybridkg.graph.match.edges import Conditions, Edge, enumerated, expanded, kept, of_constant, source
 from hybridkg.graph.match.ids import NONE, Mask, both, distinct, inside
 from hybridkg.graph.match.nodes import Hints, Node
 from hybridkg.graph.match.reduce import Member, Reducer, listed
+from hybridkg.graph.match.relations import singleton
 from hybridkg.graph.match.run import Run
 from hybridkg.graph.match.tables import ONE, Table, joined
 from hybridkg.interfaces.graph_index import Ids

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.graph.match.ids import NONE, Counts, Mask, Ranges, distinct
-from hybridkg.graph.match.relations import Pairs, spread
+from hybridkg.graph.match.relations import Pairs, singleton, spread
 from hybridkg.graph.match.run import Run
 from hybridkg.interfaces.graph_index import Ids
 
@@ -72,6 +72,10 @@ class PairRelation:
     def work_ranges(self, ranges: Ranges, forward: bool) -> float:
         """As Relation has it."""
         return min(self.work(None, forward), self.work(None, forward) / 3 + ranges.size)
+
+    def near_one(self, i: int, forward: bool) -> float:
+        """As Relation has it."""
+        return self.near(singleton(i), forward)
 
     def near(self, ids: Ids, forward: bool) -> float:
         """As Relation has it."""

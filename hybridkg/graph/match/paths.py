@@ -71,6 +71,10 @@ class InverseOf:
         """As Relation has it."""
         return self.inner.near(ids, not forward)
 
+    def near_one(self, i: int, forward: bool) -> float:
+        """As Relation has it."""
+        return self.inner.near_one(i, not forward)
+
     def sources(self, forward: bool) -> float:
         """As Relation has it."""
         return self.inner.sources(not forward)

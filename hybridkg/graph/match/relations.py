@@ -27,6 +27,7 @@ the next."""
 FEW = 4
 """Ranges whose ends are looked up one by one."""
 
+
 class Relation(Protocol):
     """Pairs of ids that can be read from both ends."""
 
@@ -58,6 +59,9 @@ class Relation(Protocol):
     def near(self, ids: Ids, forward: bool) -> float:
         """A guess of `work` that looks at no more than a few ids."""
 
+    def near_one(self, i: int, forward: bool) -> float:
+        """The same for one id."""
+
     def sources(self, forward: bool) -> float:
         """About how many ids `ends` has."""
 
@@ -66,6 +70,11 @@ class Relation(Protocol):
 
     def links(self, sources: Ids, targets: Ids, run: Run) -> Mask:
         """bool[n]: whether each source is linked with the target in the same place."""
+
+
+def singleton(i: int) -> Ids:
+    """The set of one id."""
+    return np.array((i,), np.uint32)
 
 
 def chunks(relation: Relation, ids: Ids, forward: bool) -> Iterator[tuple[int, Ids]]:
@@ -248,6 +257,10 @@ class Link:
     def work_ranges(self, ranges: Ranges, forward: bool) -> float:
         """As Relation has it: exact."""
         return sum([b - a for a, b in self.side(forward).slices(ranges)])
+
+    def near_one(self, i: int, forward: bool) -> float:
+        """As Relation has it: exact."""
+        return (self._forward if forward else self._backward).count(i)
 
     def near(self, ids: Ids, forward: bool) -> float:
         """As Relation has it: exact for one id and for a range, else by the mean degree."""

@@ -56,16 +56,14 @@ def measure(pattern: Pattern) -> None:
             continue
         inner: Sequence[Pattern | Test] = ()
         match part:
-            case Join(parts=several) | Union(branches=several) | AnyOf(tests=several) | AllOf(tests=several):
+            case Join() | Union() | Minus() | Exists() | Distinct():
+                inner = parts_of(part)
+            case AnyOf(several) | AllOf(several):
                 inner = several
             case LeftJoin(left, right, tests):
                 inner = (left, right, *tests)
-            case Minus(left, right) | Exists(left, right):
-                inner = (left, right)
             case Restrict(child, tests):
                 inner = (child, *tests)
-            case Distinct(child):
-                inner = (child,)
         waiting += [(one, depth + 1) for one in inner]
 
 
