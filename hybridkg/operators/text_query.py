@@ -17,7 +17,7 @@ def text_query(match: ast.Match, text: str | None = None, language: str = "") ->
         text=written.lexical if written else text or "",
         language=(written.language or "") if written else language,
         syntax=match.query_syntax or (written is not None and not match.plain_words),
-        fields=tuple([_choice(f) for f in match.fields]),
+        fields=tuple([_choice(f) for f in match.fields]) if match.fields else (),
         all_terms=match.all_terms,
         model=match.model.name if match.model else "bm25f",
         arguments=_arguments(match.model.arguments) if match.model else (),

@@ -31,7 +31,9 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
 from hybridkg.planner.choose import choose, with_limit
+from hybridkg.planner.costs import Costs
 from hybridkg.planner.planning import Planning
+from hybridkg.planner.ranking import Ranking
 from hybridkg.planner.strategies import rank_first as rank_first_strategy
 from hybridkg.query.check import check
 from hybridkg.query.parser import parse
@@ -129,8 +131,13 @@ def set_up(drawn: Case, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(text_join, "MATCHES_PER_PROBE", drawn.probe)
     budget = Size(drawn.budget, drawn.budget, drawn.budget)
     ranked = Size(budget.low, budget.guess - drawn.ranks, budget.high)
-    patch.setattr(rank_first_strategy, "filter_first_cost", lambda ranking, planning: budget)
-    patch.setattr(rank_first_strategy, "filtered_topk_cost", lambda ranking, planning: ranked)
+
+    def priced(ranking: Ranking, planning: Planning) -> Costs:
+        costs = Costs(ranking, planning)
+        costs.filter_first, costs.filtered_topk = budget, ranked
+        return costs
+
+    patch.setattr(rank_first_strategy, "costs_of", priced)
 
 
 def roots(logical: Plan, graph: GraphIndex | None, index: EmbeddedTextIndex) -> Iterator[tuple[str, PhysicalOperator]]:

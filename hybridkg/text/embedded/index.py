@@ -144,9 +144,9 @@ class EmbeddedTextIndex(FieldsOfIndex):
 
     def most(self, query: TextQuery) -> int:
         """The sum of the document frequencies."""
-        plain = self._frequencies(query)
+        plain = None if self._synonyms.rules else self._plain.most(query)
         if plain is not None:
-            return sum(plain.values())
+            return plain
         return sum(term.df for term in self.terms(query) if term.role != NOT)
 
     def prepare(self, queries: Sequence[TextQuery]) -> None:

@@ -164,6 +164,11 @@ class PlainQueries:
         read = self._read(query)
         return None if read is None else dict(zip(read[1].counts, read[1].df, strict=True))
 
+    def most(self, query: TextQuery) -> int | None:
+        """The sum of these numbers; None as `read` has it."""
+        read = self._read(query)
+        return None if read is None else sum(read[1].df)
+
     def _read(self, query: TextQuery) -> tuple[_Shape, _Words] | None:
         text = query.text
         if query.all_terms or (query.syntax and not text.replace(" ", "").isalnum()):
