@@ -61,28 +61,26 @@ class Costs:
 
     Args:
         ranking: the plan, taken apart.
-        planning: sizes and unit costs.
+        planning: sizes and unit costs; it keeps this, so this does not keep it.
     """
 
     def __init__(self, ranking: Ranking, planning: Planning):
-        self._ranking, self._planning, self._cost = ranking, planning, planning.cost
+        self._ranking, self._cost = ranking, planning.cost
         self._is_far, self._switching = planning.is_far, planning.switching
         self._entities = float(planning.entities)
         self._n = max(self._entities, 1.0)
         self._k = float(ranking.k or 0)
         self._lists = [float(planning.most(match.match)) for match in ranking.scored]
         """No fewer entities match, for each scored MATCH."""
-        self._graphs: dict[str, Graph] = {}
+        self._filters = [float(planning.most(match.match)) for match in ranking.filters]
+        self._joined_lists = [float(planning.most(match.match)) for match in ranking.spine.matches]
+        self._asked = len(ranking.spine.fragments) - len(settled(ranking, planning))
+        """Fragments that are asked for rows once the entities are chosen."""
+        self._graphs = {variable: self._graph(variable, planning) for variable in ranking.spine.variables}
 
-    def graph(self, variable: str) -> Graph:
+    def _graph(self, variable: str, planning: Planning) -> Graph:
         """What is known of the candidate set of a variable."""
-        known = self._graphs.get(variable)
-        if known is None:
-            known = self._graphs[variable] = self._found_graph(variable)
-        return known
-
-    def _found_graph(self, variable: str) -> Graph:
-        planning, cost, n = self._planning, self._cost, self._entities
+        cost, n = self._cost, self._entities
         low = guess = high = n
         whole = each = question = 0.0
         rows = 1.0
@@ -101,9 +99,8 @@ class Costs:
                 if len(prepared.variables) > 1:
                     rows *= max(1.0, prepared.size().guess / max(own.guess, 1.0))
             low, guess, high = max(0.0, low + own.low - n), guess * own.guess / self._n, min(high, own.high)
-        for match in self._ranking.filters:
-            entity, most = match.match.entity.name, float(planning.most(match.match))
-            share = min(1.0, most / self._n)
+        for match, most in zip(self._ranking.filters, self._filters, strict=True):
+            entity, share = match.match.entity.name, min(1.0, most / self._n)
             question += cost.us_per_text_scoring
             if entity == variable:
                 # Scored are the entities that the fragments leave, or else all that match.
@@ -122,11 +119,10 @@ class Costs:
     @cached_property
     def _cases(self) -> list[tuple[float, float]]:
         """(entities that satisfy the graph and match every scored text, what is left to do once they are chosen)."""
-        ranking, graph = self._ranking, self.graph(self._ranking.variables[0])
+        ranking, graph = self._ranking, self._graphs[self._ranking.variables[0]]
         most = float(ranking.k or 0) if ranking.k is not None and ranking.value is not None else inf
-        asked = len(ranking.spine.fragments) - len(settled(ranking, self._planning))
-        whole, each = self._way(graph, asked)
-        each *= graph.rows_each if asked else 1.0
+        whole, each = self._way(graph, self._asked)
+        each *= graph.rows_each if self._asked else 1.0
         matching, *others = sorted(self._lists) or [self._n]
         for one in others:  # as if the texts had nothing to do with each other
             matching *= min(1.0, one / self._n)
@@ -135,7 +131,7 @@ class Costs:
     @cached_property
     def filter_first(self) -> Size:
         """To find the candidate set and to score it."""
-        graph, cost, scored = self.graph(self._ranking.variables[0]), self._cost, len(self._lists)
+        graph, cost, scored = self._graphs[self._ranking.variables[0]], self._cost, len(self._lists)
         before = graph.whole_us + graph.question_us + scored * cost.us_per_text_scoring
         each = 0.0
         if self._ranking.is_restricted:
@@ -150,7 +146,7 @@ class Costs:
         """To find the candidate set and to rank it in the index."""
         if self._is_far:
             return self.filter_first  # which is what a server does
-        graph, cost = self.graph(self._ranking.variables[0]), self._cost
+        graph, cost = self._graphs[self._ranking.variables[0]], self._cost
         before = graph.whole_us + graph.question_us + cost.us_per_text_question + self._lists[0] * cost.us_per_posting
         before += graph.size.guess * cost.us_per_masked_candidate
         k = self._k or inf
@@ -169,7 +165,7 @@ class Costs:
         spent as the candidate set would cost, which then is found after all.
         """
         restricted, lists, k = self._ranking.is_restricted, self._lists, self._k or 1.0
-        graph = self.graph(self._ranking.variables[0]) if restricted else None
+        graph = self._graphs[self._ranking.variables[0]] if restricted else None
         instead = self._candidates_first_us() if restricted and self._switching else inf
         longest = max(lists)
         spread = k if len(lists) == 1 else 4.0 * k  # the best of one list are seldom those of the other
@@ -205,7 +201,7 @@ class Costs:
     @property
     def rank_join(self) -> Size:
         """To read the lists, deeper than k, and to join what they bring."""
-        graphs = [self.graph(variable) for variable in self._ranking.variables]
+        graphs = [self._graphs[variable] for variable in self._ranking.variables]
         cost, k, n, lists = self._cost, self._k or 1.0, self._n, self._lists
         linked = max(1.0, min([graph.size.guess * graph.rows_each for graph in graphs]))
         instead = self.bind_join.guess if self._switching else inf
@@ -237,12 +233,10 @@ class Costs:
     @cached_property
     def bind_join(self) -> Size:
         """To read every relation to its end and to make rows of all that joins."""
-        planning, cost, spine = self._planning, self._cost, self._ranking.spine
-        most, *others = [float(planning.most(match.match)) for match in spine.matches]
-        graph = self.graph(spine.variables[0])
+        cost, spine, (most, *others) = self._cost, self._ranking.spine, self._joined_lists
+        graph = self._graphs[spine.variables[0]]
         before = cost.us_per_text_scoring + most * cost.us_per_scored_posting
-        for variable in spine.variables:
-            own = self.graph(variable)
+        for own in self._graphs.values():
             before += min(own.whole_us, most * own.each_us)
         if spine.leading > 1:  # the second one scores rows of the first, not ids
             before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
@@ -260,8 +254,8 @@ class Costs:
     def _of_fragments(self, graph: Graph) -> Size:
         """The candidate set without the filters by text."""
         share = 1.0
-        for match in self._ranking.filters:
-            share *= min(1.0, max(self._planning.most(match.match), 1) / self._n)
+        for most in self._filters:
+            share *= min(1.0, max(most, 1.0) / self._n)
         guess = min(graph.size.guess / share, self._entities)
         return Size(graph.size.low, guess, max(graph.size.high, guess))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +21,6 @@ from hybridkg.graph.match.relations import singleton
 from hybridkg.graph.match.run import Run
 from hybridkg.graph.match.tables import ONE, Table, joined
 from hybridkg.interfaces.graph_index import Ids
-
-if TYPE_CHECKING:
-    from hybridkg.graph.match.sizes import Counts
 
 LARGE = 20_000
 """Rows from which on reducing first costs less than it saves."""
@@ -97,7 +93,11 @@ class JoinNode:
 
     def guess(self, variable: str | None) -> float:
         """As Node has it."""
-        return self.counts.guess(variable)
+        if variable not in self._guesses:
+            from hybridkg.graph.match.sizes import guess_join
+
+            self._guesses[variable] = guess_join(self, variable)
+        return self._guesses[variable]
 
     @cached_property
     def _only(self) -> str | None:
@@ -109,11 +109,14 @@ class JoinNode:
         return name if alone else None
 
     @cached_property
-    def counts(self) -> Counts:
-        """What is known of the values of its variables."""
-        from hybridkg.graph.match.sizes import Counts
+    def _guesses(self) -> dict[str | None, float]:
+        """By variable: a plan asks for the same ones several times."""
+        return {}
 
-        return Counts(self)
+    @cached_property
+    def shares(self) -> dict[tuple[Edge, bool, frozenset[str]], float]:
+        """What sizes.py has found of it: how many values there are and how many entries it takes both ask for it."""
+        return {}
 
     @cached_property
     def _edges_are_a_tree(self) -> bool:

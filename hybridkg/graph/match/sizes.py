@@ -25,12 +25,12 @@ DEPTH = 6
 """How many triple patterns away from a variable are looked at."""
 
 
-def _guess_join(node: JoinNode, variable: str | None) -> float:
+def guess_join(node: JoinNode, variable: str | None) -> float:
     """About how many solutions, or distinct values of a variable, a join has."""
     if variable is not None:
         for edge in node.edges:
             if variable in edge.variables:
-                return node.counts.values(variable, None, frozenset())
+                return Counts(node).values(variable, None, frozenset())
     rows = 1.0
     times: dict[str, float] = {}
     for edge in node.edges:
@@ -74,17 +74,6 @@ class Counts:
 
     def __init__(self, node: JoinNode):
         self._node = node
-        self._guesses: dict[str | None, float] = {}
-        """By variable: a plan asks for the same ones several times."""
-        self._shares: dict[tuple[Edge, bool, frozenset[str]], float] = {}
-        """What `_share` has found: how many values there are and how many entries it takes both ask for it."""
-
-    def guess(self, variable: str | None) -> float:
-        """About how many solutions, or distinct values of a variable, the join has."""
-        known = self._guesses.get(variable)
-        if known is None:
-            known = self._guesses[variable] = _guess_join(self._node, variable)
-        return known
 
     def values(self, variable: str, via: Edge | None, seen: frozenset[str], *, tested: bool = True) -> float:
         """About how many values a variable has, by all that hangs on it but the edge `via`, and perhaps its tests."""
@@ -127,9 +116,10 @@ class Counts:
     def _share(self, edge: Edge, other: str, forward: bool, seen: frozenset[str]) -> float:
         """The share of the pairs of an edge whose far end is one of the values that the rest leaves."""
         key = edge, forward, seen
-        share = self._shares.get(key)
+        shares = self._node.shares
+        share = shares.get(key)
         if share is None:
-            share = self._shares[key] = self._found_share(edge, other, forward, seen)
+            share = shares[key] = self._found_share(edge, other, forward, seen)
         return share
 
     def _found_share(self, edge: Edge, other: str, forward: bool, seen: frozenset[str]) -> float:
@@ -239,7 +229,7 @@ def work_of(node: Node, variable: str | None) -> float:
             if not names:
                 return parts
             if variable is not None:
-                return parts + node.counts.work(variable if variable in names else names[0], None, frozenset())
+                return parts + Counts(node).work(variable if variable in names else names[0], None, frozenset())
             least = min(entries(edge, node.conditions) for edge in node.edges)
             return parts + least + node.guess(None) * len(node.edges)
         case UnionNode(branches):
