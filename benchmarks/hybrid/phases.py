@@ -133,4 +133,5 @@ def grow(session: Session) -> None:
         names = next(iter(points.values()))
         sizes = [float(size) for size in points]
         exponents = {name: exponent(sizes, [point[name] for point in points.values()]) for name in names}
-        session.keep("growth", {"points": points, "exponents": exponents})
+        notes = {size: how for size in points if (how := session.part(f"load-{OURS}-{size}")["process"].get("how"))}
+        session.keep("growth", {"points": points, "exponents": exponents, "warming": session.warming, "notes": notes})
