@@ -78,21 +78,44 @@ def filling(tree: Any, slots: Mapping[int, int] = {}) -> Fill | None:
     Bind(expression=Lit(lexical='red', datatype=None, language=None), variable=Var(name='x'))
     """
     program = _Program(slots)
-    if program.place(tree) is None:
+    root = program.place(tree)
+    if root is None:
         return None
-    steps = tuple(program.steps)
+    n, new, put = program.n_values, object.__new__, object.__setattr__
+    steps = tuple(
+        (kind, same, tuple((name, _settled(place, n)) for name, place in found)) for kind, same, found in program.steps
+    )
+    root = _settled(root, n)
 
+    # Not a function for each step: every value of a parameter is put in once, and calls are most of what that takes.
     def fill(values: Sequence[Any]) -> Any:
-        made: list[Any] = []
-        for step in steps:
-            made.append(step(values, made))
-        return made[-1]
+        made = [*values[:n]]
+        for kind, same, found in steps:
+            if kind is None:
+                made.append(same(values))
+                continue
+            inside = same.copy()
+            for name, place in found:
+                inside[name] = made[place]
+            if kind is tuple:
+                made.append(tuple(inside))
+            else:  # past the constructor: that of a frozen dataclass takes 0.3 us for each field, also those that stay
+                copied = new(kind)
+                put(copied, "__dict__", inside)
+                made.append(copied)
+        return made[root]
 
     return fill
 
 
-Step: TypeAlias = Callable[[Sequence[Any], list[Any]], Any]
-"""Makes one part of a copy, from the values and from the parts that are made already."""
+def _settled(place: int, n_values: int) -> int:
+    """Where a part lies: first come the values, then what the steps make."""
+    return n_values + place if place >= 0 else ~place
+
+
+Step: TypeAlias = tuple[type | None, Any, Sequence[tuple[Any, int]]]
+"""Makes one part of a copy: (its class, what stays of its fields or items, the places of the others); or (None, what
+makes it from the values, ())."""
 
 
 class _Program:
@@ -100,32 +123,34 @@ class _Program:
 
     def __init__(self, slots: Mapping[int, int]):
         self.steps: list[Step] = []
+        self.n_values = 1 + max(slots.values(), default=-1)
+        """So many values are parts themselves."""
         self._slots, self._places = slots, dict[int, int | None]()
 
     def place(self, tree: Any) -> int | None:
-        """The number of the step that makes a part; None where it has no hole."""
+        """The number of the step that makes a part, or ~ the number of the value that it is; None without a hole."""
+        if (slot := self._slots.get(id(tree))) is not None:
+            return ~slot
         if id(tree) not in self._places:
             step = self._step(tree)
-            if step is not None:
-                self.steps.append(step)
-            self._places[id(tree)] = None if step is None else len(self.steps) - 1
+            self._places[id(tree)] = None if step is None else self._add(step)
         return self._places[id(tree)]
+
+    def _add(self, step: Step) -> int:
+        self.steps.append(step)
+        return len(self.steps) - 1
 
     def _step(self, tree: Any) -> Step | None:
         """What makes a part, its own parts first."""
-        if (slot := self._slots.get(id(tree))) is not None:
-            return lambda values, made: values[slot]
         if isinstance(tree, IriHole):
             return _iri(tree)
         if isinstance(tree, LitHole):
             return _literal(tree)
         if isinstance(tree, tuple):
-            return _items(
-                tree, [(at, place) for at, item in enumerate(tree) if (place := self.place(item)) is not None]
-            )
+            items = [(at, place) for at, item in enumerate(tree) if (place := self.place(item)) is not None]
+            return (tuple, list(tree), items) if items else None
         if isinstance(tree, ast.InlineData) and _is_list(tree.rows):
-            self.steps.append(_rows(tree.rows[0][0]))
-            return _node(tree, {"rows": len(self.steps) - 1})
+            return _node(tree, {"rows": self._add(_rows(tree.rows[0][0]))})
         if isinstance(tree, NamedNode):
             return _term(tree.value)
         if (
@@ -142,7 +167,7 @@ class _Program:
 
 def _iri(tree: IriHole) -> Step:
     at, span = tree.parameter, tree.span
-    return lambda values, made: ast.Iri(values[at].value, span=span)
+    return None, lambda values: ast.Iri(values[at].value, span=span), ()
 
 
 def _term(iri: str) -> Step | None:
@@ -152,23 +177,23 @@ def _term(iri: str) -> Step | None:
         return None
     at = int(number)
 
-    def fill(values: Sequence[Any], _made: list[Any]) -> NamedNode:
+    def fill(values: Sequence[Any]) -> NamedNode:
         try:
             return NamedNode(values[at].value)
         except ValueError as e:
             raise HiddenHoleError("no IRI") from e
 
-    return fill
+    return None, fill, ()
 
 
 def _literal(tree: LitHole) -> Step:
     at, span, is_typed = tree.parameter, tree.span, tree.datatype is not None
 
-    def fill(values: Sequence[Any], _made: list[Any]) -> ast.Lit:
+    def fill(values: Sequence[Any]) -> ast.Lit:
         value = values[at]
         return ast.Lit(value.lexical, value.datatype if is_typed else None, value.language, span=span)
 
-    return fill
+    return None, fill, ()
 
 
 def _is_list(rows: tuple[tuple[Any, ...], ...]) -> bool:
@@ -177,41 +202,14 @@ def _is_list(rows: tuple[tuple[Any, ...], ...]) -> bool:
 
 def _rows(tree: Any) -> Step:
     at = tree.parameter
-    return lambda values, made: tuple((value,) for value in values[at])
-
-
-def _items(items: tuple[Any, ...], found: list[tuple[int, int]]) -> Step | None:
-    if not found:
-        return None
-
-    def fill_items(_values: Sequence[Any], made: list[Any]) -> tuple[Any, ...]:
-        copied = list(items)
-        for at, place in found:
-            copied[at] = made[place]
-        return tuple(copied)
-
-    return fill_items
+    return None, lambda values: tuple((value,) for value in values[at]), ()
 
 
 def _node(tree: Any, found: dict[str, int]) -> Step:
-    """A copy with other values in some fields.
-
-    Past the constructor: that of a frozen dataclass takes 0.3 us for each field, also those that stay.
-    """
+    """A copy with other values in some fields."""
     kind, own = type(tree), vars(tree)
     for name in KEPT:
         if isinstance(getattr(kind, name, None), cached_property):
             getattr(tree, name)
     same = {name: own[name] for name in (*(one.name for one in fields(tree)), *KEPT) if name in own}
-    (first, at), *more = found.items()
-
-    def fill_node(_values: Sequence[Any], made: list[Any]) -> Any:
-        copied = object.__new__(kind)
-        inside = copied.__dict__
-        inside.update(same)
-        inside[first] = made[at]
-        for name, place in more:
-            inside[name] = made[place]
-        return copied
-
-    return fill_node
+    return kind, same, tuple(found.items())
