@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hybridkg.graph.columns import Columns
 from hybridkg.graph.match.conditions import Condition
+from hybridkg.graph.match.forms import Filling, Placeholder, filling
 from hybridkg.graph.match.ids import distinct, inside
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import Node
@@ -19,15 +20,15 @@ from hybridkg.graph.match.run import Run
 from hybridkg.graph.match.shape import Declined
 from hybridkg.graph.match.sizes import bounds_of, work_each_of, work_of
 from hybridkg.graph.match.strings import Strings
-from hybridkg.interfaces.graph_index import Ids, IdTable, Pattern, Size, Test
+from hybridkg.interfaces.graph_index import Form, Ids, IdTable, Pattern, Size, Test
 from hybridkg.interfaces.meter import Meter
-from hybridkg.rdf.terms import Term
+from hybridkg.rdf.terms import NamedNode, Term
 
 MAX_ROWS = 10_000_000
 """Rows that an intermediate result may have, as in operators/context.py."""
 
 MOST_PREPARED = 256
-"""Patterns that are remembered, ready to be asked."""
+"""Patterns that are remembered, ready to be asked, and forms of patterns."""
 
 
 class Projection:
@@ -46,22 +47,44 @@ class Projection:
         self._relations = Relations(columns)
         self._tests: dict[Test, Condition] = {}
         self._prepared: dict[int, tuple[Pattern, Prepared | None]] = {}
+        self._forms: dict[int, tuple[Form, Filling | None]] = {}
 
-    def prepare(self, pattern: Pattern) -> Prepared | None:
+    def prepare(self, pattern: Pattern, form: Form | None = None, iris: Sequence[NamedNode] = ()) -> Prepared | None:
         """As GraphIndex has it; remembered, because a plan that runs again asks for the same patterns."""
         known = self._prepared.get(id(pattern))
         if known is not None:
             return known[1]
-        found = self._made_ready(pattern)
+        found = None if form is None else self._of_form(form, iris)
+        if found is None:
+            node = self._node(pattern)
+            found = None if node is None else Prepared(node, self._max_rows)
         if len(self._prepared) >= MOST_PREPARED:
             self._prepared.clear()
         self._prepared[id(pattern)] = pattern, found  # which keeps the pattern, and so its identity
         return found
 
-    def _made_ready(self, pattern: Pattern) -> Prepared | None:
-        preparing = Preparing(self._columns, self._relations.of, self._strings, self._truth, self._tests, pattern)
+    def _of_form(self, form: Form, iris: Sequence[NamedNode]) -> Prepared | None:
+        """The pattern of a form, by the form; None where it takes more, as for an IRI that the graph does not have."""
+        known = self._forms.get(id(form))
+        if known is None:
+            places: dict[Term, int] = {iri: Placeholder(at) for at, iri in enumerate(form.placeholders)}
+            node = self._node(form.pattern, places)
+            if len(self._forms) >= MOST_PREPARED:
+                self._forms.clear()
+            known = self._forms[id(form)] = form, None if node is None else filling(node)
+        fill = known[1]
+        if fill is None:
+            return None
+        id_of = self._columns.terms.id_of
+        ids = [id_of(iri) for iri in iris]
+        return None if -1 in ids else Prepared(fill(ids), self._max_rows)
+
+    def _node(self, pattern: Pattern, placeholders: Mapping[Term, int] = {}) -> Node | None:
+        preparing = Preparing(
+            self._columns, self._relations.of, self._strings, self._truth, self._tests, pattern, placeholders
+        )
         try:
-            return Prepared(preparing.prepared(), self._max_rows)
+            return preparing.prepared()
         except Declined:
             return None
 

@@ -14,15 +14,16 @@ from typing import Any
 
 from hybridkg.algebra.nodes import Fragment, Plan
 from hybridkg.algebra.to_pattern import Declined
-from hybridkg.interfaces.graph_index import Pattern
+from hybridkg.interfaces.graph_index import Form, Pattern, PreparedPattern
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.rank_value import RankValue
 from hybridkg.planner.planning import Number, Planning, T
 from hybridkg.planner.ranking import Ranking
 from hybridkg.query import ast
-from hybridkg.query.holes import Fill, HiddenHoleError, LitHole, Value, filling
+from hybridkg.query.holes import Fill, HiddenHoleError, LitHole, Value, filling, holes_of
 from hybridkg.query.walk import walk
+from hybridkg.rdf.terms import NamedNode
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,19 +35,27 @@ class FragmentTemplate:
         fill: puts the values into the operator; None where it has no holes.
         group: puts them into the group alone, where the pattern depends on them by more than their terms: on their
             numbers, or their datatypes.
+        form: of the pattern, where `fill` puts nothing but IRIs into it.
+        iris: the parameters that its placeholders stand for.
     """
 
     holed: GraphFragment
     fill: Fill | None
     group: Fill | None
+    form: Form | None = None
+    iris: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, fragment: Fragment) -> FragmentTemplate:
         """Translates the group, with its holes."""
         holed = GraphFragment.of(fragment.group, tuple(sorted(fragment.variables)), fragment.dataset)
         try:
-            by_terms = not isinstance(holed.pattern, Declined)
-            return cls(holed, filling(holed), None) if by_terms else cls(holed, None, filling(fragment.group))
+            if isinstance(holed.pattern, Declined):
+                return cls(holed, None, filling(fragment.group))
+            fill, found = filling(holed), holes_of(holed.pattern)
+            if not found:
+                return cls(holed, fill, None)
+            return cls(holed, fill, None, Form(holed.pattern, tuple(found)), tuple(found.values()))
         except HiddenHoleError:
             return cls(holed, None, filling(fragment.group))
 
@@ -186,6 +195,17 @@ class TemplatePlanning(Planning):
         if made is None:
             made = self._filled[id(fragment)] = self.template.fragment(fragment).filled(self.values)
         return made
+
+    def prepared(self, fragment: Fragment) -> PreparedPattern | None:
+        """What the projection knows of a fragment, with the values in place."""
+        known = self._prepared.get(id(fragment))
+        if known is None:
+            pattern, template, ready = self._fragment(fragment).pattern, self.template.fragment(fragment), None
+            if self.graph is not None and not isinstance(pattern, Declined):
+                iris = [NamedNode(self.values[at].value) for at in template.iris]  # type: ignore[union-attr]
+                ready = self.graph.prepare(pattern, template.form, iris)
+            known = self._prepared[id(fragment)] = fragment, ready
+        return known[1]
 
     def number(self, find: Number) -> float:
         """What stands for a number that depends on sizes."""

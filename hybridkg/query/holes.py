@@ -100,7 +100,7 @@ def filling(tree: Any, slots: Mapping[int, int] = {}) -> Fill | None:
             if kind is tuple:
                 made.append(tuple(inside))
             else:  # past the constructor: that of a frozen dataclass takes 0.3 us for each field, also those that stay
-                copied = new(kind)
+                copied: Any = new(kind)
                 put(copied, "__dict__", inside)
                 made.append(copied)
         return made[root]
@@ -170,12 +170,34 @@ def _iri(tree: IriHole) -> Step:
     return None, lambda values: ast.Iri(values[at].value, span=span), ()
 
 
+def holes_of(tree: Any) -> dict[NamedNode, int]:
+    """The terms of RDF in a tree that are holes, in their order, and the parameters they stand for.
+
+    >>> holes_of((NamedNode("x:a"), (NamedNode(f"{OPEN}:3"),)))
+    {<NamedNode value=urn:hybridkg:hole:3>: 3}
+    """
+    if isinstance(tree, NamedNode):
+        number = _parameter(tree.value)
+        return {} if number is None else {tree: number}
+    parts: Sequence[Any] = ()
+    if isinstance(tree, tuple):
+        parts = tree
+    elif is_dataclass(tree):
+        parts = [getattr(tree, one.name) for one in fields(tree)]
+    return {hole: number for part in parts for hole, number in holes_of(part).items()}
+
+
+def _parameter(iri: str) -> int | None:
+    """The parameter that the IRI of a hole stands for; None for another IRI."""
+    opening, _, number = iri.rpartition(":")
+    return int(number) if opening == OPEN else None
+
+
 def _term(iri: str) -> Step | None:
     """Of an IRI in a pattern of the graph."""
-    opening, _, number = iri.rpartition(":")
-    if opening != OPEN:
+    at = _parameter(iri)
+    if at is None:
         return None
-    at = int(number)
 
     def fill(values: Sequence[Any]) -> NamedNode:
         try:

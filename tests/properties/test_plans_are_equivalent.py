@@ -6,7 +6,7 @@ Whoever answers for the graph: the projection, the store, or each for some of th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -23,7 +23,7 @@ from hybridkg.entities.table import NodeTable
 from hybridkg.errors import HybridkgError
 from hybridkg.graph.projection import Projection
 from hybridkg.graph.reference import columns_of
-from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern, Size
+from hybridkg.interfaces.graph_index import Form, GraphIndex, Pattern, PreparedPattern, Size
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.operators import candidates, filter_first, filtered_topk, probing, rank_first, rank_join, text_join
@@ -37,6 +37,7 @@ from hybridkg.planner.ranking import Ranking
 from hybridkg.planner.strategies import rank_first as rank_first_strategy
 from hybridkg.query.check import check
 from hybridkg.query.parser import parse
+from hybridkg.rdf.terms import NamedNode
 from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
@@ -57,9 +58,11 @@ class Declining:
         self.whole, self.one_in = whole, one_in
         self.n_entities, self.n_nodes = whole.n_entities, whole.n_nodes
 
-    def prepare(self, pattern: Pattern) -> PreparedPattern | None:
+    def prepare(
+        self, pattern: Pattern, form: Form | None = None, iris: Sequence[NamedNode] = ()
+    ) -> PreparedPattern | None:
         digest = blake2b(repr(pattern).encode(), digest_size=4).digest()
-        return None if int.from_bytes(digest) % self.one_in == 0 else self.whole.prepare(pattern)
+        return None if int.from_bytes(digest) % self.one_in == 0 else self.whole.prepare(pattern, form, iris)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.whole, name)

@@ -7,7 +7,7 @@ the values of its variables are reduced by what is still to come (reduce.py), so
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -43,6 +43,8 @@ class JoinNode:
         members: EXISTS and MINUS that share one certain variable.
         tests: tests of several certain variables.
         variables: of all parts.
+        guesses: what sizes.py has found, by variable: a plan asks for the same ones several times.
+        shares: the same of its edges: how many values there are and how many entries it takes both ask for them.
     """
 
     edges: tuple[Edge, ...]
@@ -51,6 +53,8 @@ class JoinNode:
     members: tuple[Member, ...]
     tests: tuple[RowTest, ...]
     variables: tuple[str, ...]
+    guesses: dict[str | None, float] = field(default_factory=dict, repr=False)
+    shares: dict[tuple[Edge, bool, frozenset[str]], float] = field(default_factory=dict, repr=False)
 
     @cached_property
     def certain(self) -> frozenset[str]:
@@ -93,11 +97,12 @@ class JoinNode:
 
     def guess(self, variable: str | None) -> float:
         """As Node has it."""
-        if variable not in self._guesses:
+        found = self.guesses.get(variable)
+        if found is None:
             from hybridkg.graph.match.sizes import guess_join
 
-            self._guesses[variable] = guess_join(self, variable)
-        return self._guesses[variable]
+            found = self.guesses[variable] = guess_join(self, variable)
+        return found
 
     @cached_property
     def _only(self) -> str | None:
@@ -107,16 +112,6 @@ class JoinNode:
         name, *more = self.edges[0].variables or ("", "")
         alone = not more and all(edge.variables == (name,) and edge.subject != edge.object for edge in self.edges)
         return name if alone else None
-
-    @cached_property
-    def _guesses(self) -> dict[str | None, float]:
-        """By variable: a plan asks for the same ones several times."""
-        return {}
-
-    @cached_property
-    def shares(self) -> dict[tuple[Edge, bool, frozenset[str]], float]:
-        """What sizes.py has found of it: how many values there are and how many entries it takes both ask for it."""
-        return {}
 
     @cached_property
     def _edges_are_a_tree(self) -> bool:

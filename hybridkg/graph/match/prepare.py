@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -77,8 +77,9 @@ class Preparing:
         relation: of a path.
         strings: of the term table.
         truth: Oxigraph's evaluation.
-        whole: the pattern that is being prepared.
         known: conditions that were made before; the first MOST_KNOWN are kept.
+        whole: the pattern that is being prepared.
+        placeholders: what is put in the place of the ids of some terms; elsewhere these terms are declined.
     """
 
     columns: Columns
@@ -87,6 +88,7 @@ class Preparing:
     truth: Truth
     known: dict[Test, Condition]
     whole: Pattern
+    placeholders: Mapping[Term, int] = field(default_factory=dict)
     _hidden: int = 0
     _odd: set[str] = field(default_factory=set)
     """Subjects of paths of length zero: Oxigraph 0.5.13 takes them for nodes when it simplifies tests, which they need
@@ -188,11 +190,15 @@ class Preparing:
 
     def _end(self, slot: Slot) -> End:
         """The variable, or the id of the constant; -1 for one that the graph does not have."""
-        return slot.name if isinstance(slot, Variable) else self.columns.terms.id_of(slot)
+        if isinstance(slot, Variable):
+            return slot.name
+        held = self.placeholders.get(slot) if self.placeholders else None
+        return self.columns.terms.id_of(slot) if held is None else held
 
     def _values(self, part: Values, certain: set[str], all_values: Sequence[Values]) -> Node:
         """VALUES; rows with a term that the graph does not have are dropped where they cannot match."""
         terms = list(dict.fromkeys(term for row in part.rows for term in row if term is not None))
+        self._check_held(*terms)
         ids = dict(zip(terms, self.columns.terms.find(terms).tolist(), strict=True)) if terms else {}
         rows = []
         for row in part.rows:
@@ -205,6 +211,11 @@ class Preparing:
             rows.append(found)
         made = np.array(rows, np.uint32).reshape(len(rows), len(part.variables))
         return TableNode(Table({name: made[:, i].copy() for i, name in enumerate(part.variables)}, len(rows)))
+
+    def _check_held(self, *terms: Term) -> None:
+        """Declines placeholders where a constant says more than its id."""
+        if not self.placeholders.keys().isdisjoint(terms):
+            raise Declined
 
     # --- tests ----------------------------------------------------------------------
 
@@ -241,6 +252,8 @@ class Preparing:
                     return OfColumn(names.pop(), all_of(conditions) if every else any_of(conditions))
                 return Combined(made, every)
             case Comparison() | StringTest() | Opaque():
+                if isinstance(test, Comparison):
+                    self._check_held(test.constant)
                 self._tested.add(test.variable)
                 condition = self.known.get(test)
                 if condition is None:
