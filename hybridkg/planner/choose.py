@@ -11,6 +11,7 @@ from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.planner.costs import OfRanking, costs_of
 from hybridkg.planner.planning import Planning
 from hybridkg.query import ast
 
@@ -67,7 +68,7 @@ class PhysicalPlan:
     @cached_property
     def rejected(self) -> tuple[Alternative, ...]:
         """The others that apply, the cheapest first."""
-        order = sorted(self.costs, key=lambda one: one[1].guess)
+        order = sorted(self.costs, key=_guess)
         at = next((at for at, (name, _) in enumerate(order, 1) if name == self.strategy), 0)
         return tuple(Alternative(name, cost) for name, cost in order[at:])
 
@@ -103,12 +104,21 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
             return PhysicalPlan(root, name, whole, STRATEGIES.get(name).cost(logical, planning))
     planning.ask_sizes(logical)
     ways = planning.fixed("ways", lambda: _priced(logical, planning))
-    costs = [(name, cost(logical, planning)) for name, cost in ways]
-    for name, cost in sorted(costs, key=lambda one: one[1].guess):
+    ranking = planning.ranking(logical)
+    own = None if ranking is None else costs_of(ranking, planning)
+    costs = [
+        (name, cost.of(own) if own is not None and isinstance(cost, OfRanking) else cost(logical, planning))
+        for name, cost in ways
+    ]
+    for name, cost in sorted(costs, key=_guess):
         root = planning.root(name, logical)
         if root is not None:
             return PhysicalPlan(root, name, whole, cost, costs)
     raise AssertionError("the reference always applies")
+
+
+def _guess(costed: tuple[str, Size]) -> float:
+    return costed[1].guess
 
 
 def _priced(logical: Plan, planning: Planning) -> list[tuple[str, Callable[[Plan, Planning], Size]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from operator import attrgetter
 
 from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
@@ -10,7 +11,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import BindJoin
 from hybridkg.operators.left_join import BindLeftJoin
 from hybridkg.operators.text_join import TextJoin
-from hybridkg.planner.costs import costs_of
+from hybridkg.planner.costs import OfRanking
 from hybridkg.planner.joins import joined
 from hybridkg.planner.planning import Planning
 
@@ -22,15 +23,10 @@ class BindJoins:
     """
 
     exact = True
+    cost = OfRanking(attrgetter("bind_join"), otherwise=Size(0.0, inf, inf))
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
         """Operators, or None where no fragment meets a MATCH."""
         root = joined(logical, planning)
         return root if any(isinstance(op, TextJoin | BindJoin | BindLeftJoin) for op in root.walk()) else None
-
-    @staticmethod
-    def cost(logical: Plan, planning: Planning) -> Size | None:
-        """Microseconds; of a plan without a ranking hardly anything is known."""
-        ranking = planning.ranking(logical)
-        return Size(0.0, inf, inf) if ranking is None else costs_of(ranking, planning).bind_join

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from hybridkg.algebra.nodes import Plan
-from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.filter_first import FilterFirst as Operator
-from hybridkg.planner.costs import costs_of
+from hybridkg.planner.costs import OfRanking
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import candidates_of, of_one_variable, ranked_top, rest_of, under
 from hybridkg.planner.ranking import Ranking
+
+
+def _applies(ranking: Ranking) -> bool:
+    return of_one_variable(ranking)
 
 
 class FilterFirst:
     """For rankings whose scores are all of one variable, with or without a limit."""
 
     exact = True
-
-    @staticmethod
-    def cost(logical: Plan, planning: Planning) -> Size | None:
-        """Microseconds; None where it does not apply."""
-        ranking = planning.ranking(logical)
-        return costs_of(ranking, planning).filter_first if ranking is not None and _applies(ranking) else None
+    cost = OfRanking(attrgetter("filter_first"), _applies)
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
@@ -32,7 +32,3 @@ class FilterFirst:
         candidates = candidates_of(ranking, ranking.variables[0], planning)
         top = Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
         return under(logical, ranking, top, planning)
-
-
-def _applies(ranking: Ranking) -> bool:
-    return of_one_variable(ranking)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from hybridkg.algebra.nodes import Plan
-from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.filter_first import FilterFirst
 from hybridkg.operators.filtered_topk import FilteredTopK
 from hybridkg.operators.rank_first import RankFirst as Operator
-from hybridkg.planner.costs import costs_of
+from hybridkg.planner.costs import OfRanking, costs_of
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import by_one_match, candidates_of, ranked_top, rest_of, under
 from hybridkg.planner.ranking import Ranking
+
+
+def _applies(ranking: Ranking) -> bool:
+    return by_one_match(ranking)
 
 
 class RankFirst:
     """For limited rankings by one MATCH."""
 
     exact = True
-
-    @staticmethod
-    def cost(logical: Plan, planning: Planning) -> Size | None:
-        """Microseconds; None where it does not apply."""
-        ranking = planning.ranking(logical)
-        return costs_of(ranking, planning).rank_first if ranking is not None and _applies(ranking) else None
+    cost = OfRanking(attrgetter("rank_first"), _applies)
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
@@ -47,7 +47,3 @@ def best_first_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
         instead.append(FilteredTopK(rest, top, candidates))
         budgets.append(planning.number(lambda sizes: costs_of(ranking, sizes).filtered_topk.guess))
     return Operator(rest, top, candidates, tuple(instead), tuple(budgets))
-
-
-def _applies(ranking: Ranking) -> bool:
-    return by_one_match(ranking)

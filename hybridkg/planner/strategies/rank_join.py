@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from math import inf
+from operator import attrgetter
 
 from hybridkg.algebra.nodes import Plan
-from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.rank_join import RankJoin as Operator
-from hybridkg.planner.costs import costs_of
+from hybridkg.planner.costs import OfRanking, costs_of
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import candidates_of, ends_early, ranked_top, rest_of, under
 from hybridkg.planner.ranking import Ranking
+
+
+def _applies(ranking: Ranking) -> bool:
+    return ends_early(ranking) and len(ranking.scored) == len(ranking.variables) > 1
 
 
 class RankJoin:
     """For limited rankings by a rising expression over one MATCH for each of several variables."""
 
     exact = True
-
-    @staticmethod
-    def cost(logical: Plan, planning: Planning) -> Size | None:
-        """Microseconds; None where it does not apply."""
-        ranking = planning.ranking(logical)
-        return costs_of(ranking, planning).rank_join if ranking is not None and _applies(ranking) else None
+    cost = OfRanking(attrgetter("rank_join"), _applies)
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
@@ -37,7 +36,3 @@ class RankJoin:
             budget = planning.number(lambda sizes: costs_of(ranking, sizes).bind_join.guess)
         top = Operator(rest_of(ranking, planning), ranked_top(ranking), candidates, budget)
         return under(logical, ranking, top, planning)
-
-
-def _applies(ranking: Ranking) -> bool:
-    return ends_early(ranking) and len(ranking.scored) == len(ranking.variables) > 1

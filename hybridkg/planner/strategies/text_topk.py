@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 
 from hybridkg.algebra.nodes import Match, Plan, Project, Rank, Slice, Snippet
-from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.text_relation import TextRelation
-from hybridkg.planner.costs import costs_of
+from hybridkg.planner.costs import OfRanking
 from hybridkg.planner.lower import lower
 from hybridkg.planner.planning import Planning
 from hybridkg.query import ast
@@ -22,6 +22,7 @@ class TextTopK:
     """
 
     exact = True
+    cost = OfRanking(attrgetter("text_topk"))
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
@@ -41,9 +42,3 @@ class TextTopK:
                 top = TextRelation(match, score, k)
                 return lower(logical, {id(rank.child): top})
         return None
-
-    @staticmethod
-    def cost(logical: Plan, planning: Planning) -> Size | None:
-        """Microseconds, where it applies."""
-        ranking = planning.ranking(logical)
-        return None if ranking is None else costs_of(ranking, planning).text_topk
