@@ -112,7 +112,8 @@ class Prepared:
     def size(self, variable: str | None = None) -> Size:
         """As PreparedPattern has it."""
         low, high = bounds_of(self.node, variable)
-        return Size(low, min(max(self.node.guess(variable), low), high), high)
+        guess = float(high) if low == high else min(max(self.node.guess(variable), low), high)
+        return Size(low, guess, high)
 
     def work(self, variable: str | None = None) -> float:
         """As PreparedPattern has it."""

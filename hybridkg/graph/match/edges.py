@@ -66,7 +66,7 @@ class Edge:
         """About how many values the variable could have by what the relation is about, at least 1."""
         if self.is_type and not isinstance(self.object, str):
             return max(1.0, self.listed(False))
-        return max(1.0, self.relation.sources(self.from_subject(variable)))
+        return max(1.0, self.relation.sources(self.subject == variable))
 
     def from_subject(self, variable: str) -> bool:
         """Whether the variable is the subject."""

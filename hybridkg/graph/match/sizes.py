@@ -101,8 +101,8 @@ class Counts:
         return made
 
     def _by_edge(self, edge: Edge, variable: str, forward: bool, seen: frozenset[str]) -> float:
-        relation, other = edge.relation, edge.other(variable)
-        if isinstance(other, int):
+        relation, other = edge.relation, edge.object if forward else edge.subject
+        if not isinstance(other, str):
             return edge.least()
         mine = relation.sources(forward)
         if other in seen or len(seen) > DEPTH:
@@ -139,17 +139,18 @@ class Counts:
         for edge in self._node.edges:
             if variable not in edge.variables or edge is via:
                 continue
-            forward = edge.from_subject(variable)
-            if isinstance(edge.other(variable), int):
+            forward = edge.subject == variable
+            other = edge.object if forward else edge.subject
+            if not isinstance(other, str):
                 size = edge.least()
                 # The first list is a view; of an intersection each id of the smaller set is looked up.
                 total += 1.0 if current == float("inf") else min(size, current)
                 current = min(current, size)
-            elif self._is_free(edge.other(variable), edge):
+            elif self._is_free(other, edge):
                 size = edge.relation.sources(forward)
                 total += 1.0 if current == float("inf") else min(size, current)
                 current = min(current, size)
-            elif edge.other(variable) not in seen and len(seen) <= DEPTH:
+            elif other not in seen and len(seen) <= DEPTH:
                 later.append((self._alone(edge, variable, forward, seen), edge, forward))
         for alone, edge, forward in sorted(later, key=lambda entry: entry[0]):
             near = current * max(1.0, edge.relation.work(None, forward) / max(1.0, edge.relation.sources(forward)))
@@ -184,14 +185,13 @@ def _passing(condition: Condition, count: Callable[[Ranges], float]) -> float:
 
 def work_each_of(node: Node, variable: str) -> float:
     """About how many entries a node reads for the rows of one value of a variable."""
-    rows = node.guess(None) / max(1.0, node.guess(variable))
     if not isinstance(node, JoinNode):
-        return 1.0 + rows
+        return 1.0 + _rows_each(node, variable)
     bound, size, total, left = {variable}, 1.0, 1.0, list(node.edges)
     while left:
         steps = [(_step(edge, name), edge, name) for edge in left for name in edge.variables if name in bound]
         if not steps:
-            return total + len(left) + rows
+            return total + len(left) + _rows_each(node, variable)
         mean, edge, name = min(steps, key=lambda step: step[0])
         left.remove(edge)
         other = edge.other(name)
@@ -209,10 +209,14 @@ def work_each_of(node: Node, variable: str) -> float:
     return total
 
 
+def _rows_each(node: Node, variable: str) -> float:
+    return node.guess(None) / max(1.0, node.guess(variable))
+
+
 def _step(edge: Edge, name: str) -> float:
     """How many values of its other end an edge gives for one value of a variable, on average."""
-    forward = edge.from_subject(name)
-    if isinstance(edge.other(name), int):
+    forward = edge.subject == name
+    if not isinstance(edge.object if forward else edge.subject, str):
         return edge.least() / max(1.0, edge.relation.sources(forward))
     return edge.relation.work(None, forward) / max(1.0, edge.relation.sources(forward))
 
@@ -221,7 +225,7 @@ def work_of(node: Node, variable: str | None) -> float:
     """About how many entries a node reads for the values of a variable, or for its rows."""
     match node:
         case JoinNode():
-            parts = sum(work_of(other, None) for other in node.others)
+            parts: float = sum([work_of(other, None) for other in node.others]) if node.others else 0
             for member in node.members:
                 probing = 2.0 * node.guess(member.variable) * work_each_of(member.node, member.variable)
                 parts += min(work_of(member.node, member.variable), probing)
