@@ -35,6 +35,10 @@ CORRELATIONS = (1 / 8, 1.0, 8.0)
 do with each other, belong together. Taken to be equally likely."""
 
 
+UNPRICED = Size(0.0, inf, inf)
+"""Of a way that does not apply."""
+
+
 class Graph(NamedTuple):
     """What the patterns of a ranking leave of the entities of one variable, and what it takes to find out.
 
@@ -94,13 +98,19 @@ class Costs:
         self._entities = float(planning.entities)
         self._n = max(self._entities, 1.0)
         self._k = float(ranking.k or 0)
-        self._lists = [float(planning.most(match.match)) for match in ranking.scored]
-        """No fewer entities match, for each scored MATCH."""
-        self._filters = [float(planning.most(match.match)) for match in ranking.filters]
         self._joined_lists = [float(planning.most(match.match)) for match in ranking.spine.matches]
+        most = dict(zip(map(id, ranking.spine.matches), self._joined_lists, strict=True))
+        self._lists = [most[id(match)] for match in ranking.scored]
+        """No fewer entities match, for each scored MATCH."""
+        self._filters = [most[id(match)] for match in ranking.filters] if ranking.filters else []
         self._asked = len(ranking.spine.fragments) - len(settled(ranking, planning))
         """Fragments that are asked for rows once the entities are chosen."""
         self._graphs = {variable: self._graph(variable, planning) for variable in ranking.spine.variables}
+        self._cases: list[tuple[float, float]] = []
+        """(entities that satisfy the graph and match every scored text, what is left to do once they are chosen)."""
+        self.filter_first = self.filtered_topk = UNPRICED
+        if len(ranking.variables) == 1:
+            self._price_candidates(self._graphs[ranking.variables[0]])
 
     def _graph(self, variable: str, planning: Planning) -> Graph:
         """What is known of the candidate set of a variable."""
@@ -140,41 +150,38 @@ class Costs:
 
     # --- one ranked variable -------------------------------------------------------------
 
-    @cached_property
-    def _cases(self) -> list[tuple[float, float]]:
-        """(entities that satisfy the graph and match every scored text, what is left to do once they are chosen)."""
-        ranking, graph = self._ranking, self._graphs[self._ranking.variables[0]]
+    def _price_candidates(self, graph: Graph) -> None:
+        """Finds `filter_first`, to find the candidate set and to score it, and `filtered_topk`, to rank it in the
+        index; and the cases.
+        """
+        ranking, cost, lists, scored = self._ranking, self._cost, self._lists, len(self._lists)
         most = float(ranking.k or 0) if ranking.k is not None and ranking.value is not None else inf
         whole, each = self._way(graph, self._asked)
         each *= graph.rows_each if self._asked else 1.0
-        matching, *others = sorted(self._lists) or [self._n]
-        for one in others:  # as if the texts had nothing to do with each other
-            matching *= min(1.0, one / self._n)
-        return [(joined, whole + each * min(joined, most)) for joined in self._joined(matching, graph.size)]
-
-    @cached_property
-    def filter_first(self) -> Size:
-        """To find the candidate set and to score it."""
-        graph, cost, scored = self._graphs[self._ranking.variables[0]], self._cost, len(self._lists)
-        before = graph.whole_us + graph.question_us + scored * cost.us_per_text_scoring
-        each = 0.0
-        if self._ranking.is_restricted:
+        matching = lists[0]
+        if scored > 1:
+            matching, *others = sorted(lists)
+            for one in others:  # as if the texts had nothing to do with each other
+                matching *= min(1.0, one / self._n)
+        before = masked = graph.whole_us + graph.question_us
+        before += scored * cost.us_per_text_scoring
+        each_scored = 0.0
+        if ranking.is_restricted:
             before += graph.size.guess * scored * cost.us_per_scored_candidate
-            each = scored * self._scored_us(0.0, 1.0)
+            each_scored = scored * self._scored_us(0.0, 1.0)
         else:
-            before += sum(self._lists) * cost.us_per_scored_posting
-        return _mean([before + joined * each + rest for joined, rest in self._cases])
-
-    @cached_property
-    def filtered_topk(self) -> Size:
-        """To find the candidate set and to rank it in the index."""
-        if self._is_far:
-            return self.filter_first  # which is what a server does
-        graph, cost = self._graphs[self._ranking.variables[0]], self._cost
-        before = graph.whole_us + graph.question_us + cost.us_per_text_question + self._lists[0] * cost.us_per_posting
-        before += graph.size.guess * cost.us_per_masked_candidate
-        k = self._k or inf
-        return _mean([before + min(joined, k) * cost.us_per_hit + rest for joined, rest in self._cases])
+            before += sum(lists) * cost.us_per_scored_posting
+        masked = masked + cost.us_per_text_question + lists[0] * cost.us_per_posting
+        masked += graph.size.guess * cost.us_per_masked_candidate
+        k, hit = self._k or inf, cost.us_per_hit
+        cases, scoring, ranked = self._cases, [], []
+        for joined in self._joined(matching, graph.size):
+            rest = whole + each * min(joined, most)
+            cases.append((joined, rest))
+            scoring.append(before + joined * each_scored + rest)
+            ranked.append(masked + min(joined, k) * hit + rest)
+        self.filter_first = _mean(scoring)
+        self.filtered_topk = self.filter_first if self._is_far else _mean(ranked)  # the same to a server
 
     def _candidates_first_us(self) -> float:
         """The better way to score a candidate set."""

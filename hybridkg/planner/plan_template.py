@@ -200,7 +200,8 @@ class TemplatePlanning(Planning):
         """What the projection knows of a fragment, with the values in place."""
         known = self._prepared.get(id(fragment))
         if known is None:
-            pattern, template, ready = self._fragment(fragment).pattern, self.template.fragment(fragment), None
+            template, ready = self.template.fragment(fragment), None
+            pattern = self._fragment(fragment).pattern
             if self.graph is not None and not isinstance(pattern, Declined):
                 iris = [NamedNode(self.values[at].value) for at in template.iris]  # type: ignore[union-attr]
                 ready = self.graph.prepare(pattern, template.form, iris)

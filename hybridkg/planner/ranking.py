@@ -95,7 +95,14 @@ class Ranking:
 
     def fragments_with(self, variable: str) -> tuple[Fragment, ...]:
         """The fragments that bind a variable in every row."""
-        return tuple([fragment for fragment, sure in self._sure if variable in sure])
+        return self._by_variable[variable]
+
+    @cached_property
+    def _by_variable(self) -> dict[str, tuple[Fragment, ...]]:
+        return {
+            variable: tuple([fragment for fragment, sure in self._sure if variable in sure])
+            for variable in self.spine.variables
+        }
 
     def links(self, variable: str, other: str) -> bool:
         """Whether a fragment binds both of two variables in every row."""
