@@ -11,7 +11,7 @@ from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.planner.costs import OfRanking, costs_of
+from hybridkg.planner.costs import UNPRICED, OfRanking, costs_of
 from hybridkg.planner.planning import Planning
 from hybridkg.query import ast
 
@@ -54,7 +54,7 @@ class PhysicalPlan:
         strategy: name of the strategy that won.
         whole: gives the logical plan.
         cost: what the strategy is expected to take, in microseconds; None where that is not known.
-        costs: of the strategies that it was compared with, in the order of PREFERENCE.
+        costs: gives those of the strategies that it was compared with, in the order of PREFERENCE.
         forced: whether the user asked for the strategy.
     """
 
@@ -62,13 +62,13 @@ class PhysicalPlan:
     strategy: str
     whole: Callable[[], Plan]
     cost: Size | None = None
-    costs: Sequence[tuple[str, Size]] = ()
+    costs: Callable[[], Sequence[tuple[str, Size]]] = tuple
     forced: bool = False
 
     @cached_property
     def rejected(self) -> tuple[Alternative, ...]:
         """The others that apply, the cheapest first."""
-        order = sorted(self.costs, key=_guess)
+        order = sorted(self.costs(), key=_guess)
         at = next((at for at, (name, _) in enumerate(order, 1) if name == self.strategy), 0)
         return tuple(Alternative(name, cost) for name, cost in order[at:])
 
@@ -106,14 +106,27 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
     ways = planning.fixed("ways", lambda: _priced(logical, planning))
     ranking = planning.ranking(logical)
     own = None if ranking is None else costs_of(ranking, planning)
-    costs = [
-        (name, cost.of(own) if own is not None and isinstance(cost, OfRanking) else cost(logical, planning))
-        for name, cost in ways
-    ]
-    for name, cost in sorted(costs, key=_guess):
+    best, expected = "", UNPRICED
+    for name, cost in ways:
+        if own is None or not isinstance(cost, OfRanking):
+            found = cost(logical, planning)
+        elif cost.least is None or cost.least(own) < expected.guess:
+            found = cost.of(own)
+        else:
+            continue  # dearer than another whatever its rows are: only EXPLAIN asks how dear
+        if not best or found.guess < expected.guess:
+            best, expected = name, found
+
+    def costs() -> list[tuple[str, Size]]:
+        return [(name, cost(logical, planning)) for name, cost in ways]
+
+    root = planning.root(best, logical)
+    if root is not None:
+        return PhysicalPlan(root, best, whole, expected, costs)
+    for name, found in sorted(costs(), key=_guess):
         root = planning.root(name, logical)
         if root is not None:
-            return PhysicalPlan(root, name, whole, cost, costs)
+            return PhysicalPlan(root, name, whole, found, costs)
     raise AssertionError("the reference always applies")
 
 

@@ -70,11 +70,13 @@ class OfRanking:
         of: tells it from what is known of the ranking.
         applies: whether it knows a ranking; no value of a parameter changes this.
         otherwise: for a plan that does not rank.
+        least: no more than `of` tells, at less effort.
     """
 
     of: Callable[[Costs], Size]
     applies: Callable[[Ranking], bool] = lambda ranking: True
     otherwise: Size | None = None
+    least: Callable[[Costs], float] | None = None
 
     def __call__(self, logical: Plan, planning: Planning) -> Size | None:
         """None where the strategy does not apply."""
@@ -213,9 +215,11 @@ class Costs:
 
     def _look_us(self, depth: float, lists: Sequence[float], graph: Graph | None) -> float:
         """One look at the best of some lists, and what it takes to test and score what it brings."""
-        cost = self._cost
+        cost, fresh = self._cost, 0.0
         us = cost.us_per_look + self._lists_us(depth, lists)
-        fresh = sum([min(depth, most) for most in lists]) * (1.0 - 1.0 / DEEPER)
+        for most in lists:
+            fresh += min(depth, most)
+        fresh *= 1.0 - 1.0 / DEEPER
         if graph is not None:
             us += graph.question_us + min(fresh * graph.each_us, graph.whole_us)
         if len(lists) > 1:
@@ -224,8 +228,10 @@ class Costs:
 
     def _lists_us(self, depth: float, lists: Sequence[float]) -> float:
         """To read some lists so deep."""
-        question, posting, hit = self._cost.us_per_text_question, self._cost.us_per_posting, self._cost.us_per_hit
-        return sum([question + most * posting + min(depth, most) * hit for most in lists])
+        cost, us = self._cost, 0.0
+        for most in lists:
+            us += cost.us_per_text_question + most * cost.us_per_posting + min(depth, most) * cost.us_per_hit
+        return us
 
     # --- several ranked variables, and none ----------------------------------------------
 
@@ -281,6 +287,11 @@ class Costs:
                 rows *= min(1.0, own_most / self._n)
             found.append(us)
         return _mean(found)
+
+    @property
+    def bind_join_least(self) -> float:
+        """A part of that, before anything is known of the rows."""
+        return self._cost.us_per_text_scoring + self._joined_lists[0] * self._cost.us_per_scored_posting
 
     def _of_fragments(self, graph: Graph) -> Size:
         """The candidate set without the filters by text."""

@@ -23,7 +23,7 @@ class BindJoins:
     """
 
     exact = True
-    cost = OfRanking(attrgetter("bind_join"), otherwise=Size(0.0, inf, inf))
+    cost = OfRanking(attrgetter("bind_join"), otherwise=Size(0.0, inf, inf), least=attrgetter("bind_join_least"))
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
