@@ -67,12 +67,12 @@ class Strings:
 
     def find(self, key: bytes, first: int, end: int) -> int:
         """The place of a string in the range first..end, which is sorted; -1 where it is not there."""
-        probed, low, high = self._probed, first, end
+        probed, text, ends, low, high = self._probed, self._view, self._ends, first, end
         while low < high:
             middle = (low + high) >> 1
             own = probed.get(middle)
             if own is None:
-                own = self[middle]
+                own = bytes(text[ends[middle] : ends[middle + 1]])
                 if high - low > APART:
                     probed[middle] = own
             if own < key:

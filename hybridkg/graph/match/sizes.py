@@ -279,7 +279,10 @@ def bounds_of(node: Node, variable: str | None) -> tuple[float, float]:
 
 def _bounds_of_join(node: JoinNode, variable: str | None) -> tuple[float, float]:
     if len(node.edges) == 1 and not (node.others or node.members or node.tests):
-        return _bounds_of_edge(node, node.edges[0], variable)
+        edge = node.edges[0]
+        if edge.relation.exact and len(edge.variables) == 1 and not node.conditions and edge.subject != edge.object:
+            return edge.least(), edge.least()  # one value for each triple with the constant
+        return _bounds_of_edge(node, edge, variable)
     if variable is None:
         high = 1.0
         for edge in node.edges:
