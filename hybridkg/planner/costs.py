@@ -290,8 +290,10 @@ class Costs:
 
     @property
     def bind_join_least(self) -> float:
-        """A part of that, before anything is known of the rows."""
-        return self._cost.us_per_text_scoring + self._joined_lists[0] * self._cost.us_per_scored_posting
+        """What that takes even if nothing joins."""
+        cost, spine = self._cost, self._ranking.spine
+        before = cost.us_per_text_scoring + self._joined_lists[0] * cost.us_per_scored_posting
+        return before + self._way(self._graphs[spine.variables[0]], len(spine.fragments))[0]
 
     def _of_fragments(self, graph: Graph) -> Size:
         """The candidate set without the filters by text."""
