@@ -16,7 +16,7 @@ from math import inf, sqrt
 from typing import NamedTuple
 
 from hybridkg.algebra.nodes import Plan
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import PreparedPattern, Size
 from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
 from hybridkg.operators.rank_join import FIRST_DEPTH
 from hybridkg.operators.text_join import MATCHES_PER_PROBE
@@ -47,14 +47,14 @@ class Graph(NamedTuple):
         whole_us: to find all of it.
         each_us: to find out about one entity, asked with others.
         question_us: once for every set that is asked about.
-        rows_each: rows of the patterns for one entity.
+        joining: the patterns that bind more than the variable, and how many values each leaves to it.
     """
 
     size: Size
     whole_us: float
     each_us: float
     question_us: float
-    rows_each: float
+    joining: tuple[tuple[PreparedPattern, float], ...]
 
 
 def costs_of(ranking: Ranking, planning: Planning) -> Costs:
@@ -108,6 +108,7 @@ class Costs:
         self._asked = len(ranking.spine.fragments) - len(settled(ranking, planning))
         """Fragments that are asked for rows once the entities are chosen."""
         self._graphs = {variable: self._graph(variable, planning) for variable in ranking.spine.variables}
+        self._rows: dict[str, float] = {}
         self._cases: list[tuple[float, float]] = []
         """(entities that satisfy the graph and match every scored text, what is left to do once they are chosen)."""
         self.filter_first = self.filtered_topk = UNPRICED
@@ -119,7 +120,7 @@ class Costs:
         cost, n = self._cost, self._entities
         low = guess = high = n
         whole = each = question = 0.0
-        rows = 1.0
+        joining: list[tuple[PreparedPattern, float]] = []
         for fragment in self._ranking.fragments_with(variable):
             prepared = planning.prepared(fragment)
             if prepared is None:
@@ -133,7 +134,7 @@ class Costs:
                 each += prepared.work_each(variable) * cost.us_per_adjacency_entry
                 question += cost.us_per_graph_question
                 if len(prepared.variables) > 1:
-                    rows *= max(1.0, prepared.size().guess / max(own.guess, 1.0))
+                    joining.append((prepared, own.guess))
             low, guess, high = max(0.0, low + own.low - n), guess * own.guess / self._n, min(high, own.high)
         for match, most in zip(self._ranking.filters, self._filters, strict=True):
             entity, share = match.match.entity.name, min(1.0, most / self._n)
@@ -148,7 +149,17 @@ class Costs:
                 if self._ranking.links(variable, entity):
                     guess *= share
             low = 0.0
-        return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole, each, question, rows)
+        return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole, each, question, tuple(joining))
+
+    def _rows_each(self, variable: str) -> float:
+        """Rows of the patterns for one entity; not every price takes it."""
+        rows = self._rows.get(variable)
+        if rows is None:
+            rows = 1.0
+            for prepared, entities in self._graphs[variable].joining:
+                rows *= max(1.0, prepared.size().guess / max(entities, 1.0))
+            self._rows[variable] = rows
+        return rows
 
     # --- one ranked variable -------------------------------------------------------------
 
@@ -159,7 +170,7 @@ class Costs:
         ranking, cost, lists, scored = self._ranking, self._cost, self._lists, len(self._lists)
         most = float(ranking.k or 0) if ranking.k is not None and ranking.value is not None else inf
         whole, each = self._way(graph, self._asked)
-        each *= graph.rows_each if self._asked else 1.0
+        each *= self._rows_each(ranking.variables[0]) if self._asked else 1.0
         matching = lists[0]
         if scored > 1:
             matching, *others = sorted(lists)
@@ -240,7 +251,8 @@ class Costs:
         """To read the lists, deeper than k, and to join what they bring."""
         graphs = [self._graphs[variable] for variable in self._ranking.variables]
         cost, k, n, lists = self._cost, self._k or 1.0, self._n, self._lists
-        linked = max(1.0, min([graph.size.guess * graph.rows_each for graph in graphs]))
+        sizes = [self._graphs[name].size.guess * self._rows_each(name) for name in self._ranking.variables]
+        linked = max(1.0, min(sizes))
         instead = self.bind_join.guess if self._switching else inf
         whole, each = self._way(graphs[0], len(self._ranking.spine.fragments))
         look, longest = cost.us_per_look + max([graph.question_us for graph in graphs]), max(lists)
@@ -278,9 +290,9 @@ class Costs:
         if spine.leading > 1:  # the second one scores rows of the first, not ids
             before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
         whole, each = self._way(graph, len(spine.fragments))
-        found = []
+        rows_each, found = self._rows_each(spine.variables[0]), []
         for joined in self._joined(most, self._of_fragments(graph)):
-            rows = joined * graph.rows_each
+            rows = joined * rows_each
             us = before + (whole + rows * each)
             for own_most in others:
                 us += cost.us_per_text_scoring + self._looked_up_us(rows, own_most)
