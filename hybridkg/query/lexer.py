@@ -128,7 +128,8 @@ def _bad_string(query: QueryText, start: int) -> HybridkgError:
             if not _ESCAPED.match(text, position):
                 message = f"{text[position : position + 2]!r} is not an escape in a string".replace("\\\\", "\\")
                 hint = r"known are \t \n \r \b \f \" \' \\ \uXXXX and \UXXXXXXXX; write \\ for a backslash"
-                return QuerySyntaxError(message, hint=hint, span=query.span(position, position + 2)).at(query.source)
+                span = query.span(position, min(position + 2, len(text)))
+                return QuerySyntaxError(message, hint=hint, span=span).at(query.source)
             position += 2
         elif text[position] in "\r\n" and not long:
             break

@@ -173,13 +173,18 @@ def _texts(node: ast.Syntax) -> Iterator[ast.Syntax]:
             yield below.text if isinstance(below, ast.Match) else below.target
 
 
-def _substituted(form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit]) -> ast.QueryForm:
+def _substituted(
+    form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit], renamed: Mapping[str, str] = {}
+) -> ast.QueryForm:
+    """The form with values in place; a column that has one is called by another name where `renamed` says so."""
+
     def change(node: ast.Syntax) -> Any:
         match node:
             case ast.Var(name=name) if name in values:
                 return replace(values[name], span=node.span)
             case ast.Projection(variable=ast.Var(name=name), expression=None) if name in values:
-                return replace(node, expression=values[name])
+                own = replace(node.variable, name=renamed.get(name, name))
+                return replace(node, variable=own, expression=values[name])
             case ast.Projection(expression=ast.Syntax() as expression, variable=variable):
                 return replace(node, expression=change(expression), variable=_target(variable))
             case ast.Bind(expression=expression, variable=variable):
@@ -270,6 +275,18 @@ def _substituted(form: ast.QueryForm, values: Mapping[str, ast.Iri | ast.Lit]) -
             else frozenset(item.variable.name for item in query.projection)
         )
         visible = {name: value for name, value in values.items() if name in projected}
-        return _substituted(query, visible) if visible else query  # type: ignore[return-value]
+        if not visible:
+            return query
+        # Two columns of one name would meet: the one around the sub-select has the value already.
+        again = {name: fresh(name) for name in visible if name in given}
+        return _substituted(query, visible, again)  # type: ignore[return-value]
+
+    def fresh(name: str) -> str:
+        while name in used:
+            name += "_"
+        return name
+
+    used = variables(form).union(renamed.values())
+    given = {item.variable.name for item in form.projection or ()} if isinstance(form, ast.SelectQuery) else frozenset()
 
     return rebuild(form, change)

@@ -80,6 +80,13 @@ error[Q101]: '\\q' is not an escape in a string
 1 | SELECT ?x { ?x ?p "a\\qb" }
   |                     ^^
   hint: known are \\t \\n \\r \\b \\f \\" \\' \\\\ \\uXXXX and \\UXXXXXXXX; write \\\\ for a backslash""",
+    "'\\": """\
+error[Q101]: '\\' is not an escape in a string
+ --> query:1:2
+  |
+1 | '\\
+  |  ^
+  hint: known are \\t \\n \\r \\b \\f \\" \\' \\\\ \\uXXXX and \\UXXXXXXXX; write \\\\ for a backslash""",
     "DESCRIBE": """\
 error[Q101]: the query ends too early; expected a variable, an IRI or "*"
  --> query:1:9

@@ -100,3 +100,19 @@ def test_the_name_of_the_rank_score_cannot_be_a_parameter():
     query = parse("SELECT ?x { ?x <http://e/p> ?y } RANK BY ?y AS ?r")
     with pytest.raises(ParameterError, match=r"the query itself assigns \?r"):
         bind(query, {"r": 1})
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT ?x { { SELECT ?x { VALUES ?y { 1 2 } FILTER(?x < 3) } } }",
+        "SELECT ?x { { SELECT ?x { { SELECT ?x { VALUES ?y { 1 2 } FILTER(?x < 3) } } } } }",
+        "SELECT * { { SELECT ?x { VALUES ?y { 1 2 } FILTER(?x < 3) } } }",
+    ],
+)
+def test_a_column_that_has_a_value_has_it_once(query):
+    """The column of a sub-select that is given as well is not a second source of the same name."""
+    import pyoxigraph as ox
+
+    rows = list(ox.Store().query(write(bind(parse(query), {"x": 2}))))
+    assert [row["x"].value for row in rows] == ["2", "2"]
