@@ -267,6 +267,12 @@ class IndexMissingError(UserError):
     code = "T702"
 
 
+class VectorQueryError(UserError):
+    """The vector of a NEAR does not fit those of the index, or an encoder gave what is no vector."""
+
+    code = "V801"
+
+
 class TextServerError(HybridkgError):
     """The server of a text index does not answer, refuses, or does not hold what was left there."""
 

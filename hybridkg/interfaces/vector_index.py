@@ -1,0 +1,62 @@
+"""What the engine asks of a vector index, and the question it asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from hybridkg.interfaces.text_index import Ids, Scores
+
+
+@dataclass(frozen=True)
+class VectorQuery:
+    """One NEAR as the index sees it.
+
+    Args:
+        text: what is to be near; empty where an entity or a vector is.
+        entity: the id of the entity that others are compared with, which is left out itself; -1 for none.
+        vector: numbers of the index's own space, of any length but 0; empty for none.
+        within: the least similarity, -1..1; None for no bound.
+        encoder: name that the query gives; empty for the one of the index.
+    """
+
+    text: str = ""
+    entity: int = -1
+    vector: tuple[float, ...] = ()
+    within: float | None = None
+    encoder: str = ""
+
+
+class VectorIndex(Protocol):
+    """Ranks entities by the cosine of their vectors with that of the query. Safe to use from many threads.
+
+    Entities without a vector are in no relation: their score is NaN.
+    """
+
+    exact: bool
+    """Whether `topk` is the true best k; told to the user with every answer."""
+
+    @property
+    def size(self) -> int:
+        """Entities that have a vector."""
+
+    @property
+    def dimensions(self) -> int:
+        """Of the vectors."""
+
+    def about(self) -> dict[str, Any]:
+        """What `stats` says of it."""
+
+    def check(self, query: VectorQuery) -> None:
+        """Raises UnknownNameError (encoder) or VectorQueryError (dimensions, numbers)."""
+
+    def matching(self, query: VectorQuery) -> tuple[Ids, Scores]:
+        """The complete relation: (ids uint32[m] ascending, similarities float64[m], -1..1)."""
+
+    def topk(self, query: VectorQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
+        """Best k: (ids uint32[m], similarities float64[m]), by similarity descending, then the node's rank; of `among`
+        (uint32, ascending, distinct) where they are given.
+        """
+
+    def score(self, query: VectorQuery, ids: Ids) -> Scores:
+        """float64[len(ids)]; NaN where the entity is not in the relation; ids in any order, repeats allowed."""

@@ -1,0 +1,1 @@
+"""Vectors: encoders, and indexes of the vectors that they make."""
