@@ -13,7 +13,7 @@ from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_index import TermStatistics, TextIndex, TextQuery
 from hybridkg.operators.text_query import text_query
 from hybridkg.query import ast
-from hybridkg.query.scope import matches
+from hybridkg.query.scope import ranked_items
 from hybridkg.query.source import shown
 from hybridkg.query.walk import children, walk
 from hybridkg.query.well_known import shortened
@@ -54,10 +54,10 @@ class Advisor:
             query: with its parameters in place.
             asked: query strings that came from the rows, and the place of their variable.
         """
-        return [*self.names(query), *self.texts(tuple(matches(query.form))), *self.asked(asked or {})]
+        return [*self.names(query), *self.texts(tuple(ranked_items(query.form))), *self.asked(asked or {})]
 
     def texts(
-        self, matches: Sequence[ast.Match], has_words: Callable[[ast.Match], bool] = lambda match: False
+        self, matches: Sequence[ast.RankedItem], has_words: Callable[[ast.RankedItem], bool] = lambda match: False
     ) -> list[QueryWarning]:
         """The warnings about texts.
 
@@ -68,11 +68,13 @@ class Advisor:
         """
         return list(self._texts(matches, has_words))
 
-    def _texts(self, matches: Sequence[ast.Match], has_words: Callable[[ast.Match], bool]) -> Iterator[QueryWarning]:
+    def _texts(
+        self, matches: Sequence[ast.RankedItem], has_words: Callable[[ast.RankedItem], bool]
+    ) -> Iterator[QueryWarning]:
         if self._text is None:
             return
         for match in matches:
-            if not isinstance(match.text, ast.Lit):
+            if not isinstance(match, ast.Match) or not isinstance(match.text, ast.Lit):
                 continue
             if has_words(match) and not any(mark in match.text.lexical for mark in "*~"):
                 continue

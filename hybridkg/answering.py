@@ -104,7 +104,7 @@ class Answering:
         if context is not None:
             self.run(request, plan, context)
         ran = None if context is None else Ran.of(context)
-        known = Known(self.snapshot.text, self.snapshot.graph)
+        known = Known(self.snapshot.ranked, self.snapshot.graph)
         return Explanation(plan, known, self.snapshot.costs.model, ran, request.template.query.prefixes)
 
     def result(

@@ -16,6 +16,7 @@ from hybridkg.errors import ConfigError
 
 CHOICES = {
     "text": ("embedded", "elasticsearch"),
+    "encoder": ("none", "lsa"),
     "default_graph": ("default", "union"),
     "service": ("refuse", "allow"),
     "analysis": ("hybridkg", "native"),
@@ -40,6 +41,7 @@ TEMPLATE = """\
 # Settings of this knowledge base; an unknown key is an error.
 profile = {profile}  # name of a shipped profile, or path of a Turtle file
 text = {text}  # text index: "embedded" or "elasticsearch" (docs/elasticsearch.md); hybridkg index KB builds it
+encoder = {encoder}  # vectors for NEAR: "lsa", learned from the texts themselves, or "none"
 default_graph = {default_graph}  # "default", or "union" of all graphs
 service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
 """
@@ -97,6 +99,7 @@ class Config:
     Args:
         profile: name of a shipped profile or path of a Turtle file; says which predicates feed which field.
         text: the text engine that `index` builds for.
+        encoder: what makes the vectors that NEAR compares: a name of ENCODERS, or `none`.
         default_graph: what a query sees outside GRAPH: the `default` graph, or the `union` of all.
         service: whether SERVICE may reach the network: `refuse` or `allow`.
         synonyms: path of a file of synonyms (hybridkg.text.synonyms), from the folder of the knowledge base; empty for
@@ -107,6 +110,7 @@ class Config:
 
     profile: str = "default"
     text: str = "embedded"
+    encoder: str = "none"
     default_graph: str = "default"
     service: str = "refuse"
     synonyms: str = ""

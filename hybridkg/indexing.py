@@ -13,11 +13,13 @@ from hybridkg.entities.doubts import doubts
 from hybridkg.entities.extract import Extraction, extract
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
+from hybridkg.entities.verbalised import verbalised
+from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, Encoder
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import Taker, TextEngine
 from hybridkg.interfaces.text_index import IndexedField
-from hybridkg.snapshot import ENGINE_FILE, PROFILE_FILE
+from hybridkg.snapshot import ENGINE_FILE, PROFILE_FILE, VECTORS
 from hybridkg.text.synonyms import FILE as SYNONYMS_FILE
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms
 
@@ -55,6 +57,8 @@ class Source:
         self.profile = profile if documents is None else profile.with_documents(documents.fields())
         self.union_default_graph = union_default_graph
         self._folder, self._store, self._documents, self._progress = folder, store, documents, progress
+        self.keeps = False
+        self.found: Extraction | None = None
 
     @property
     def fields(self) -> tuple[IndexedField, ...]:
@@ -72,6 +76,8 @@ class Source:
         found = extract(self.profile, self._store, self._documents, lambda rows: self._progress.advance(0, rows), early)
         self._progress.done(len(found.nodes))
         NodeTable.write(self._folder, found.nodes)
+        if self.keeps:
+            self.found = found
         return found
 
 
@@ -85,8 +91,9 @@ def build_indexes(
     *,
     union_default_graph: bool,
     synonyms: Synonyms = NO_SYNONYMS,
+    encoder: str = NO_ENCODER,
 ) -> dict[str, Any]:
-    """Writes `nodes.*` and `text/` into a generation that is being built.
+    """Writes `nodes.*`, `text/` and, with an encoder, `vectors/` into a generation that is being built.
 
     Args:
         folder: the generation's folder; holds neither yet.
@@ -97,17 +104,21 @@ def build_indexes(
         progress: told about rows read and entities indexed.
         union_default_graph: how the store shows the graph.
         synonyms: what the queries of the index use.
+        encoder: a name of ENCODERS; NO_ENCODER for no vectors.
 
     Returns:
-        Counts: entities, fields, terms, postings, tokens, text_bytes; and `notes`, sentences about what of the
-        profile has found nothing.
+        Counts: entities, fields, terms, postings, tokens, text_bytes; `vectors` with those of the vectors; and
+        `notes`, sentences about what of the profile has found nothing.
     """
     text_folder = folder / "text"
     text_folder.mkdir()
     source = Source(folder, profile, store, documents, progress, union_default_graph=union_default_graph)
+    source.keeps = encoder != NO_ENCODER
     name, builder = engine
     with _collector_paused():
-        counts = builder.build(text_folder, source, progress)
+        counts: dict[str, Any] = builder.build(text_folder, source, progress)
+    if source.found is not None:
+        counts["vectors"] = build_vectors(folder / VECTORS, encoder, source.found, progress)
     (text_folder / PROFILE_FILE).write_text(source.profile.to_json(), encoding="utf-8")
     (text_folder / ENGINE_FILE).write_text(f"{name}\n", encoding="ascii")
     if synonyms.rules:
@@ -115,6 +126,37 @@ def build_indexes(
     index = builder.open(text_folder)
     empty = [name for name in index.fields if not index.field_totals(name)["entities"]]
     return {"fields": len(source.fields), **counts, "notes": doubts(source.profile, store, empty)}
+
+
+def build_vectors(folder: Path, kind: str, found: Extraction, progress: Progress) -> dict[str, Any]:
+    """Writes a vector of every entity that has text into a new folder.
+
+    Args:
+        folder: does not exist yet.
+        kind: a name of ENCODERS.
+        found: the text.
+        progress: told about entities.
+
+    Returns:
+        Counts: encoder, dimensions, entities.
+    """
+    import numpy as np
+
+    from hybridkg.vector.flat import ENCODER, FlatWriter
+
+    (folder / ENCODER).mkdir(parents=True)
+    fields = len(found.fields)
+    encoder: Encoder = ENCODERS.get(kind)().prepare(
+        folder / ENCODER, lambda: (texts for _, texts in verbalised(found, fields)), progress
+    )
+    progress.start("encoding entities", len(found.nodes))
+    with FlatWriter(folder, encoder) as writer:
+        for ids, texts in verbalised(found, fields):
+            writer.add(np.array(ids, np.uint32), encoder.passages(texts))
+            progress.advance(len(ids), len(ids))
+        counts = writer.finish(kind)
+    progress.done(counts["entities"])
+    return counts
 
 
 @contextmanager

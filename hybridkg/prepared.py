@@ -28,7 +28,7 @@ from hybridkg.query.holes import Fill, HiddenHoleError, IriHole, Value, filling,
 from hybridkg.query.parameter_files import with_parameter_files
 from hybridkg.query.parameters import ParameterValue, bind, constants
 from hybridkg.query.parser import parse
-from hybridkg.query.scope import matches
+from hybridkg.query.scope import ranked_items
 from hybridkg.query.services import refuse_services
 from hybridkg.query.walk import walk
 from hybridkg.results.build import Shape
@@ -112,9 +112,9 @@ class Template:
         return filling(self.query)
 
     @cached_property
-    def matches(self) -> tuple[ast.Match, ...]:
+    def matches(self) -> tuple[ast.RankedItem, ...]:
         """Every MATCH of the query."""
-        return tuple(matches(self.query.form))
+        return tuple(ranked_items(self.query.form))
 
     @cached_property
     def fill_matches(self) -> Fill | None:
@@ -156,7 +156,7 @@ class Request:
         return self.template.query if fill is None else fill(self.values)
 
     @property
-    def matches(self) -> tuple[ast.Match, ...]:
+    def matches(self) -> tuple[ast.RankedItem, ...]:
         """Every MATCH."""
         fill = self.template.fill_matches if self.values else None
         return self.template.matches if fill is None else fill(self.values)

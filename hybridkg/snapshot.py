@@ -15,8 +15,10 @@ from hybridkg.entities.table import NodeTable
 from hybridkg.errors import CorruptError, IndexCorruptError
 from hybridkg.interfaces.graph_index import GraphIndex
 from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.interfaces.vector_index import VectorIndex
 from hybridkg.model_parameters import folders_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
@@ -39,6 +41,9 @@ _log = logging.getLogger(__name__)
 
 PROFILE_FILE = "profile.json"
 """In the folder of the text index: the profile it was built with, resolved."""
+
+VECTORS = "vectors"
+"""In a generation: the folder of the vectors, and the name of the index."""
 
 ENGINE_FILE = "engine"
 """Beside it: the name of the text engine that built the index; before there was a second, none was written."""
@@ -132,6 +137,25 @@ class Snapshot:
         return Projection(columns, lambda expression, values: holds(expression, values, scratch))
 
     @cached_property
+    def ranked(self) -> RankedIndex | None:
+        """The text index, with the vectors beside it where there are any that fit; None before the first index."""
+        if self.text is None:
+            return None
+        from hybridkg.vector.ranked import Ranked
+
+        return Ranked(self.text, self.vectors)
+
+    @cached_property
+    def vectors(self) -> VectorIndex | None:
+        """The vectors of entities; None where there are none."""
+        folder = self.generation.path / VECTORS
+        if self.nodes is None or not folder.is_dir():
+            return None
+        from hybridkg.vector.flat import FlatIndex
+
+        return FlatIndex(folder, self.nodes.find, self.nodes.rank)
+
+    @cached_property
     def statistics(self) -> Statistics | None:
         """Figures of the projection; None where there are none that can be read, and nothing needs them."""
         try:
@@ -175,11 +199,11 @@ class Snapshot:
     def context(self) -> ExecutionContext:
         """The state of one run over this snapshot."""
         price = self.costs.model.predicted_us
-        return ExecutionContext(self.store, self.text, self.nodes, self.texts, scratch, graph=self.graph, price=price)
+        return ExecutionContext(self.store, self.ranked, self.nodes, self.texts, scratch, graph=self.graph, price=price)
 
     def planning(self) -> Planning:
         """What the planner sees, for one query."""
-        return Planning(self.graph, self.text, self.costs.model)
+        return Planning(self.graph, self.ranked, self.costs.model)
 
     def texts(self, nodes: Sequence[Node], fields: Sequence[str] = ()) -> list[list[tuple[str, str, str]]]:
         """(field, text, language) of each of some entities, as they were indexed."""
@@ -213,6 +237,7 @@ class Snapshot:
             "entities": self.text.counts["entities"],
             "profile": self.profile.name,
             "text": self.text.about(),
+            **({} if self.vectors is None else {"vectors": self.vectors.about()}),
             "projection": self.projection_state,
             "fields": fields,
         }

@@ -14,6 +14,7 @@ from hybridkg.indexing import PROJECTION, build_indexes, build_projection, copyi
 from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
+from hybridkg.snapshot import VECTORS
 from hybridkg.store.building import Building
 from hybridkg.store.generations import Folder
 from hybridkg.store.loading import check_sources
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 AS_INDEXED = "as in the file"
 """The state of synonyms that are those of the file."""
 
-TEXT_INDEX = ("nodes", "text")
+TEXT_INDEX = ("nodes", "text", VECTORS)
 """What an index step builds, and a load without index keeps as it is."""
 
 NOTHING_CHANGED = "nothing was loaded or indexed; the knowledge base is as it was before"
@@ -196,9 +197,19 @@ def _index(
     union = folder.config.default_graph == "union"
     store = OxigraphStore.open(building.path / "graph", union_default_graph=union)
     counts = build_indexes(
-        building.path, profile, store, documents, engine, progress, union_default_graph=union, synonyms=synonyms
+        building.path,
+        profile,
+        store,
+        documents,
+        engine,
+        progress,
+        union_default_graph=union,
+        synonyms=synonyms,
+        encoder=folder.config.encoder,
     )
     building.built("text", engine[1].name_of(building.path / "text"))
+    if "vectors" in counts:
+        building.built(VECTORS, "flat")
     projection = build_projection(building.path, store, progress, union_default_graph=union, loaded=loaded)
     if "note" in projection:
         return {**counts, "notes": [*counts["notes"], projection["note"]]}

@@ -8,14 +8,8 @@ from hybridkg.query.walk import variables, walk
 
 
 def refuse_what_has_no_engine(form: ast.QueryForm) -> None:
-    """NEAR and RERANK are language without an engine behind it yet."""
+    """RERANK is language without an engine behind it yet."""
     for node in walk(form):
-        if isinstance(node, ast.Near):
-            raise UnsupportedQueryError(
-                "NEAR needs a vector index, and this version builds none",
-                hint="MATCH finds words; vectors and their encoders arrive in a later version",
-                span=node.span,
-            )
         if isinstance(node, ast.Rerank):
             raise UnsupportedQueryError(
                 f"no reranker {node.reranker.name!r}; known: none",
@@ -52,7 +46,7 @@ def outside_graph(variable: ast.Var, pattern: ast.Group) -> ast.Group | None:
     for element in pattern.elements:
         match element:
             case ast.Triples(items):
-                if any(isinstance(item, ast.Match) and item.text == variable for item in items):
+                if any(isinstance(item, ast.Match | ast.Near) and item.text == variable for item in items):
                     return None
                 triples += (item for item in items if isinstance(item, ast.TriplePattern))
                 ranked = tuple(item for item in items if not isinstance(item, ast.TriplePattern))
@@ -67,11 +61,12 @@ def outside_graph(variable: ast.Var, pattern: ast.Group) -> ast.Group | None:
     return ast.Group((ast.GraphPattern(variable, inside, span=variable.span), *rest))
 
 
-def text_is_not_bound(match: ast.Match) -> UnsupportedQueryError:
-    """The error for a MATCH whose text nothing binds."""
+def text_is_not_bound(match: ast.RankedItem) -> UnsupportedQueryError:
+    """The error for a MATCH whose text nothing binds, or a NEAR with a target that nothing does."""
     assert isinstance(match.text, ast.Var)
+    what = "text of the MATCH" if isinstance(match, ast.Match) else "target of the NEAR"
     return UnsupportedQueryError(
-        f"nothing before this place in the group surely binds ?{match.text.name}, the text of the MATCH",
+        f"nothing before this place in the group surely binds ?{match.text.name}, the {what}",
         hint="bind it by a triple or VALUES of the same group, before OPTIONAL, MINUS and BIND, or by a parameter",
         span=match.text.span,
     )

@@ -89,7 +89,7 @@ class _Builder:
         prefix: list[ast.Element] = []
         plan: nodes.Plan | None = None
         filters: list[ast.Expression] = []
-        waiting: list[ast.Match] = []
+        waiting: list[ast.RankedItem] = []
         for element in group.elements:
             if isinstance(element, ast.Filter):
                 filters.append(self._in_graph(element.condition))
@@ -109,7 +109,7 @@ class _Builder:
         return plan, filters
 
     def _with_texts(
-        self, plan: nodes.Plan, waiting: list[ast.Match], bound: Callable[[nodes.Plan], frozenset[str]]
+        self, plan: nodes.Plan, waiting: list[ast.RankedItem], bound: Callable[[nodes.Plan], frozenset[str]]
     ) -> nodes.Plan:
         """The plan with each waiting MATCH whose text variable it binds; those leave the list."""
         for match in tuple(waiting):
@@ -130,7 +130,7 @@ class _Builder:
 
         return expression if graph is None else change(expression)
 
-    def _element(self, plan: nodes.Plan | None, element: ast.Element, waiting: list[ast.Match]) -> nodes.Plan:
+    def _element(self, plan: nodes.Plan | None, element: ast.Element, waiting: list[ast.RankedItem]) -> nodes.Plan:
         before = plan if plan is not None else self.fragment()
         match element:
             case ast.Triples(items):
@@ -162,7 +162,10 @@ class _Builder:
         raise TypeError(f"no plan for {element!r}")
 
     def _triples(
-        self, plan: nodes.Plan | None, items: Iterable[ast.TriplePattern | ast.RankedItem], waiting: list[ast.Match]
+        self,
+        plan: nodes.Plan | None,
+        items: Iterable[ast.TriplePattern | ast.RankedItem],
+        waiting: list[ast.RankedItem],
     ) -> nodes.Plan:
         """One basic graph pattern, however its triples and MATCHes are mixed: joins commute."""
         items = tuple(items)
@@ -170,14 +173,14 @@ class _Builder:
         if triples:
             plan = self.joined(plan, self.fragment(ast.Triples(triples, span=triples[0].span)))
         for item in items:
-            if isinstance(item, ast.Match):
+            if not isinstance(item, ast.TriplePattern):
                 if isinstance(item.text, ast.Var):
                     waiting.append(item)
                 else:
                     plan = self.joined(plan, self._match(item))
         return plan if plan is not None else self.fragment()
 
-    def _match(self, match: ast.Match) -> nodes.Match:
+    def _match(self, match: ast.RankedItem) -> nodes.Match:
         score = match.score.name if match.score else self.names.name("score")
         early = match.snippet is not None and match.snippet.name in self.early_snippets
         node = nodes.Match(match, score, early)

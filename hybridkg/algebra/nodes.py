@@ -60,7 +60,7 @@ class Match:
     also has the passage as a column, because the query computes with it.
     """
 
-    match: ast.Match
+    match: ast.RankedItem
     score: str
     snippet_early: bool = False
 

@@ -59,3 +59,6 @@ class EncoderKind(Protocol):
 
 ENCODERS = Registry("encoder", "hybridkg.encoders", {"lsa": "hybridkg.vector.lsa:Lsa"})
 """Classes of EncoderKind, made without arguments."""
+
+NO_ENCODER = "none"
+"""What kb.toml calls an index without vectors."""

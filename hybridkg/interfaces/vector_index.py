@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.rdf.terms import Node
 
 
 @dataclass(frozen=True)
@@ -14,14 +15,14 @@ class VectorQuery:
 
     Args:
         text: what is to be near; empty where an entity or a vector is.
-        entity: the id of the entity that others are compared with, which is left out itself; -1 for none.
+        entity: what others are compared with, which is left out itself; None where a text or a vector is.
         vector: numbers of the index's own space, of any length but 0; empty for none.
         within: the least similarity, -1..1; None for no bound.
         encoder: name that the query gives; empty for the one of the index.
     """
 
     text: str = ""
-    entity: int = -1
+    entity: Node | None = None
     vector: tuple[float, ...] = ()
     within: float | None = None
     encoder: str = ""

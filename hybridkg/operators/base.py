@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hybridkg.interfaces.text_index import TextIndex, TextQuery, TextQuestion
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
 from hybridkg.rdf.batch import Solutions
@@ -48,11 +48,11 @@ class PhysicalOperator(ABC):
         """More lines for EXPLAIN, or nothing."""
         return ""
 
-    def sized(self, text: TextIndex) -> tuple[TextQuery, ...]:
+    def sized(self, text: RankedIndex) -> tuple[RankedQuery, ...]:
         """Relations of whose size it will ask the text index, to decide how to go on."""
         return ()
 
-    def questions(self, text: TextIndex) -> tuple[TextQuestion, ...]:
+    def questions(self, text: RankedIndex) -> tuple[Question, ...]:
         """What it will ask the text index whatever its children give, so that a run can ask for all at once."""
         return ()
 

@@ -32,7 +32,7 @@ class RankedTop:
         exact: whether every candidate that matches has a row.
     """
 
-    matches: tuple[tuple[ast.Match, str], ...]
+    matches: tuple[tuple[ast.RankedItem, str], ...]
     value: RankValue | None
     k: int | None
     column: str

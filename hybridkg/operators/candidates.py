@@ -17,7 +17,7 @@ from hybridkg.operators.id_sets import both, held
 from hybridkg.operators.known import Known, times
 from hybridkg.operators.probing import FEW_VALUES, rows_meeting
 from hybridkg.operators.text_access import every_match, scores_among
-from hybridkg.operators.text_query import checked_index, text_query
+from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row
@@ -43,7 +43,7 @@ class Candidates:
 
     variable: str
     fragments: tuple[GraphFragment, ...]
-    filters: tuple[ast.Match, ...] = ()
+    filters: tuple[ast.RankedItem, ...] = ()
 
     @property
     def unrestricted(self) -> bool:
@@ -83,7 +83,7 @@ class Candidates:
             among: only these are asked about, and the answer is among them; ascending and distinct.
         """
         own = [match for match in self.filters if match.entity.name == self.variable]
-        elsewhere: dict[str, list[ast.Match]] = {}
+        elsewhere: dict[str, list[ast.RankedItem]] = {}
         for match in self.filters:
             if match.entity.name != self.variable:
                 elsewhere.setdefault(match.entity.name, []).append(match)
@@ -95,7 +95,7 @@ class Candidates:
             found = self._of_fragment(fragment, tested, found, context)
         return self._filtered(own, found, context) if last else found
 
-    def _graph_leaves_less(self, own: list[ast.Match], context: ExecutionContext) -> bool:
+    def _graph_leaves_less(self, own: list[ast.RankedItem], context: ExecutionContext) -> bool:
         """Whether the fragments are expected to leave fewer entities than the shortest relation has."""
         prepared = [fragment.prepared(context) for fragment in self.fragments]
         sizes = [one.size(self.variable).guess for one in prepared if one is not None]
@@ -103,23 +103,23 @@ class Candidates:
             return False
         return min(sizes) < min(_most(match, context) for match in own)
 
-    def _filtered(self, filters: list[ast.Match], found: Ids | None, context: ExecutionContext) -> Ids | None:
+    def _filtered(self, filters: list[ast.RankedItem], found: Ids | None, context: ExecutionContext) -> Ids | None:
         """Of some entities, or of all, those that every filter matches."""
         for match in filters:
             found = self._matching(match, context, found)
         return found
 
-    def _passing(self, filters: list[ast.Match], found: Ids | None, context: ExecutionContext) -> Ids:
+    def _passing(self, filters: list[ast.RankedItem], found: Ids | None, context: ExecutionContext) -> Ids:
         """The same for at least one filter."""
         passing = self._filtered(filters, found, context)
         assert passing is not None
         return passing
 
-    def _matching(self, match: ast.Match, context: ExecutionContext, among: Ids | None) -> Ids:
+    def _matching(self, match: ast.RankedItem, context: ExecutionContext, among: Ids | None) -> Ids:
         """The entities that match, among those that are left."""
         import numpy as np
 
-        index, query = checked_index(context.text, match), text_query(match)
+        index, query = checked_index(context.text, match), ranked_query(match)
         if among is None:
             return every_match(index, query, context)[0]
         if index.scan_limit is None and len(among) > MATCHES_PER_CANDIDATE * index.most(query):
@@ -127,7 +127,11 @@ class Candidates:
         return among[~np.isnan(scores_among(index, query, among, context))]
 
     def _of_fragment(
-        self, fragment: GraphFragment, tested: dict[str, list[ast.Match]], among: Ids | None, context: ExecutionContext
+        self,
+        fragment: GraphFragment,
+        tested: dict[str, list[ast.RankedItem]],
+        among: Ids | None,
+        context: ExecutionContext,
     ) -> Ids:
         """The entities in the solutions of a fragment of which other variables pass the filters on them.
 
@@ -148,7 +152,7 @@ class Candidates:
         bound = {name: self._passing(matches, None, context) for name, matches in tested.items()}
         return _candidates(fragment, self.variable, among, bound, context)
 
-    def _of_table(self, table: IdTable, tested: dict[str, list[ast.Match]], context: ExecutionContext) -> Ids:
+    def _of_table(self, table: IdTable, tested: dict[str, list[ast.RankedItem]], context: ExecutionContext) -> Ids:
         """The entities of the rows that pass the filters on other columns."""
         import numpy as np
 
@@ -161,10 +165,10 @@ class Candidates:
         return _entities_of(np.unique(table.column(self.variable)[kept]), context)
 
 
-def _most(match: ast.Match, context: ExecutionContext) -> float:
+def _most(match: ast.RankedItem, context: ExecutionContext) -> float:
     """No fewer entities match; of an index that is far away, whose complete relations are not to be read, inf."""
     index = checked_index(context.text, match)
-    return index.most(text_query(match)) if index.scan_limit is None else inf
+    return index.most(ranked_query(match)) if index.scan_limit is None else inf
 
 
 def _candidates(

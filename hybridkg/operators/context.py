@@ -13,7 +13,8 @@ from hybridkg.errors import QueryLimitError, QueryStoppedError, Span
 from hybridkg.interfaces.graph_index import GraphIndex, IdTable, Pattern, PreparedPattern
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, priced
-from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuery, TextQuestion
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery
+from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.columns import Column, IdColumn, InColumns
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Node, Triple
@@ -106,7 +107,7 @@ class ExecutionContext:
     """
 
     store: GraphStore
-    text: TextIndex | None
+    text: RankedIndex | None
     nodes: Nodes | None
     texts: Callable[[Sequence[Node], Sequence[str]], list[list[tuple[str, str, str]]]]
     scratch: Callable[[Iterable[Triple]], GraphStore]
@@ -117,7 +118,7 @@ class ExecutionContext:
     graph: GraphIndex | None = None
     notes: dict[tuple[str, int], int] = field(default_factory=dict)
     """What operators found out on their way (`note`)."""
-    found: dict[TextQuery, Found] = field(default_factory=dict)
+    found: dict[RankedQuery, Found] = field(default_factory=dict)
     """How many entities each text was seen to match."""
     actuals: dict[int, Actual] = field(default_factory=dict)
     told: dict[int, dict[str, int]] = field(default_factory=dict)
@@ -129,7 +130,7 @@ class ExecutionContext:
     slice: Slice | None = None
     """The part of the ranked relations that the plan below a BestRows runs over."""
     _prepared: dict[int, PreparedPattern | None] = field(default_factory=dict)
-    _answers: dict[TextQuestion, tuple[Ids, Scores]] = field(default_factory=dict)
+    _answers: dict[Question, tuple[Ids, Scores]] = field(default_factory=dict)
     _below_ns: list[int] = field(default_factory=lambda: [0])
 
     def run_plan(self, root: PhysicalOperator) -> Solutions:
@@ -150,7 +151,7 @@ class ExecutionContext:
         """Microseconds of the work counted so far, by the cost model: the same in every run."""
         return self.price(self.meter.counts)
 
-    def timed(self, question: TextQuestion | None = None, *, untold: bool = False) -> AbstractContextManager[object]:
+    def timed(self, question: Question | None = None, *, untold: bool = False) -> AbstractContextManager[object]:
         """Measures the work of the text index in a `with` block, where this run is one that teaches (`Meter.timed`).
 
         Args:
@@ -161,7 +162,7 @@ class ExecutionContext:
             return nullcontext()
         return self.meter.timed(elsewhere=self.text is not None and self.text.scan_limit is not None)
 
-    def answer(self, index: TextIndex, question: TextQuestion) -> tuple[Ids, Scores]:
+    def answer(self, index: RankedIndex, question: Question) -> tuple[Ids, Scores]:
         """The relation that a question asks for, from the index unless the plan has asked for it already."""
         answer = self._answers.get(question)
         if answer is None:
@@ -206,7 +207,7 @@ class ExecutionContext:
         running = self.running[-1:]  # another thread may ask
         return running[0].describe() if running else ""
 
-    def note(self, kind: str, n: int, match: ast.Match | None = None) -> None:
+    def note(self, kind: str, n: int, match: ast.RankedItem | None = None) -> None:
         """Remembers a number that says why there are no more rows (CANDIDATES, JOINED, TOTAL).
 
         Args:
@@ -217,7 +218,7 @@ class ExecutionContext:
         key = kind, -1 if match is None else match.span.start
         self.notes[key] = max(n, self.notes.get(key, 0))
 
-    def noted(self, kind: str, match: ast.Match | None = None) -> int | None:
+    def noted(self, kind: str, match: ast.RankedItem | None = None) -> int | None:
         """What has been noted; None where nothing has."""
         return self.notes.get((kind, -1 if match is None else match.span.start))
 
@@ -308,7 +309,7 @@ def row_bytes(row: object) -> int:
     return ROW_BYTES + CELL_BYTES * (len(row) if isinstance(row, tuple) else 1)
 
 
-def together(text: TextIndex) -> int:
+def together(text: RankedIndex) -> int:
     """How many questions to ask the index at once: one where each relation is at hand."""
     if text.scan_limit is None:
         return 1

@@ -49,7 +49,7 @@ class ExistsTest:
     variable: str
     pattern: PhysicalOperator
     negated: bool
-    among: tuple[tuple[ast.Match, str], ...] = ()
+    among: tuple[tuple[ast.RankedItem, str], ...] = ()
 
     def column(self, solutions: Solutions, context: ExecutionContext) -> list[Term | None]:
         """For each row, whether a compatible solution of the pattern exists."""

@@ -12,7 +12,7 @@ from hybridkg.operators.context import CANDIDATES, JOINED, ExecutionContext
 from hybridkg.operators.rank_functions import ListStatistics, rrf_term, spread
 from hybridkg.operators.slices import Slice
 from hybridkg.operators.text_access import relation, scores_among
-from hybridkg.operators.text_query import checked_index, text_query
+from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.query import ast
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class FilterFirst(BestRows):
 
 
 def scored(
-    matches: tuple[tuple[ast.Match, str], ...], ids: Ids | None, context: ExecutionContext
+    matches: tuple[tuple[ast.RankedItem, str], ...], ids: Ids | None, context: ExecutionContext
 ) -> tuple[Ids, dict[str, Scores]]:
     """The entities that every MATCH matches, and their scores.
 
@@ -138,7 +138,7 @@ def scored(
         elif not len(ids):
             own, mine = np.zeros(0), np.zeros(0, np.int64)
         else:
-            own = scores_among(checked_index(context.text, match), text_query(match), ids, context)
+            own = scores_among(checked_index(context.text, match), ranked_query(match), ids, context)
             mine = np.flatnonzero(~np.isnan(own))
             ids, own = ids[mine], own[mine]
         found = {name: of_match[mine] for name, of_match in found.items()}

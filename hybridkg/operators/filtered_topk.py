@@ -12,7 +12,7 @@ from hybridkg.operators.context import CANDIDATES, JOINED, ExecutionContext
 from hybridkg.operators.filter_first import GROWTH
 from hybridkg.operators.slices import Slice
 from hybridkg.operators.text_access import best_matches
-from hybridkg.operators.text_query import checked_index, text_query
+from hybridkg.operators.text_query import checked_index, ranked_query
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class FilteredTopK(BestRows):
         (candidates,), ((match, score),) = self.candidates, self.top.matches
         assert self.top.value is not None
         assert self.top.k is not None
-        index, query = checked_index(context.text, match), text_query(match)
+        index, query = checked_index(context.text, match), ranked_query(match)
         among = candidates.find(context)
         if among is not None:
             context.note(CANDIDATES, len(among))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from hybridkg.algebra.to_pattern import Declined
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern
-from hybridkg.interfaces.text_index import TextIndex
-from hybridkg.operators.text_query import text_query
+from hybridkg.interfaces.ranked_index import RankedIndex
+from hybridkg.operators.text_query import ranked_query
 from hybridkg.query import ast
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ class Known:
     (0.0, None)
     """
 
-    text: TextIndex | None = None
+    text: RankedIndex | None = None
     graph: GraphIndex | None = None
     sliced: Mapping[str, float | None] = field(default_factory=dict)
     narrowed: frozenset[int] = frozenset()
     _prepared: dict[int, tuple[Pattern, PreparedPattern | None]] = field(default_factory=dict)
-    _most: dict[ast.Match, float | None] = field(default_factory=dict)
+    _most: dict[ast.RankedItem, float | None] = field(default_factory=dict)
     _rows: dict[int, tuple[PhysicalOperator, float | None]] = field(default_factory=dict)
     """Of nodes that are kept, so that no other gets their identity."""
 
@@ -54,7 +54,7 @@ class Known:
             self._rows[id(operator)] = operator, operator.estimate(self)
         return self._rows[id(operator)][1]
 
-    def most(self, match: ast.Match) -> float | None:
+    def most(self, match: ast.RankedItem) -> float | None:
         """No fewer entities match; with TOP no more than that. None where the index has an objection, or the text is
         that of a variable.
         """
@@ -62,16 +62,16 @@ class Known:
             self._most[match] = self._asked(match)
         return self._most[match]
 
-    def _asked(self, match: ast.Match) -> float | None:
+    def _asked(self, match: ast.RankedItem) -> float | None:
         if self.text is None or isinstance(match.text, ast.Var):
             return None
         try:
-            most = float(self.text.most(text_query(match)))
+            most = float(self.text.most(ranked_query(match)))
         except HybridkgError:
             return None
         return most if match.top is None else min(most, float(match.top))
 
-    def share(self, match: ast.Match) -> float | None:
+    def share(self, match: ast.RankedItem) -> float | None:
         """The share of all entities that match, 0..1."""
         if id(match) in self.narrowed:
             return 1.0

@@ -1,11 +1,12 @@
-"""MATCH whose text is a variable bound by the rest of the group."""
+"""MATCH whose text, or NEAR whose target, is a variable bound by the rest of the group."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hybridkg.interfaces.text_index import Ids, Scores, TextIndex
+from hybridkg.interfaces.ranked_index import RankedIndex
+from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext, together
 from hybridkg.operators.join import Compatible
@@ -14,18 +15,18 @@ from hybridkg.operators.text_query import checked_index, describe
 from hybridkg.operators.text_relation import question, rows_of
 from hybridkg.query import ast
 from hybridkg.rdf.batch import Row, Solutions
-from hybridkg.rdf.terms import Literal
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
 
 
 @dataclass(frozen=True)
 class MatchEach(OneChild):
     """For each row, the relation of the row's own text, joined; a row without a string as text matches nothing.
 
-    Asks the text index once for each distinct text. The text is plain words, unless
-    the query says MATCH QUERY (language.md).
+    The target of a NEAR may be an entity as well. Asks the index once for each distinct text. The text is plain
+    words, unless the query says MATCH QUERY (language.md).
     """
 
-    match: ast.Match
+    match: ast.RankedItem
     score: str
 
     def estimate(self, known: Known) -> float | None:
@@ -41,9 +42,10 @@ class MatchEach(OneChild):
         if self.match.text.name not in solutions.variables:
             return Solutions(names, [])
         at = solutions.variables.index(self.match.text.name)
-        by_text: dict[Literal, list[Row]] = {}
+        by_text: dict[Term, list[Row]] = {}
+        kinds = Literal if isinstance(self.match, ast.Match) else (Literal, NamedNode, BlankNode)
         for row in solutions.rows:
-            if isinstance(cell := row[at], Literal):
+            if isinstance(cell := row[at], kinds):
                 by_text.setdefault(cell, []).append(row)
 
         def joined() -> Iterator[Row]:
@@ -57,15 +59,16 @@ class MatchEach(OneChild):
         return Solutions(names, context.collect(joined()))
 
     def _answers(
-        self, index: TextIndex, texts: list[Literal], context: ExecutionContext
-    ) -> Iterator[tuple[Literal, tuple[Ids, Scores]]]:
+        self, index: RankedIndex, texts: list[Term], context: ExecutionContext
+    ) -> Iterator[tuple[Term, tuple[Ids, Scores]]]:
         """The relation of each text; an index that is far away is asked for many at once."""
         size = together(index)
         for start in range(0, len(texts), size):
             batch = texts[start : start + size]
-            questions = [question(self.match, text=text) for text in batch]
-            if self.match.query_syntax:
-                context.query_strings |= {one.query: self.match.text.span for one in questions}
+            questions = [question(self.match, given=text) for text in batch]
+            if isinstance(self.match, ast.Match) and self.match.query_syntax:
+                span = self.match.text.span
+                context.query_strings |= {one.query: span for one in questions if isinstance(one.query, TextQuery)}
             if len(questions) == 1:
                 yield batch[0], context.answer(index, questions[0])
             else:

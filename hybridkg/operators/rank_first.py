@@ -15,7 +15,7 @@ from hybridkg.operators.filter_first import best_first
 from hybridkg.operators.id_sets import held
 from hybridkg.operators.slices import Slice
 from hybridkg.operators.text_access import best_matches, scores_among
-from hybridkg.operators.text_query import checked_index, text_query
+from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.query import ast
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class RankFirst(BestRows):
                 return
             depth *= DEEPER
 
-    def _look(self, match: ast.Match, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:
+    def _look(self, match: ast.RankedItem, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:
         """As `look`; but beside other lists, one of TOP is read to its end: no score tells who is in it."""
         return look(match, depth if match.top is None or len(self.top.matches) == 1 else match.top, context)
 
@@ -119,7 +119,7 @@ class RankFirst(BestRows):
                     ids, scores = ids[kept], {name: of_match[kept] for name, of_match in scores.items()}
                 scores[score] = own[order[ascending.searchsorted(ids)]]
             else:
-                known = scores_among(checked_index(context.text, match), text_query(match), ids, context)
+                known = scores_among(checked_index(context.text, match), ranked_query(match), ids, context)
                 kept = ~np.isnan(known)
                 ids, scores = ids[kept], {name: of_match[kept] for name, of_match in scores.items()}
                 scores[score] = known[kept]
@@ -177,11 +177,11 @@ class Pool:
         return Slice(relations, max(bound, float(left.values.max(initial=-np.inf))), follow), left
 
 
-def look(match: ast.Match, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:
+def look(match: ast.RankedItem, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:
     """The best of the relation of a MATCH, best first, and whether there are no more."""
     index = checked_index(context.text, match)
     k = depth if match.top is None else min(depth, match.top)
-    ids, scores = best_matches(index, text_query(match), k, context, sized=True)
+    ids, scores = best_matches(index, ranked_query(match), k, context, sized=True)
     return ids, scores, len(ids) < k or k == match.top
 
 

@@ -8,7 +8,7 @@ from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known, times
 from hybridkg.operators.text_join import scores_of_entities
-from hybridkg.operators.text_query import checked_index, describe, text_query
+from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
 from hybridkg.rdf.batch import Row, Solutions
 
@@ -20,7 +20,7 @@ class ScoreRows(OneChild):
     The child binds the entity in every row, and not the score. A MATCH with TOP is not for this operator.
     """
 
-    match: ast.Match
+    match: ast.RankedItem
     score: str
     optional: bool = False
 
@@ -35,7 +35,7 @@ class ScoreRows(OneChild):
         solutions = context.run(self.child)
         at = solutions.variables.index(self.match.entity.name)
         entities = list(dict.fromkeys(row[at] for row in solutions.rows))
-        score_of = scores_of_entities(entities, text_query(self.match), index, context)
+        score_of = scores_of_entities(entities, ranked_query(self.match), index, context)
         rows: list[Row] = [
             (*row, score) for row in solutions.rows if (score := score_of.get(row[at])) is not None or self.optional
         ]

@@ -18,7 +18,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
 from hybridkg.operators.rank_functions import ListStatistics
 from hybridkg.operators.text_access import scores_among
-from hybridkg.operators.text_query import checked_index, describe, text_query
+from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.operators.text_relation import rows_of
 from hybridkg.query import ast
 from hybridkg.rdf.batch import Solutions
@@ -53,7 +53,7 @@ class Slice:
 class SliceOf(PhysicalOperator):
     """The relation (entity, score) of a MATCH, of the entities that the operator above has chosen."""
 
-    match: ast.Match
+    match: ast.RankedItem
     score: str
 
     def estimate(self, known: Known) -> float | None:
@@ -74,7 +74,9 @@ class SliceOf(PhysicalOperator):
         return describe(self.match, known.text)
 
 
-def relation_among(match: ast.Match, terms: Iterable[Term | None], context: ExecutionContext) -> tuple[Ids, Scores]:
+def relation_among(
+    match: ast.RankedItem, terms: Iterable[Term | None], context: ExecutionContext
+) -> tuple[Ids, Scores]:
     """The part of the relation of a MATCH without TOP that is about some terms, repeated or not.
 
     Returns:
@@ -85,6 +87,6 @@ def relation_among(match: ast.Match, terms: Iterable[Term | None], context: Exec
     nodes = [term for term in dict.fromkeys(terms) if isinstance(term, NamedNode | BlankNode)]
     found = context.nodes.find_many(nodes)
     ids = np.sort(found[found >= 0]).astype(np.uint32)
-    scores = scores_among(index, text_query(match), ids, context)
+    scores = scores_among(index, ranked_query(match), ids, context)
     matching = ~np.isnan(scores)
     return ids[matching], scores[matching]

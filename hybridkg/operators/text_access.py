@@ -5,26 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybridkg.interfaces.meter import HITS, MASKED, POSTINGS, PROBES, SCORED_POSTINGS, SCORINGS, TEXT_QUESTIONS
-from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuery, TextQuestion
-from hybridkg.operators.text_query import checked_index, text_query
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery
+from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.query import ast
 
 if TYPE_CHECKING:
     from hybridkg.operators.context import ExecutionContext
 
 
-def every_match(index: TextIndex, query: TextQuery, context: ExecutionContext) -> tuple[Ids, Scores]:
+def every_match(index: RankedIndex, query: RankedQuery, context: ExecutionContext) -> tuple[Ids, Scores]:
     """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
-    with context.timed(TextQuestion(query)):
-        found = context.answer(index, TextQuestion(query))
+    with context.timed(Question(query)):
+        found = context.answer(index, Question(query))
         context.meter.add(SCORINGS, 1)
         context.meter.add(SCORED_POSTINGS, len(found[0]))
     return found
 
 
-def relation(match: ast.Match, context: ExecutionContext) -> tuple[Ids, Scores]:
+def relation(match: ast.RankedItem, context: ExecutionContext) -> tuple[Ids, Scores]:
     """The relation of a MATCH, with TOP its best: (ids uint32[m] ascending, scores float64[m])."""
-    index, query = checked_index(context.text, match), text_query(match)
+    index, query = checked_index(context.text, match), ranked_query(match)
     if match.top is None:
         return every_match(index, query, context)
     import numpy as np
@@ -35,8 +36,8 @@ def relation(match: ast.Match, context: ExecutionContext) -> tuple[Ids, Scores]:
 
 
 def best_matches(
-    index: TextIndex,
-    query: TextQuery,
+    index: RankedIndex,
+    query: RankedQuery,
     k: int,
     context: ExecutionContext,
     among: Ids | None = None,
@@ -53,7 +54,7 @@ def best_matches(
         among: ascending and distinct: who takes part; None for everyone.
         sized: whether the planner has asked how many match; an index that is far away is not asked for that alone.
     """
-    far, question = index.scan_limit is not None, TextQuestion(query, k)
+    far, question = index.scan_limit is not None, Question(query, k)
     most = index.most(query) if sized or not far else 0
     # A server scores all candidates that match, and nobody learns how many these were.
     with context.timed(question, untold=far and among is not None):
@@ -68,7 +69,7 @@ def best_matches(
     return found
 
 
-def scores_among(index: TextIndex, query: TextQuery, ids: Ids, context: ExecutionContext) -> Scores:
+def scores_among(index: RankedIndex, query: RankedQuery, ids: Ids, context: ExecutionContext) -> Scores:
     """float64[len(ids)]; NaN where the entity does not match."""
     with context.timed():
         scores = index.score(query, ids)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import PreparedPattern
 from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, PROBES, SCORED_POSTINGS
-from hybridkg.interfaces.text_index import Condition, Ids, Scores, TextIndex, TextQuery, TextQuestion
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery
+from hybridkg.interfaces.text_index import Condition, Ids, Scores, TextQuery
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.candidates import Candidates
 from hybridkg.operators.columns import InColumns, NumberColumn
@@ -21,7 +22,7 @@ from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.known import Known, times
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.operators.text_access import every_match, scores_among
-from hybridkg.operators.text_query import checked_index, describe, text_query
+from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term, double
@@ -44,7 +45,7 @@ class TextJoin(PhysicalOperator):
     for this operator.
     """
 
-    match: ast.Match
+    match: ast.RankedItem
     score: str
     fragment: GraphFragment
 
@@ -74,14 +75,14 @@ class TextJoin(PhysicalOperator):
             rows = list(islice(stream, most + 1))
             if len(rows) <= most:
                 return self._joined(
-                    rows, _asked_for(_distinct(rows, at), text_query(self.match), index, context), context
+                    rows, _asked_for(_distinct(rows, at), ranked_query(self.match), index, context), context
                 )
             begun = rows, stream
         ids, scores = every_match(index, query, context)
         rows = rows_meeting(self.fragment.in_store, variable, len(ids), lambda: nodes.nodes(ids), context, begun)
         return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, nodes), context)
 
-    def _in_columns(self, index: TextIndex, prepared: PreparedPattern, context: ExecutionContext) -> InColumns:
+    def _in_columns(self, index: RankedIndex, prepared: PreparedPattern, context: ExecutionContext) -> InColumns:
         """The same, where the projection holds the fragment: the candidate set costs little, whatever its size."""
         import numpy as np
 
@@ -100,7 +101,7 @@ class TextJoin(PhysicalOperator):
         context.note(JOINED, int(np.count_nonzero(np.bincount(places))), self.match)
         return found.having({**found.columns, self.score: NumberColumn(scores[places], double)})
 
-    def _graph_first(self, index: TextIndex, context: ExecutionContext) -> bool:
+    def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
         """Whether to score the entities of the fragment, and not every match, of which most may not be in it."""
         variable, most = self.match.entity.name, index.most(self._query(index))
         if index.scan_limit is not None:
@@ -113,7 +114,7 @@ class TextJoin(PhysicalOperator):
         text_first = {ADJACENCY: int(most * prepared.work_each(variable)), SCORED_POSTINGS: most}
         return context.price(graph_first) < context.price(text_first)
 
-    def sized(self, text: TextIndex) -> tuple[TextQuery, ...]:
+    def sized(self, text: RankedIndex) -> tuple[RankedQuery, ...]:
         """The relation of its MATCH; none where the index objects, which is an error only once the operator runs."""
         try:
             checked_index(text, self.match)
@@ -121,22 +122,23 @@ class TextJoin(PhysicalOperator):
             return ()
         return (self._query(text),)
 
-    def questions(self, text: TextIndex) -> tuple[TextQuestion, ...]:
+    def questions(self, text: RankedIndex) -> tuple[Question, ...]:
         """The relation, where it is small enough to be read whatever the fragment gives."""
         return tuple(
-            TextQuestion(query)
+            Question(query)
             for query in self.sized(text)
             if text.scan_limit is None or text.most(query) <= text.scan_limit
         )
 
-    def _query(self, index: TextIndex) -> TextQuery:
+    def _query(self, index: RankedIndex) -> RankedQuery:
         """The question, with what the fragment says of the entity as far as the index knows about it."""
         held = tuple(condition for condition in self._conditions if index.holds(condition))
-        return replace(self._question, conditions=held) if held else self._question
+        question = self._question
+        return replace(question, conditions=held) if held and isinstance(question, TextQuery) else question
 
     @cached_property
-    def _question(self) -> TextQuery:
-        return text_query(self.match)
+    def _question(self) -> RankedQuery:
+        return ranked_query(self.match)
 
     @cached_property
     def _conditions(self) -> tuple[Condition, ...]:
@@ -160,7 +162,8 @@ class TextJoin(PhysicalOperator):
 
     def details(self, known: Known) -> str:
         """Model, fields, terms with df; the conditions that go along to the index; what it is joined with."""
-        pushed = () if known.text is None else self._query(known.text).conditions
+        query = None if known.text is None else self._query(known.text)
+        pushed = query.conditions if isinstance(query, TextQuery) else ()
         where = f" where {' and '.join(map(_shown, pushed))}" if pushed else ""
         return f"{describe(self.match, known.text)}{where}\n{self.fragment.details(known)}"
 
@@ -179,7 +182,7 @@ MATCHES_PER_PROBE = 20
 
 
 def scores_of_entities(
-    entities: Iterable[Term | None], query: TextQuery, index: TextIndex, context: ExecutionContext
+    entities: Iterable[Term | None], query: RankedQuery, index: RankedIndex, context: ExecutionContext
 ) -> dict[Term | None, Literal]:
     """The score of each entity that matches; terms that are no nodes, and unbound ones, have none.
 
@@ -212,7 +215,7 @@ def _looked_up(entities: list[Node], ids: Ids, scores: Scores, nodes: Nodes) -> 
 
 
 def _asked_for(
-    entities: list[Node], query: TextQuery, index: TextIndex, context: ExecutionContext
+    entities: list[Node], query: RankedQuery, index: RankedIndex, context: ExecutionContext
 ) -> dict[Term | None, Literal]:
     """The score of each entity that matches, asked of the index for these entities alone."""
     import numpy as np

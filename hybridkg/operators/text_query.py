@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 from hybridkg.errors import HybridkgError, IndexMissingError, QueryCheckError, Span, UnknownNameError
-from hybridkg.interfaces.text_index import Argument, FieldChoice, TextIndex, TextQuery, alternatives_of
+from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
+from hybridkg.interfaces.text_index import Argument, FieldChoice, TextQuery, alternatives_of
+from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.query import ast
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
 from hybridkg.registry import did_you_mean
 
 XSD_NUMBERS = tuple(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("integer", "decimal", "double"))
+
+
+def ranked_query(item: ast.RankedItem, given: Term | None = None) -> RankedQuery:
+    """The question of a MATCH or NEAR; `given` stands where a variable gives the text (plain words) or the entity."""
+    if isinstance(item, ast.Match):
+        return text_query(item, given.value, given.language or "") if isinstance(given, Literal) else text_query(item)
+    encoder = item.encoder.name if item.encoder else ""
+    match item.target:
+        case ast.Lit(lexical=text):
+            return VectorQuery(text, within=item.within, encoder=encoder)
+        case ast.Iri(value=iri):
+            return VectorQuery(entity=NamedNode(iri), within=item.within, encoder=encoder)
+        case ast.Vector(values=values):
+            return VectorQuery(vector=values, within=item.within, encoder=encoder)
+    if isinstance(given, NamedNode | BlankNode):
+        return VectorQuery(entity=given, within=item.within, encoder=encoder)
+    return VectorQuery(given.value if isinstance(given, Literal) else "", within=item.within, encoder=encoder)
 
 
 def text_query(match: ast.Match, text: str | None = None, language: str = "") -> TextQuery:
@@ -46,21 +66,24 @@ def _value(argument: ast.NamedArgument) -> float | str:
     )
 
 
-def checked_index(text: TextIndex | None, match: ast.Match) -> TextIndex:
-    """The index, once it is sure that it can answer this MATCH.
+def checked_index(text: RankedIndex | None, item: ast.RankedItem) -> RankedIndex:
+    """The index, once it is sure that it can answer this MATCH or NEAR.
 
     Raises:
-        IndexMissingError: nothing has been indexed.
-        UnknownNameError: a field or an argument; the span points at it.
+        IndexMissingError: nothing has been indexed, or no vectors.
+        UnknownNameError: a field, an argument or an encoder; the span points at it.
         TextQueryError: the query string is malformed.
+        VectorQueryError: the vector does not fit those of the index.
     """
     if text is None:
         raise IndexMissingError(
-            "MATCH needs a text index, and this knowledge base has none",
+            f"{type(item).__name__.upper()} needs an index, and this knowledge base has none",
             hint="build it with: hybridkg index KB",
-            span=match.span,
+            span=item.span,
         )
-    for field in match.fields:
+    if isinstance(item, ast.Near):
+        return _checked_vectors(text, item)
+    for field in item.fields:
         if field.name not in text.fields:
             raise UnknownNameError(
                 f"no field {field.name!r} in this knowledge base; its fields: {', '.join(text.fields)}",
@@ -68,15 +91,30 @@ def checked_index(text: TextIndex | None, match: ast.Match) -> TextIndex:
                 span=field.span,
             )
     try:
-        text.check(text_query(match, PLAIN_WORD if isinstance(match.text, ast.Var) else None))
+        text.check(text_query(item, PLAIN_WORD if isinstance(item.text, ast.Var) else None))
     except HybridkgError as e:
         if e.source is None:
-            e.span = _wrong_part(text, match)
+            e.span = _wrong_part(text, item)
         raise
     return text
 
 
-def _wrong_part(text: TextIndex, match: ast.Match) -> Span:
+def _checked_vectors(index: RankedIndex, near: ast.Near) -> RankedIndex:
+    if index.vectors is None:
+        raise IndexMissingError(
+            "NEAR needs vectors, and this knowledge base has none",
+            hint='set encoder = "lsa" in its kb.toml, then: hybridkg index KB',
+            span=near.span,
+        )
+    try:
+        index.check(ranked_query(near))
+    except HybridkgError as e:
+        e.span = near.encoder.span if near.encoder and isinstance(e, UnknownNameError) else near.target.span
+        raise
+    return index
+
+
+def _wrong_part(text: RankedIndex, match: ast.Match) -> Span:
     """Where the index first objects, when the parts of the MATCH are given to it one after the other."""
     model = match.model.name if match.model else TextQuery("").model
     arguments = match.model.arguments if match.model else ()
@@ -103,7 +141,30 @@ PLAIN_WORD = "word"
 """A text that no index objects to."""
 
 
-def describe(match: ast.Match, text: TextIndex | None) -> str:
+def describe(item: ast.RankedItem, index: RankedIndex | None) -> str:
+    """What is asked of an index, in a line."""
+    if isinstance(item, ast.Match):
+        return _describe_match(item, index)
+    target = item.target
+    parts = ["similarity to"]
+    match target:
+        case ast.Lit(lexical=text):
+            parts.append(f'"{text}"')
+        case ast.Iri(value=iri):
+            parts.append(f"<{iri}>")
+        case ast.Var(name=name):
+            parts.append(f"?{name}")
+        case ast.Vector(values=values):
+            parts.append(f"a vector of {len(values):,} numbers")
+    if item.within is not None:
+        parts.append(f"within {item.within:g}")
+    if index is not None and index.vectors is not None:
+        about = index.vectors.about()
+        parts.append(f"({about['encoder']}, {about['entities']:,} vectors)")
+    return " ".join(parts)
+
+
+def _describe_match(match: ast.Match, text: RankedIndex | None) -> str:
     """Model, fields, text and document frequencies: `bm25f title^3 "low-resource" (df low=812 resourc=5,100)`."""
     query = text_query(match, f"?{match.text.name}" if isinstance(match.text, ast.Var) else None)
     parts = [query.model]

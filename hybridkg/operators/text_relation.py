@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.meter import ROWS
-from hybridkg.interfaces.text_index import Ids, Scores, TextIndex, TextQuestion
+from hybridkg.interfaces.ranked_index import Question, RankedIndex
+from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
 from hybridkg.operators.text_access import best_matches, every_match
-from hybridkg.operators.text_query import checked_index, describe, text_query
+from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
 from hybridkg.rdf.batch import Solutions
-from hybridkg.rdf.terms import Literal, double
+from hybridkg.rdf.terms import Term, double
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class TextRelation(PhysicalOperator):
     top comes from `TOP n` (a smaller relation) or from a LIMIT that nothing stands between.
     """
 
-    match: ast.Match
+    match: ast.RankedItem
     score: str
     top: int | None = None
 
@@ -38,7 +39,7 @@ class TextRelation(PhysicalOperator):
         most = known.most(self.match)
         return most if self.top is None or most is None else min(most, float(self.top))
 
-    def questions(self, text: TextIndex) -> tuple[TextQuestion, ...]:
+    def questions(self, text: RankedIndex) -> tuple[Question, ...]:
         """Its one question; none where the index objects, which is an error only once the operator runs."""
         try:
             checked_index(text, self.match)
@@ -61,19 +62,19 @@ class TextRelation(PhysicalOperator):
         return describe(self.match, known.text)
 
 
-def _asked(index: TextIndex, asked: TextQuestion, context: ExecutionContext) -> tuple[Ids, Scores]:
+def _asked(index: RankedIndex, asked: Question, context: ExecutionContext) -> tuple[Ids, Scores]:
     if asked.k is None:
         return every_match(index, asked.query, context)
     return best_matches(index, asked.query, asked.k, context)
 
 
-def question(match: ast.Match, *, text: Literal | None = None, top: int | None = None) -> TextQuestion:
-    """What a MATCH asks; `text` where a variable gives it."""
-    query = text_query(match) if text is None else text_query(match, text.value, text.language or "")
-    return TextQuestion(query, top if top is not None else match.top)
+def question(match: ast.RankedItem, *, given: Term | None = None, top: int | None = None) -> Question:
+    """What a MATCH or NEAR asks; `given` where a variable gives its text or entity."""
+    query = ranked_query(match, given)
+    return Question(query, top if top is not None else match.top)
 
 
-def rows_of(match: ast.Match, score: str, answer: tuple[Ids, Scores], context: ExecutionContext) -> Solutions:
+def rows_of(match: ast.RankedItem, score: str, answer: tuple[Ids, Scores], context: ExecutionContext) -> Solutions:
     """The answer of the text index as rows (entity, score)."""
     ids, scores = answer
     assert context.nodes is not None

@@ -18,6 +18,7 @@ from hybridkg.operators.text_join import TextJoin
 from hybridkg.planner.bound_matches import bound_by_match
 from hybridkg.planner.lower import ExistsPlanner, Ready, left_condition, lower
 from hybridkg.planner.planning import Planning
+from hybridkg.query import ast
 
 
 def joined(
@@ -67,7 +68,7 @@ class _Joins:
         match plan:
             case Match(match, score, early) if self._is_sliced(plan):
                 found = SliceOf(match, score)
-                if early:
+                if early and isinstance(match, ast.Match):
                     found = Snippet(found, match, score)
             case Join(left, right):
                 found = self._fragment_join(left, right) or self._fragment_join(right, left)

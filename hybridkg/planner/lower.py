@@ -109,10 +109,10 @@ class _Lowering:
                 return WholeQuery(form)
             case nodes.Match(match, score, early):
                 relation = TextRelation(match, score)
-                return Snippet(relation, match, score) if early else relation
+                return Snippet(relation, match, score) if early and isinstance(match, ast.Match) else relation
             case nodes.MatchEach(child, nodes.Match(match, score, early)):
                 each = MatchEach(self.operator(child), match, score)
-                return Snippet(each, match, score) if early else each
+                return Snippet(each, match, score) if early and isinstance(match, ast.Match) else each
             case nodes.GraphEach(child, variable, placeholder, dataset):
                 columns = tuple(sorted(child.variables))
                 return GraphEach(
@@ -148,6 +148,7 @@ class _Lowering:
             case nodes.Slice(child, offset, limit):
                 return Slice(self.operator(child), offset, limit)
             case nodes.Snippet(child, nodes.Match(match, score, _)):
+                assert isinstance(match, ast.Match)
                 return Snippet(self.operator(child), match, score)
 
     def left_condition(self, plan: nodes.LeftJoin) -> tuple[ast.Expression | None, tuple[ExistsTest, ...]]:
@@ -253,6 +254,6 @@ def _matched(group: ast.Group) -> frozenset[str]:
     for element in group.elements:
         if isinstance(element, ast.Triples):
             for item in element.items:
-                if isinstance(item, ast.Match):
+                if isinstance(item, ast.RankedItem):
                     found |= {v.name for v in (item.entity, item.score) if v is not None}
     return frozenset(found)

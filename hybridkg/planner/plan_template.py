@@ -109,7 +109,7 @@ class PlanTemplate:
     roots: dict[str, RootTemplate | None] = field(default_factory=dict)
     fixed: dict[Hashable, Any] = field(default_factory=dict)
     _fragments: dict[int, tuple[Fragment, FragmentTemplate]] = field(default_factory=dict)
-    _matches: dict[int, tuple[ast.Match, Fill | None]] = field(default_factory=dict)
+    _matches: dict[int, tuple[ast.RankedItem, Fill | None]] = field(default_factory=dict)
 
     def fragment(self, fragment: Fragment) -> FragmentTemplate:
         """That of a fragment of the plan."""
@@ -119,7 +119,7 @@ class PlanTemplate:
             known = self._fragments.setdefault(id(fragment), (fragment, FragmentTemplate.of(fragment)))
         return known[1]
 
-    def match(self, match: ast.Match, values: Sequence[Value]) -> ast.Match:
+    def match(self, match: ast.RankedItem, values: Sequence[Value]) -> ast.RankedItem:
         """A MATCH with the values in place."""
         known = self._matches.get(id(match))
         if known is None:
@@ -152,7 +152,7 @@ class TemplatePlanning(Planning):
     template: PlanTemplate = field(kw_only=True)
     values: tuple[Value, ...] = field(kw_only=True)
     _filled: dict[int, GraphFragment] = field(default_factory=dict)
-    _given: dict[int, tuple[ast.Match, ast.Match]] = field(default_factory=dict)
+    _given: dict[int, tuple[ast.RankedItem, ast.RankedItem]] = field(default_factory=dict)
     _used: dict[int, Fragment] = field(default_factory=dict)
     _numbers: list[tuple[HoledNumber, Number]] = field(default_factory=list)
 
@@ -174,7 +174,7 @@ class TemplatePlanning(Planning):
         found: T = known[key]
         return found
 
-    def given(self, match: ast.Match) -> ast.Match:
+    def given(self, match: ast.RankedItem) -> ast.RankedItem:
         """A MATCH with the values in place."""
         known = self._given.get(id(match))
         if known is None:

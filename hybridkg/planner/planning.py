@@ -10,11 +10,11 @@ from hybridkg.algebra.nodes import Fragment, Match, Plan, children
 from hybridkg.algebra.to_pattern import Declined
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern
+from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
 from hybridkg.interfaces.strategy import STRATEGIES
-from hybridkg.interfaces.text_index import TextIndex, TextQuery
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.graph_fragment import GraphFragment
-from hybridkg.operators.text_query import checked_index, text_query
+from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.ranking import Ranking, ranking_of
 from hybridkg.query import ast
@@ -37,14 +37,14 @@ class Planning:
     """
 
     graph: GraphIndex | None = None
-    text: TextIndex | None = None
+    text: RankedIndex | None = None
     cost: CostModel = field(default_factory=CostModel)
     switching: bool = True
     _rankings: dict[int, tuple[Plan, Ranking | None]] = field(default_factory=dict)
     _fragments: dict[int, tuple[Plan, GraphFragment]] = field(default_factory=dict)
     _prepared: dict[int, tuple[Plan, PreparedPattern | None]] = field(default_factory=dict)
     _once: dict[Hashable, Any] = field(default_factory=dict)
-    _most: dict[int, tuple[ast.Match, int]] = field(default_factory=dict)
+    _most: dict[int, tuple[ast.RankedItem, int]] = field(default_factory=dict)
     """By the identity of the node, which is kept so that no other node gets it."""
 
     def ranking(self, plan: Plan) -> Ranking | None:
@@ -88,7 +88,7 @@ class Planning:
                     checked_index(self.text, match)
                 except HybridkgError:
                     continue  # an error only once the operator runs
-                queries.append(text_query(match))
+                queries.append(ranked_query(match))
         self.text.prepare(queries[::-1])
 
     @property
@@ -112,7 +112,7 @@ class Planning:
         """Entities of the text index."""
         return 0 if self.text is None else self.text.counts.get("entities", 0)
 
-    def given(self, match: ast.Match) -> ast.Match:
+    def given(self, match: ast.RankedItem) -> ast.RankedItem:
         """A MATCH of the plan, as the index is asked for it."""
         return match
 
@@ -133,7 +133,7 @@ class Planning:
         """The whole plan, as EXPLAIN shows it."""
         return logical
 
-    def most(self, match: ast.Match) -> int:
+    def most(self, match: ast.RankedItem) -> int:
         """No fewer than match; 0 where the index has an objection, which the run will raise."""
         if self.text is None:
             return 0

@@ -72,9 +72,9 @@ def _mentioned(item: ast.TriplePattern | ast.RankedItem) -> Iterator[str]:
             yield term.name
 
 
-def matches(node: ast.Syntax) -> Iterator[ast.Match]:
-    """Every MATCH anywhere in the node, in the order of the text."""
-    return (below for below in walk(node) if isinstance(below, ast.Match))
+def ranked_items(node: ast.Syntax) -> Iterator[ast.RankedItem]:
+    """Every MATCH and NEAR anywhere in the node, in the order of the text."""
+    return (below for below in walk(node) if isinstance(below, ast.Match | ast.Near))
 
 
 def is_hybrid(query: ast.Syntax) -> bool:

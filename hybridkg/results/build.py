@@ -105,7 +105,7 @@ def build_result(
     logical: Callable[[], nodes.Plan],
     solutions: Solutions,
     *,
-    matches: tuple[ast.Match, ...],
+    matches: tuple[ast.RankedItem, ...],
     context: ExecutionContext,
     strategy: str,
     limit: int | None,

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from hybridkg.interfaces.meter import POSTINGS
 from hybridkg.operators.context import CANDIDATES, JOINED, TOTAL, ExecutionContext, Found
-from hybridkg.operators.text_query import text_query
+from hybridkg.operators.text_query import ranked_query
 from hybridkg.query import ast
 from hybridkg.results.result_set import NO_MORE
 
 
-def caps(matches: Sequence[ast.Match], context: ExecutionContext) -> tuple[str, ...]:
+def caps(matches: Sequence[ast.RankedItem], context: ExecutionContext) -> tuple[str, ...]:
     """The limits inside the query that were reached, one sentence each."""
     return tuple(
         f"TOP {match.top:,} keeps the best {match.top:,} of the entities that match the text of ?{match.entity.name}"
@@ -20,7 +20,7 @@ def caps(matches: Sequence[ast.Match], context: ExecutionContext) -> tuple[str, 
     )
 
 
-def has_words(match: ast.Match, matches: Sequence[ast.Match], context: ExecutionContext) -> bool:
+def has_words(match: ast.RankedItem, matches: Sequence[ast.RankedItem], context: ExecutionContext) -> bool:
     """Whether it was seen that the text of a MATCH has a word: an entity that it matches, or one that has one of its
     words. `matches` are all of the query.
     """
@@ -30,7 +30,7 @@ def has_words(match: ast.Match, matches: Sequence[ast.Match], context: Execution
     return len(matches) == 1 and bool(_joined(match, context) or context.meter.counts.get(POSTINGS))
 
 
-def shortfall(returned: int, offset: int, matches: Sequence[ast.Match], context: ExecutionContext) -> str:
+def shortfall(returned: int, offset: int, matches: Sequence[ast.RankedItem], context: ExecutionContext) -> str:
     """Why there are no more rows than these.
 
     Args:
@@ -58,17 +58,17 @@ def shortfall(returned: int, offset: int, matches: Sequence[ast.Match], context:
     return NO_MORE if returned else "nothing satisfies the query"
 
 
-def _found(match: ast.Match, context: ExecutionContext) -> Found | None:
+def _found(match: ast.RankedItem, context: ExecutionContext) -> Found | None:
     """How many entities were seen to match; None where they have not been counted, or rows give the text."""
-    return context.found.get(text_query(match)) if context.found and isinstance(match.text, ast.Lit) else None
+    return context.found.get(ranked_query(match)) if context.found and not isinstance(match.text, ast.Var) else None
 
 
-def _joined(match: ast.Match, context: ExecutionContext) -> int | None:
+def _joined(match: ast.RankedItem, context: ExecutionContext) -> int | None:
     joined = context.noted(JOINED, match)
     return context.noted(JOINED) if joined is None else joined
 
 
-def _reason(match: ast.Match, returned: int, context: ExecutionContext) -> str:
+def _reason(match: ast.RankedItem, returned: int, context: ExecutionContext) -> str:
     """What limits the entities of one MATCH; empty where it has not been counted."""
     name, found, joined = match.entity.name, _found(match, context), _joined(match, context)
     if found is None:

@@ -16,7 +16,7 @@ from hybridkg.algebra.visible import visible_matches
 from hybridkg.interfaces.explanation import TERM, Passage, ScoreExplanation
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.text_query import text_query
+from hybridkg.operators.text_query import ranked_query, text_query
 from hybridkg.query import ast
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple, to_rdflib
 from hybridkg.results.numbers import as_float
@@ -104,7 +104,7 @@ class Reasons:
         context: the index and the graph that answered.
     """
 
-    matches: tuple[tuple[ast.Match, str, str], ...]
+    matches: tuple[tuple[ast.RankedItem, str, str], ...]
     context: ExecutionContext
 
     @classmethod
@@ -129,9 +129,11 @@ class Reasons:
         return found
 
     def _hit(
-        self, match: ast.Match, label: str, entity: NamedNode | BlankNode, bound: Mapping[str, Term | None]
+        self, match: ast.RankedItem, label: str, entity: NamedNode | BlankNode, bound: Mapping[str, Term | None]
     ) -> Hit | None:
         asked = bound.get(match.text.name) if isinstance(match.text, ast.Var) else None
+        if isinstance(match, ast.Near):
+            return self._similar(match, label, entity, asked)
         text, language = (asked.value, asked.language or "") if isinstance(asked, Literal) else (None, "")
         query = text_query(match, text, language)
         index, nodes = self.context.text, self.context.nodes
@@ -153,6 +155,31 @@ class Reasons:
             ScoreExplanation(query.model, float(score), tuple(parts)),
             tuple(index.passages(query, texts)),
         )
+
+    def _similar(self, near: ast.Near, label: str, entity: NamedNode | BlankNode, asked: Term | None) -> Hit | None:
+        index, nodes = self.context.text, self.context.nodes
+        assert index is not None
+        assert index.vectors is not None
+        assert nodes is not None
+        ids = nodes.find_many([entity])
+        if ids[0] < 0:
+            return None
+        (score,) = index.score(ranked_query(near, asked), ids.astype(np.uint32)).tolist()
+        if math.isnan(score):
+            return None
+        model = f"similarity ({index.vectors.about()['encoder']})"
+        return Hit(entity, label, _target(near, asked), ScoreExplanation(model, score, ()), ())
+
+
+def _target(near: ast.Near, asked: Term | None) -> str:
+    match near.target:
+        case ast.Lit(lexical=text):
+            return text
+        case ast.Iri(value=iri):
+            return iri
+        case ast.Vector(values=values):
+            return f"a vector of {len(values):,} numbers"
+    return "" if asked is None else asked.value if isinstance(asked, Literal) else str(asked)
 
 
 def lines_of(why: Why) -> list[str]:

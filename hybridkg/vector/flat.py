@@ -17,6 +17,7 @@ from hybridkg.errors import CorruptError, UnknownNameError, VectorQueryError
 from hybridkg.interfaces.encoder import ENCODERS, Encoder, Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import VectorQuery
+from hybridkg.rdf.terms import Node
 from hybridkg.vector.similarity import padded, similarities
 
 LAYOUT = Layout("hybridkg vectors", 1, "vectors.json", "vector index")
@@ -24,12 +25,28 @@ LAYOUT = Layout("hybridkg vectors", 1, "vectors.json", "vector index")
 ENCODER = "encoder"
 """In the folder: what the encoder needs."""
 
+MOST_KNOWN = 64
+"""Questions whose vectors are remembered: a plan asks about the same one several times."""
+
 ERROR_PER_DIMENSION = 2.0**-23
 """Of a sum of float32 products of two vectors of length 1, whatever its order: below dimensions x 2**-24 for the sum
 (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), doubled."""
 
 MATRIX_ABOVE = 4_096
 """Candidates from which a BLAS proposes them; fewer are compared one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A question as numbers.
+
+    Args:
+        vector: float32[columns] of length 1; None where there is none, and nothing is near to it.
+        entity: the id of the entity that is left out; -1 for none.
+    """
+
+    vector: Vectors | None
+    entity: int = -1
 
 
 class FlatWriter:
@@ -91,14 +108,15 @@ class FlatIndex:
 
     Args:
         folder: filled by a FlatWriter.
-        rank: order of the nodes, for ties: ids -> ranks; without it the ids themselves.
+        find: the id of a node, None where it has none.
+        rank: order of the nodes, for ties: ids -> ranks.
     """
 
     exact = True
 
-    def __init__(self, folder: Path, rank: Callable[[Ids], Ids] | None = None):
+    def __init__(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]):
         reader = Reader(LAYOUT, folder)
-        self._folder, self._rank = folder, rank or (lambda ids: ids)
+        self._folder, self._find, self._rank = folder, find, rank
         self._kind, self._name = str(reader.about("kind")), str(reader.about("encoder"))
         self._dimensions = int(reader.about("dimensions"))
         self._ids: Ids = reader.array("ids")
@@ -106,6 +124,7 @@ class FlatIndex:
         if self._vectors.shape != (len(self._ids), padded(self._dimensions)):
             raise CorruptError("the vectors do not fit their header", hint="index again", place=str(folder))
         self._opened: Encoder | None = None
+        self._known: dict[VectorQuery, Asked] = {}
 
     @property
     def size(self) -> int:
@@ -145,44 +164,45 @@ class FlatIndex:
     def matching(self, query: VectorQuery) -> tuple[Ids, Scores]:
         """As VectorIndex has it."""
         asked = self._asked(query)
-        if asked is None:
+        if asked.vector is None:
             return np.empty(0, np.uint32), np.empty(0)
-        scores = similarities(self._vectors, None, asked)
-        kept = self._kept(query, self._ids, scores)
+        scores = similarities(self._vectors, None, asked.vector)
+        kept = _kept(query, asked, self._ids, scores)
         return self._ids[kept], scores[kept]
 
     def topk(self, query: VectorQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
         """As VectorIndex has it: a BLAS proposes, with room for its rounding, and `similarities` decides."""
         asked = self._asked(query)
-        if asked is None or k < 1:
+        if asked.vector is None or k < 1:
             return np.empty(0, np.uint32), np.empty(0)
         places = None if among is None else self._places(among)[1]
         n = self.size if places is None else len(places)
-        if n > max(MATRIX_ABOVE, k):
-            rows = self._vectors if places is None else self._vectors[places]
-            about = rows @ asked
-            if query.entity >= 0:
-                own = self._ids == query.entity if places is None else self._ids[places] == query.entity
-                about[own] = -np.inf
-            room = 2 * ERROR_PER_DIMENSION * self._vectors.shape[1]
-            proposed = np.flatnonzero(about >= np.partition(about, n - k)[n - k] - np.float32(room))
+        if n > max(MATRIX_ABOVE, k + 1):
+            proposed = self._proposed(asked.vector, k, places)
             places = proposed if places is None else places[proposed]
-        scores = similarities(self._vectors, places, asked)
+        scores = similarities(self._vectors, places, asked.vector)
         ids = self._ids if places is None else self._ids[places]
-        kept = self._kept(query, ids, scores)
+        kept = _kept(query, asked, ids, scores)
         ids, scores = ids[kept], scores[kept]
         best = np.lexsort((self._rank(ids), -scores))[:k]
         return ids[best], scores[best]
+
+    def _proposed(self, vector: Vectors, k: int, places: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """Indices of at least the best k + 1, one of which may be the entity that is left out."""
+        about = (self._vectors if places is None else self._vectors[places]) @ vector
+        least = np.partition(about, len(about) - k - 1)[len(about) - k - 1]
+        room = 2 * ERROR_PER_DIMENSION * self._vectors.shape[1]
+        return np.flatnonzero(about >= least - np.float32(room))
 
     def score(self, query: VectorQuery, ids: Ids) -> Scores:
         """As VectorIndex has it."""
         found = np.full(len(ids), np.nan)
         asked = self._asked(query)
-        if asked is None:
+        if asked.vector is None:
             return found
         has, places = self._places(ids)
-        scores = similarities(self._vectors, places, asked)
-        scores[~self._kept(query, self._ids[places], scores)] = np.nan
+        scores = similarities(self._vectors, places, asked.vector)
+        scores[~_kept(query, asked, self._ids[places], scores)] = np.nan
         found[has] = scores
         return found
 
@@ -203,20 +223,29 @@ class FlatIndex:
             self._opened = opened
         return self._opened
 
-    def _asked(self, query: VectorQuery) -> Vectors | None:
-        """float32[columns] of length 1; None where the query has no vector, which nothing is near to."""
+    def _asked(self, query: VectorQuery) -> Asked:
+        asked = self._known.get(query)
+        if asked is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            asked = self._known[query] = self._numbers(query)
+        return asked
+
+    def _numbers(self, query: VectorQuery) -> Asked:
         found = np.zeros(self._vectors.shape[1], np.float32)
-        if query.entity >= 0:
-            has, places = self._places(np.array([query.entity], np.uint32))
-            if not has[0]:
-                return None
-            found[:] = self._vectors[places[0]]
-        elif query.vector:
+        if query.entity is not None:
+            entity = self._find(query.entity)
+            has, places = self._places(np.array([0 if entity is None else entity], np.uint32))
+            if entity is None or not has[0]:
+                return Asked(None)
+            return Asked(np.array(self._vectors[places[0]]), entity)
+        if query.vector:
             wide = np.array(query.vector, np.float64)
-            found[: self._dimensions] = wide / np.abs(wide).max() / np.linalg.norm(wide / np.abs(wide).max())
+            wide /= np.abs(wide).max()
+            found[: self._dimensions] = wide / np.linalg.norm(wide)
         else:
             found[: self._dimensions] = self.encoder.queries([query.text])[0]
-        return found if found.any() else None
+        return Asked(found if found.any() else None)
 
     def _places(self, ids: Ids) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Which of some entities have a vector, and the rows of those."""
@@ -226,7 +255,8 @@ class FlatIndex:
         has = self._ids[places] == ids
         return has, places[has]
 
-    def _kept(self, query: VectorQuery, ids: Ids, scores: Scores) -> NDArray[np.bool_]:
-        """Which entities are in the relation."""
-        kept = np.ones(len(ids), bool) if query.within is None else scores >= query.within
-        return kept & (ids != query.entity) if query.entity >= 0 else kept
+
+def _kept(query: VectorQuery, asked: Asked, ids: Ids, scores: Scores) -> NDArray[np.bool_]:
+    """Which entities are in the relation."""
+    kept = np.ones(len(ids), bool) if query.within is None else scores >= query.within
+    return kept & (ids != asked.entity) if asked.entity >= 0 else kept

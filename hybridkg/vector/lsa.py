@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from math import log
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,7 @@ class LsaEncoder:
     @cached_property
     def _vocabulary(self) -> dict[str, int]:
         text, ends = self._text.tobytes(), self._offsets.tolist()
-        return {text[a:b].decode(): i for i, (a, b) in enumerate(zip(ends, ends[1:], strict=False))}
+        return {text[a:b].decode(): i for i, (a, b) in enumerate(pairwise(ends))}
 
 
 class _Terms:

@@ -80,6 +80,16 @@ class Near(Syntax):
     within: float | None = None
     score: Var | None = None
 
+    @property
+    def text(self) -> Lit | Iri | Var | Vector:
+        """What is to be near, as `Match.text`: where it is a variable, the rest of the group binds it."""
+        return self.target
+
+    @property
+    def snippet(self) -> None:
+        """A NEAR has no passage."""
+        return None
+
 
 RankedItem: TypeAlias = Match | Near
 """A ranked predicate: a relation (entity, score)."""

@@ -1,0 +1,74 @@
+"""What operators and the planner ask of the indexes: the relation of a MATCH or of a NEAR, whichever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from hybridkg.interfaces.text_index import Condition, Ids, Scores, TermStatistics, TextQuery
+from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
+
+if TYPE_CHECKING:
+    from hybridkg.interfaces.explanation import Passage
+    from hybridkg.interfaces.ranking_model import ScoringTask
+
+RankedQuery: TypeAlias = TextQuery | VectorQuery
+"""One MATCH, or one NEAR."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A relation that a plan will read: complete, or its best k."""
+
+    query: RankedQuery
+    k: int | None = None
+
+
+class RankedIndex(Protocol):
+    """The text index, and the vectors beside it where there are any; methods as TextIndex and VectorIndex have them."""
+
+    exact: bool
+    scan_limit: int | None
+    counts: Mapping[str, int]
+    fields: tuple[str, ...]
+    vectors: VectorIndex | None
+
+    def holds(self, condition: Condition) -> bool:
+        """As TextIndex has it."""
+
+    def check(self, query: RankedQuery) -> None:
+        """Raises UnknownNameError, TextQueryError or VectorQueryError; cheap."""
+
+    def most(self, query: RankedQuery) -> int:
+        """No fewer than `matching` will give; cheap."""
+
+    def read(self, query: RankedQuery) -> int:
+        """How many postings its best are found among, or numbers of like cost; cheap."""
+
+    def prepare(self, queries: Sequence[RankedQuery]) -> None:
+        """As TextIndex has it."""
+
+    def matching(self, query: RankedQuery) -> tuple[Ids, Scores]:
+        """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
+
+    def topk(self, query: RankedQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
+        """Best k, by score descending, then the node's rank; of `among` (ascending, distinct) where they are given."""
+
+    def score(self, query: RankedQuery, ids: Ids) -> Scores:
+        """float64[len(ids)]; NaN where the entity is not in the relation."""
+
+    def answers(self, questions: Sequence[Question]) -> list[tuple[Ids, Scores]]:
+        """`matching` or `topk` of each question, asked together where that saves time."""
+
+    def task(self, query: TextQuery, ids: Ids | None = None) -> ScoringTask:
+        """As TextIndex has it."""
+
+    def terms(self, query: TextQuery) -> list[TermStatistics]:
+        """As TextIndex has it."""
+
+    def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str:
+        """As TextIndex has it."""
+
+    def passages(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> list[Passage]:
+        """As TextIndex has it."""

@@ -1,0 +1,105 @@
+"""The text index and the vectors beside it, as one index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from hybridkg.interfaces.ranked_index import Question, RankedQuery
+from hybridkg.interfaces.text_index import Condition, Ids, Scores, TermStatistics, TextIndex, TextQuery, TextQuestion
+from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
+
+if TYPE_CHECKING:
+    from hybridkg.interfaces.explanation import Passage
+    from hybridkg.interfaces.ranking_model import ScoringTask
+
+NUMBERS_PER_POSTING = 64
+"""Numbers of vectors that are compared in the time of one posting (benchmarks/vectors)."""
+
+
+class Ranked:
+    """A RankedIndex: a question about words goes to the one, a question about vectors to the other.
+
+    Args:
+        text: the text index.
+        vectors: None where there are none; then nobody asks about them (`checked_index`).
+    """
+
+    def __init__(self, text: TextIndex, vectors: VectorIndex | None = None):
+        self.text, self.vectors = text, vectors
+        self.exact = text.exact and (vectors is None or vectors.exact)
+        self.scan_limit: int | None = text.scan_limit
+        self.counts: Mapping[str, int] = text.counts
+        self.fields: tuple[str, ...] = text.fields
+
+    @property
+    def _near(self) -> VectorIndex:
+        assert self.vectors is not None
+        return self.vectors
+
+    def holds(self, condition: Condition) -> bool:
+        """As RankedIndex has it."""
+        return self.text.holds(condition)
+
+    def check(self, query: RankedQuery) -> None:
+        """As RankedIndex has it."""
+        if isinstance(query, VectorQuery):
+            self._near.check(query)
+        else:
+            self.text.check(query)
+
+    def most(self, query: RankedQuery) -> int:
+        """As RankedIndex has it."""
+        return self._near.size if isinstance(query, VectorQuery) else self.text.most(query)
+
+    def read(self, query: RankedQuery) -> int:
+        """As RankedIndex has it."""
+        if isinstance(query, VectorQuery):
+            return self._near.size * self._near.dimensions // NUMBERS_PER_POSTING
+        return self.text.most(query)
+
+    def prepare(self, queries: Sequence[RankedQuery]) -> None:
+        """As RankedIndex has it."""
+        self.text.prepare([query for query in queries if isinstance(query, TextQuery)])
+
+    def matching(self, query: RankedQuery) -> tuple[Ids, Scores]:
+        """As RankedIndex has it."""
+        return self._near.matching(query) if isinstance(query, VectorQuery) else self.text.matching(query)
+
+    def topk(self, query: RankedQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
+        """As RankedIndex has it."""
+        if isinstance(query, VectorQuery):
+            return self._near.topk(query, k, among)
+        return self.text.topk(query, k, among)
+
+    def score(self, query: RankedQuery, ids: Ids) -> Scores:
+        """As RankedIndex has it."""
+        return self._near.score(query, ids) if isinstance(query, VectorQuery) else self.text.score(query, ids)
+
+    def answers(self, questions: Sequence[Question]) -> list[tuple[Ids, Scores]]:
+        """As RankedIndex has it."""
+        of_text = [TextQuestion(one.query, one.k) for one in questions if isinstance(one.query, TextQuery)]
+        answered = iter(self.text.answers(of_text) if of_text else ())
+        found = []
+        for one in questions:
+            if isinstance(one.query, TextQuery):
+                found.append(next(answered))
+            else:
+                found.append(self.matching(one.query) if one.k is None else self.topk(one.query, one.k))
+        return found
+
+    def task(self, query: TextQuery, ids: Ids | None = None) -> ScoringTask:
+        """As RankedIndex has it."""
+        return self.text.task(query, ids)
+
+    def terms(self, query: TextQuery) -> list[TermStatistics]:
+        """As RankedIndex has it."""
+        return self.text.terms(query)
+
+    def passage(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> str:
+        """As RankedIndex has it."""
+        return self.text.passage(query, texts)
+
+    def passages(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> list[Passage]:
+        """As RankedIndex has it."""
+        return self.text.passages(query, texts)
