@@ -53,6 +53,12 @@ WORDS = (
     "+red blue",
     "red boat fish",
 )
+TARGETS = (
+    *('"red"', '"red"', '"red boat"', '"blue fish"', '"red red green"', '"nothing"'),
+    *(":a", ":c", ":j", ":m", ":nowhere", "[1, 0, 0, 1]", "[-1, 0.5, 0, 0]"),
+)
+"""What is near to what: a text, a text without a vector, entities with one and without, vectors."""
+
 CONDITIONS = ("?s > 0.2", "?t < ?s", "?y > 1", "?b != ?a", "BOUND(?b)", "!BOUND(?c)", "?x = 2 || ?y < 2", "isIRI(?a)")
 CONDITIONS += ("COALESCE(?t, 0) < 1", "?s > 0.3 || BOUND(?c)")
 VALUES = (
@@ -207,6 +213,8 @@ class Maker:
 
     def match(self, nested: bool = False, variable: str | None = None, *, named: bool = False) -> str:
         name = variable or self.choose(["?a", "?a", "?a", "?b", "?b", "?c"])
+        if self.one_in(5):
+            return self.near(name, nested, named=named)
         modes = "ALL " if self.one_in(12) else ""
         words = self.choose(WORDS) if not self.one_in(20) else "nothing"
         on = self.choose(["", "", "", " ON (label)", " ON (label^3, note)", " ON (note)"])
@@ -223,6 +231,16 @@ class Maker:
             given = f'VALUES ?w{self.scores} {{ "red" "blue boat" }} '
             return f"{given}{name} MATCH {modes}?w{self.scores}{on}{using}{top}{score}{snippet} ."
         return f'{name} MATCH {modes}"{words}"{on}{using}{top}{score}{snippet} .'
+
+    def near(self, name: str, nested: bool, *, named: bool) -> str:
+        exact = "EXACT " if self.one_in(4) else ""
+        top = f" TOP {self.choose([1, 2, 3, 8])}" if self.one_in(6) else ""
+        within = f" WITHIN {self.choose(['-1', '0', '0.4', '0.9'])}" if self.one_in(3) else ""
+        score = f" AS {self.score(nested)}" if named or not self.one_in(4) else ""
+        if self.one_in(10) and not named:
+            given = f'VALUES ?w{self.scores} {{ "red" :a :m "nothing" 7 }} '
+            return f"{given}{name} NEAR {exact}?w{self.scores}{top}{within}{score} ."
+        return f"{name} NEAR {exact}{self.choose(TARGETS)}{top}{within}{score} ."
 
     def triple(self) -> str:
         kind = self.choose(["node"] * 8 + ["value"] * 2 + ["path"] * 2 + ["constant", "any"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ from hybridkg.entities.table import NodeTable
 from hybridkg.errors import HybridkgError
 from hybridkg.graph.projection import Projection
 from hybridkg.graph.reference import columns_of
+from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.graph_index import Form, GraphIndex, Pattern, PreparedPattern, Size
+from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.operators import candidates, filter_first, filtered_topk, probing, rank_first, rank_join, text_join
@@ -41,8 +44,11 @@ from hybridkg.rdf.terms import NamedNode
 from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.vector.flat import FlatIndex, FlatWriter
+from hybridkg.vector.lsa import unit
+from hybridkg.vector.ranked import Ranked
 
-Text = tuple[EmbeddedTextIndex, NodeTable]
+Text = tuple[RankedIndex, NodeTable]
 Answer = list[tuple[str, ...]]
 
 
@@ -80,7 +86,32 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Text:
             if words:
                 builder.add(nodes.find(node), field, [(words, "")])
     builder.finish()
-    return EmbeddedTextIndex.open(folder / "text", nodes.rank), nodes
+    vectors = vectors_of(folder / "vectors", nodes)
+    return Ranked(EmbeddedTextIndex.open(folder / "text", nodes.rank), vectors), nodes
+
+
+class WordCounts:
+    """An encoder that counts four words; many texts have the same vector."""
+
+    name, dimensions = "counts/1", 4
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        counts = [[text.split().count(word) for word in ("red", "blue", "green", "boat")] for text in texts]
+        return unit(np.array(counts, np.float32).reshape(len(texts), 4))
+
+    queries = passages
+
+
+def vectors_of(folder: Path, nodes: NodeTable) -> FlatIndex:
+    folder.mkdir()
+    encoder = WordCounts()
+    ids = np.arange(len(TEXTS), dtype=np.uint32)
+    with FlatWriter(folder, encoder) as writer:
+        writer.add(ids, encoder.passages([" ".join(TEXTS[node]) for node in nodes.nodes(ids)]))
+        writer.finish("counts")
+    index = FlatIndex(folder, nodes.find, nodes.rank)
+    index._opened = encoder
+    return index
 
 
 def projection(store: OxigraphStore, nodes: NodeTable) -> Projection:
@@ -143,7 +174,7 @@ def set_up(drawn: Case, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rank_first_strategy, "costs_of", priced)
 
 
-def roots(logical: Plan, graph: GraphIndex | None, index: EmbeddedTextIndex) -> Iterator[tuple[str, PhysicalOperator]]:
+def roots(logical: Plan, graph: GraphIndex | None, index: RankedIndex) -> Iterator[tuple[str, PhysicalOperator]]:
     """Every way to run a plan: by each strategy that applies, and as it is chosen."""
     yield "chosen", choose(logical, Planning(graph, index)).root
     for name in STRATEGIES.names():

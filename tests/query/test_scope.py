@@ -6,7 +6,7 @@ import pytest
 
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
-from hybridkg.query.scope import in_scope, is_hybrid, matches
+from hybridkg.query.scope import in_scope, is_hybrid, ranked_items
 from hybridkg.query.walk import rebuild, variables, walk
 
 
@@ -37,7 +37,7 @@ def test_a_query_is_hybrid_where_it_ranks_anywhere():
     assert not is_hybrid(parse("SELECT ?match { ?match ?p 'MATCH' } ORDER BY ?match"))
     assert is_hybrid(parse("SELECT * { ?x ?p ?o } RANK BY ?o"))
     text = "SELECT * { ?x MATCH '1' FILTER NOT EXISTS { { SELECT * { ?y MATCH '2' } } } ?z MATCH '3' }"
-    assert [match.text.lexical for match in matches(parse(text))] == ["1", "2", "3"]
+    assert [match.text.lexical for match in ranked_items(parse(text))] == ["1", "2", "3"]
 
 
 def test_a_tree_is_walked_in_the_order_of_the_text_and_rebuilt_only_where_it_changes():

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from hybridkg.errors import CorruptError, UnknownNameError, VectorQueryError
 from hybridkg.interfaces.vector_index import VectorQuery
+from hybridkg.rdf.terms import NamedNode
 from hybridkg.vector import flat
 from hybridkg.vector.flat import FlatIndex, FlatWriter
 from hybridkg.vector.lsa import unit
@@ -26,13 +27,17 @@ class Given:
     queries = passages
 
 
+def node(id):
+    return NamedNode(f"http://{int(id)}")
+
+
 def index_of(folder, vectors, ids=None, rank=None):
     folder.mkdir(exist_ok=True)
     encoder = Given(vectors.shape[1])
     with FlatWriter(folder, encoder) as writer:
         writer.add(np.arange(len(vectors), dtype=np.uint32) if ids is None else ids, unit(vectors))
         writer.finish("given")
-    index = FlatIndex(folder, rank)
+    index = FlatIndex(folder, lambda node: int(node.value[7:]), rank or (lambda ids: ids))
     index._opened = encoder
     return index
 
@@ -46,7 +51,7 @@ def test_topk_is_the_head_of_the_relation(data, n, k, seed, ties, tmp_path_facto
     index = index_of(tmp_path_factory.mktemp("flat"), vectors.astype(np.float32), ids, lambda some: order[some])
     within = data.draw(st.sampled_from([None, -0.5, 0.0, 0.3]))
     asked = data.draw(st.sampled_from([VectorQuery(vector=(1, 0.5, -1, 0, 2), within=within)] + [
-        VectorQuery(entity=int(id), within=within) for id in (*ids[:1], 199)
+        VectorQuery(entity=node(id), within=within) for id in (*ids[:1], 199)
     ]))  # fmt: skip
     relation, scores = index.matching(asked)
     assert np.all(np.diff(relation.astype(int)) > 0)
@@ -70,8 +75,8 @@ def test_similarities_are_cosines(tmp_path):
     assert ids.tolist() == [0, 1, 3]
     assert scores == pytest.approx([1, 0.96, -1], abs=1e-7)
     assert index.size == 3
-    assert index.topk(VectorQuery(entity=0), 10)[0].tolist() == [1, 3]
-    assert index.topk(VectorQuery(entity=2), 10)[0].tolist() == []
+    assert index.topk(VectorQuery(entity=node(0)), 10)[0].tolist() == [1, 3]
+    assert index.topk(VectorQuery(entity=node(2)), 10)[0].tolist() == []
     assert index.topk(VectorQuery(text="0,0"), 10)[0].tolist() == []
     assert index.matching(VectorQuery(vector=(1e30, 0), within=0.7))[0].tolist() == [1]
 
@@ -99,4 +104,4 @@ def test_a_cut_file_is_damage(tmp_path):
     index_of(tmp_path, np.eye(3, dtype=np.float32))
     (tmp_path / "vectors").write_bytes(b"1234")
     with pytest.raises(CorruptError, match="4 bytes instead of 96"):
-        FlatIndex(tmp_path)
+        FlatIndex(tmp_path, lambda node: None, lambda ids: ids)
