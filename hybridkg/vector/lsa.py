@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
-from math import log
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,14 @@ LAYOUT = Layout("hybridkg lsa", 1, "lsa.json", "lsa encoder")
 DIMENSIONS = 256
 """Between 100 and 300 directions are where retrieval stops to gain (Dumais 1991; benchmarks/vectors)."""
 
-MOST_TEXTS = 50_000
+MOST_TEXTS = 25_000
 """Texts that the directions are learned from, evenly spread; more change them little, and cost minutes."""
 
 MOST_TERMS = 50_000
 """Terms kept, those of most texts; a rarer one stands for one text or two, and MATCH finds those."""
+
+MOST_WORDS = 1_000_000
+"""Words whose terms are remembered, about 100 bytes each."""
 
 ANALYZER = "stopped"
 
@@ -52,22 +55,26 @@ class Lsa:
         from hybridkg.vector.svd import right_singular_vectors
 
         analyzer: Analyzer = ANALYZERS.get(ANALYZER)()
-        terms_of = _Terms(analyzer)
         progress.start("learning directions from texts", None)
         total = sum(len(batch) for batch in texts())
-        step = max(1, -(-total // MOST_TEXTS))
-        counted = [terms_of.counts(text) for text in _every(texts(), step)]
-        df = Counter(term for counts in counted for term in counts)
-        kept = sorted((term for term, n in df.items() if n > 1), key=lambda term: (-df[term], term))[:MOST_TERMS]
-        vocabulary = {term: i for i, term in enumerate(sorted(kept))}
-        idf = np.array([log(len(counted) / df[term]) for term in vocabulary], np.float32)
-        rows, columns, values = _weighted(counted, vocabulary, idf)
-        matrix = csr_array((values, (rows, columns)), shape=(len(counted), len(vocabulary)), dtype=np.float32)
+        numbers = dict[str, int]()
+        counted = _counted(_every(texts(), -(-total // MOST_TEXTS)), _Terms(analyzer, numbers, learns=True))
+        df = np.bincount(counted.columns[counted.columns >= 0], minlength=len(numbers))
+        by_number = list(numbers)
+        common = sorted((n for n in range(len(df)) if df[n] > 1), key=lambda n: (-df[n], by_number[n]))[:MOST_TERMS]
+        kept = sorted(common, key=by_number.__getitem__)
+        vocabulary = [by_number[n] for n in kept]
+        idf = np.log(counted.texts / df[kept]).astype(np.float32)
+        column_of = np.full(len(numbers) + 1, -1)
+        column_of[kept] = np.arange(len(kept))
+        counted = replace(counted, columns=column_of[counted.columns])
+        rows, columns, values = _weighted(counted, idf)
+        matrix = csr_array((values, (rows, columns)), shape=(counted.texts, len(vocabulary)), dtype=np.float32)
         if min(matrix.shape):
             directions = right_singular_vectors(matrix, self._dimensions, self._seed)
         else:
             directions = np.zeros((len(vocabulary), 0), np.float32)
-        progress.done(len(counted))
+        progress.done(counted.texts)
         text = [term.encode() for term in vocabulary]
         ends = np.concatenate([[0], np.cumsum([len(term) for term in text])]).astype(np.uint64)
         writer = Writer(LAYOUT, folder)
@@ -75,7 +82,7 @@ class Lsa:
         writer.write("terms.offsets", ends)
         writer.write("idf", idf)
         writer.write("directions", directions)
-        writer.finish({"analyzer": ANALYZER, "chain": analyzer.chain, "texts": len(counted), "seed": self._seed})
+        writer.finish({"analyzer": ANALYZER, "chain": analyzer.chain, "texts": counted.texts, "seed": self._seed})
         return self.open(folder)
 
     def open(self, folder: Path) -> LsaEncoder:
@@ -114,8 +121,7 @@ class LsaEncoder:
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         """float32[len(texts), dimensions]; zeros where no term of a text is known."""
-        counted = [self._terms.counts(text) for text in texts]
-        rows, columns, values = _weighted(counted, self._vocabulary, self._idf)
+        rows, columns, values = _weighted(_counted(texts, self._terms), self._idf)
         found = np.zeros((len(texts), self.dimensions), np.float32)
         begins = np.searchsorted(rows, np.arange(len(texts) + 1))
         for i in np.flatnonzero(np.diff(begins)).tolist():
@@ -129,31 +135,57 @@ class LsaEncoder:
 
     @cached_property
     def _terms(self) -> _Terms:
-        return _Terms(self._analyzer)
-
-    @cached_property
-    def _vocabulary(self) -> dict[str, int]:
         text, ends = self._text.tobytes(), self._offsets.tolist()
-        return {text[a:b].decode(): i for i, (a, b) in enumerate(pairwise(ends))}
+        return _Terms(self._analyzer, {text[a:b].decode(): i for i, (a, b) in enumerate(pairwise(ends))})
 
 
-class _Terms:
-    """Terms of texts; each distinct word is analysed once."""
+class _Terms(dict[str, int]):
+    """The column of each word; -1 for one that has none. A word is analysed when it is first asked for.
 
-    def __init__(self, analyzer: Analyzer):
-        self._analyzer, self._stemmer = analyzer, analyzer.stemmer("")
-        self._known: dict[str, str] = {}
+    Args:
+        analyzer: makes terms of words.
+        numbers: the column of each term.
+        learns: whether a new term gets the next column.
+    """
 
-    def counts(self, text: str) -> Counter[str]:
-        """How often each term occurs."""
-        known, found = self._known, Counter[str]()
-        for word, n in Counter(self._analyzer.words(text)).items():
-            term = known.get(word)
-            if term is None:
-                term = known[word] = self._analyzer.term(word, self._stemmer) if word else ""
-            if term:
-                found[term] += n
-        return found
+    def __init__(self, analyzer: Analyzer, numbers: dict[str, int], *, learns: bool = False):
+        self._analyzer, self._stemmer, self._numbers, self._learns = analyzer, analyzer.stemmer(""), numbers, learns
+
+    def words(self, text: str) -> list[str]:
+        """Those of a text."""
+        if len(self) > MOST_WORDS:
+            self.clear()
+        return self._analyzer.words(text)
+
+    def __missing__(self, word: str) -> int:
+        term = self._analyzer.term(word, self._stemmer) if word else ""
+        number = -1
+        if term:
+            number = self._numbers.setdefault(term, len(self._numbers)) if self._learns else self._numbers.get(term, -1)
+        self[word] = number
+        return number
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """The terms of some texts: entry i says that text rows[i] has the term columns[i], or an unknown one (-1)."""
+
+    texts: int
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    tf: NDArray[np.int64]
+
+
+def _counted(texts: Iterable[str], terms: _Terms) -> _Counted:
+    counts = [Counter(map(terms.__getitem__, terms.words(text))) for text in texts]
+    sizes = np.fromiter(map(len, counts), np.int64, len(counts))
+    entries = int(sizes.sum())
+    return _Counted(
+        len(counts),
+        np.repeat(np.arange(len(counts)), sizes),
+        np.fromiter(chain.from_iterable(counts), np.int64, entries),
+        np.fromiter(chain.from_iterable(count.values() for count in counts), np.int64, entries),
+    )
 
 
 def unit(rows: Vectors) -> Vectors:
@@ -168,28 +200,17 @@ def unit(rows: Vectors) -> Vectors:
 
 def _every(batches: Iterable[Sequence[str]], step: int) -> Iterable[str]:
     """The first text, and every one that many behind it."""
-    at = 0
+    at, step = 0, max(1, step)
     for batch in batches:
         yield from batch[-at % step :: step]
         at += len(batch)
 
 
-def _weighted(
-    counted: Sequence[Counter[str]], vocabulary: dict[str, int], idf: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float32]]:
-    """TF-IDF rows of length 1: (row int64[c], ascending; column int64[c]; value float32[c])."""
-    rows: list[int] = []
-    columns: list[int] = []
-    tf: list[int] = []
-    for i, counts in enumerate(counted):
-        for term, n in counts.items():
-            column = vocabulary.get(term)
-            if column is not None:
-                rows.append(i)
-                columns.append(column)
-                tf.append(n)
-    at, row = np.array(columns, np.int64), np.array(rows, np.int64)
-    values = (1.0 + np.log(np.maximum(np.array(tf, np.float64), 1.0))) * idf[at]
-    squares = np.bincount(row, values * values, len(counted))
+def _weighted(counted: _Counted, idf: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """TF-IDF rows of length 1, without unknown terms: (row, ascending; column; value)."""
+    known = counted.columns >= 0
+    rows, columns = counted.rows[known], counted.columns[known]
+    values = (1.0 + np.log(counted.tf[known])) * idf[columns]
+    squares = np.bincount(rows, values * values, counted.texts)
     lengths = np.sqrt(np.where(squares > 0, squares, 1.0))
-    return row, at, np.asarray(values / lengths[row], np.float32)
+    return rows, columns, np.asarray(values / lengths[rows], np.float32)
