@@ -79,7 +79,7 @@ class Answering:
                 self._templates.put(key, template)
             try:
                 planning = TemplatePlanning(
-                    snapshot.graph, snapshot.text, snapshot.costs.model, template=template, values=request.values
+                    snapshot.graph, snapshot.ranked, snapshot.costs.model, template=template, values=request.values
                 )
                 return choose(template.logical, planning, strategy)
             except HiddenHoleError:

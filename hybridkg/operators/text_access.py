@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybridkg.interfaces.meter import HITS, MASKED, POSTINGS, PROBES, SCORED_POSTINGS, SCORINGS, TEXT_QUESTIONS
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, postings_read
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.query import ast
@@ -55,11 +55,11 @@ def best_matches(
         sized: whether the planner has asked how many match; an index that is far away is not asked for that alone.
     """
     far, question = index.scan_limit is not None, Question(query, k)
-    most = index.most(query) if sized or not far else 0
+    read = postings_read(index, query, None if among is None else len(among)) if sized or not far else 0
     # A server scores all candidates that match, and nobody learns how many these were.
     with context.timed(question, untold=far and among is not None):
         context.meter.add(TEXT_QUESTIONS, 1)
-        context.meter.add(POSTINGS, most)
+        context.meter.add(POSTINGS, int(read))
         if among is None:
             found = context.answer(index, question)
         else:

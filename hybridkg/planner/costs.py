@@ -104,6 +104,8 @@ class Costs:
         most = dict(zip(map(id, ranking.spine.matches), self._joined_lists, strict=True))
         self._lists = [most[id(match)] for match in ranking.scored]
         """No fewer entities match, for each scored MATCH."""
+        self._reads = [planning.read(match.match) for match in ranking.scored]
+        """Postings that its best are found among, for each of them."""
         self._filters = [most[id(match)] for match in ranking.filters] if ranking.filters else []
         self._asked = len(ranking.spine.fragments) - len(settled(ranking, planning))
         """Fragments that are asked for rows once the entities are chosen."""
@@ -113,7 +115,8 @@ class Costs:
         """(entities that satisfy the graph and match every scored text, what is left to do once they are chosen)."""
         self.filter_first = self.filtered_topk = UNPRICED
         if len(ranking.variables) == 1:
-            self._price_candidates(self._graphs[ranking.variables[0]])
+            graph = self._graphs[ranking.variables[0]]
+            self._price_candidates(graph, planning.read(ranking.scored[0].match, graph.size.guess))
 
     def _graph(self, variable: str, planning: Planning) -> Graph:
         """What is known of the candidate set of a variable."""
@@ -163,9 +166,13 @@ class Costs:
 
     # --- one ranked variable -------------------------------------------------------------
 
-    def _price_candidates(self, graph: Graph) -> None:
+    def _price_candidates(self, graph: Graph, read: float) -> None:
         """Finds `filter_first`, to find the candidate set and to score it, and `filtered_topk`, to rank it in the
         index; and the cases.
+
+        Args:
+            graph: of the one ranked variable.
+            read: postings that the best of the candidates are found among.
         """
         ranking, cost, lists, scored = self._ranking, self._cost, self._lists, len(self._lists)
         most = float(ranking.k or 0) if ranking.k is not None and ranking.value is not None else inf
@@ -184,7 +191,7 @@ class Costs:
             each_scored = scored * self._scored_us(0.0, 1.0)
         else:
             before += sum(lists) * cost.us_per_scored_posting
-        masked = masked + cost.us_per_text_question + lists[0] * cost.us_per_posting
+        masked = masked + cost.us_per_text_question + read * cost.us_per_posting
         masked += graph.size.guess * cost.us_per_masked_candidate
         k, hit = self._k or inf, cost.us_per_hit
         cases, scoring, ranked = self._cases, [], []
@@ -227,7 +234,7 @@ class Costs:
     def _look_us(self, depth: float, lists: Sequence[float], graph: Graph | None) -> float:
         """One look at the best of some lists, and what it takes to test and score what it brings."""
         cost, fresh = self._cost, 0.0
-        us = cost.us_per_look + self._lists_us(depth, lists)
+        us = cost.us_per_look + self._lists_us(depth)
         for most in lists:
             fresh += min(depth, most)
         fresh *= 1.0 - 1.0 / DEEPER
@@ -237,11 +244,11 @@ class Costs:
             us += len(lists) * (cost.us_per_text_scoring + self._scored_us(fresh, fresh / len(lists)))
         return us
 
-    def _lists_us(self, depth: float, lists: Sequence[float]) -> float:
-        """To read some lists so deep."""
+    def _lists_us(self, depth: float) -> float:
+        """To read the scored relations so deep."""
         cost, us = self._cost, 0.0
-        for most in lists:
-            us += cost.us_per_text_question + most * cost.us_per_posting + min(depth, most) * cost.us_per_hit
+        for most, read in zip(self._lists, self._reads, strict=True):
+            us += cost.us_per_text_question + read * cost.us_per_posting + min(depth, most) * cost.us_per_hit
         return us
 
     # --- several ranked variables, and none ----------------------------------------------
@@ -265,7 +272,7 @@ class Costs:
                 read = [min(depth, most) for most in lists]
                 us += look
                 us += min([ids * graph.each_us for ids, graph in zip(read, graphs, strict=True)])
-                us += self._lists_us(depth, lists)
+                us += self._lists_us(depth)
                 pairs = linked * factor
                 for ids in read:
                     pairs *= ids / n
@@ -324,7 +331,7 @@ class Costs:
     @property
     def text_topk(self) -> Size:
         """To ask the index for its best."""
-        us = self._cost.us_per_text_question + sum(self._lists) * self._cost.us_per_posting
+        us = self._cost.us_per_text_question + sum(self._reads) * self._cost.us_per_posting
         return Size(us, us, us)
 
     # --- what all have in common ---------------------------------------------------------

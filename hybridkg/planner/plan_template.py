@@ -89,7 +89,7 @@ class RootTemplate:
     holed: PhysicalOperator
     fill: Fill | None
     fragments: tuple[Fragment, ...]
-    matches: tuple[ast.Match, ...]
+    matches: tuple[ast.RankedItem, ...]
     numbers: tuple[Number, ...]
     rank_value: RankValue | None
 

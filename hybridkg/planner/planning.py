@@ -10,7 +10,7 @@ from hybridkg.algebra.nodes import Fragment, Match, Plan, children
 from hybridkg.algebra.to_pattern import Declined
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern
-from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
+from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, postings_read
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.graph_fragment import GraphFragment
@@ -116,9 +116,9 @@ class Planning:
         """A MATCH of the plan, as the index is asked for it."""
         return match
 
-    def question(self, match: ast.Match) -> TextQuery:
+    def question(self, match: ast.RankedItem) -> RankedQuery:
         """What the index is asked for a MATCH."""
-        return text_query(self.given(match))
+        return ranked_query(self.given(match))
 
     def number(self, find: Number) -> float:
         """A number of an operator that depends on sizes."""
@@ -143,3 +143,12 @@ class Planning:
             except HybridkgError:
                 self._most[id(match)] = match, 0
         return self._most[id(match)][1]
+
+    def read(self, match: ast.RankedItem, among: float | None = None) -> float:
+        """What finding its best reads, in postings; of so many candidates, or of everyone. 0 as in `most`."""
+        if isinstance(match, ast.Match) or self.text is None:
+            return float(self.most(match))
+        try:
+            return postings_read(self.text, self.question(match), among) if self.most(match) else 0.0
+        except HybridkgError:
+            return 0.0

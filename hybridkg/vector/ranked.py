@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from hybridkg.interfaces.explanation import Passage
     from hybridkg.interfaces.ranking_model import ScoringTask
 
-NUMBERS_PER_POSTING = 64
-"""Numbers of vectors that are compared in the time of one posting (benchmarks/vectors)."""
-
 
 class Ranked:
     """A RankedIndex: a question about words goes to the one, a question about vectors to the other.
@@ -51,12 +48,6 @@ class Ranked:
     def most(self, query: RankedQuery) -> int:
         """As RankedIndex has it."""
         return self._near.size if isinstance(query, VectorQuery) else self.text.most(query)
-
-    def read(self, query: RankedQuery) -> int:
-        """As RankedIndex has it."""
-        if isinstance(query, VectorQuery):
-            return self._near.size * self._near.dimensions // NUMBERS_PER_POSTING
-        return self.text.most(query)
 
     def prepare(self, queries: Sequence[RankedQuery]) -> None:
         """As RankedIndex has it."""
