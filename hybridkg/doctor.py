@@ -321,6 +321,13 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
         why = state.partition("; hybridkg index")[0]  # the command stands below
         return NOTE, f"{why}; queries are slower", f"hybridkg index {shown}"
 
+    def has_vectors() -> Finding:
+        vectors = found["vectors"]
+        state = str(vectors["state"])
+        if state == "ready":
+            return OK, f"{vectors['entities']:,} of {vectors['encoder']}", ""
+        return NOTE, f"{state.partition('; hybridkg index')[0]}; NEAR finds nothing", f"hybridkg index {shown}"
+
     def answers() -> Finding:
         about = {name: str(value) for name, value in found["text"].items()}
         if "problem" in about:
@@ -335,6 +342,8 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
         yield _guarded(part, "text index", has_index)
         if found["profile"] is not None and not found["behind"]:  # else the next index makes both
             yield _guarded(part, "projection", is_fast)
+            if not str(found["vectors"]["state"]).startswith("none"):
+                yield _guarded(part, "vectors", has_vectors)
         if len(found.get("text") or {}) > 1:  # an engine that has nothing but a name has no server
             yield _guarded(part, "text server", answers)
     # A load or an index writes a new generation beside the one that is read.

@@ -145,15 +145,29 @@ class Snapshot:
 
         return Ranked(self.text, self.vectors)
 
-    @cached_property
+    @property
     def vectors(self) -> VectorIndex | None:
-        """The vectors of entities; None where there are none."""
+        """The vectors of entities; None where there are none that queries may use: `vectors_state` says why."""
+        return self._vectors[0]
+
+    @property
+    def vectors_state(self) -> dict[str, Any]:
+        """What `stats` says of the vectors, or why there are none."""
+        return self._vectors[1]
+
+    @cached_property
+    def _vectors(self) -> tuple[VectorIndex | None, dict[str, Any]]:
         folder = self.generation.path / VECTORS
         if self.nodes is None or not folder.is_dir():
-            return None
+            return None, {"state": "none; kb.toml names an encoder, and hybridkg index builds them"}
         from hybridkg.vector.flat import FlatIndex
 
-        return FlatIndex(folder, self.nodes.find, self.nodes.rank)
+        try:
+            index = FlatIndex(folder, self.nodes.find, self.nodes.rank)
+        except CorruptError as e:
+            _log.warning("the vectors cannot be used, NEAR finds none (%s); hybridkg index builds them anew", e.message)
+            return None, {"state": f"not used: {e.message}; hybridkg index builds them anew"}
+        return index, {**index.about(), "state": "ready"}
 
     @cached_property
     def statistics(self) -> Statistics | None:
@@ -237,7 +251,7 @@ class Snapshot:
             "entities": self.text.counts["entities"],
             "profile": self.profile.name,
             "text": self.text.about(),
-            **({} if self.vectors is None else {"vectors": self.vectors.about()}),
+            "vectors": self.vectors_state,
             "projection": self.projection_state,
             "fields": fields,
         }

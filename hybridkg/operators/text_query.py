@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybridkg.errors import HybridkgError, IndexMissingError, QueryCheckError, Span, UnknownNameError
+from hybridkg.errors import HybridkgError, IndexMissingError, QueryCheckError, Span, UnknownNameError, VectorQueryError
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
 from hybridkg.interfaces.text_index import Argument, FieldChoice, TextQuery, alternatives_of
 from hybridkg.interfaces.vector_index import VectorQuery
@@ -100,16 +100,11 @@ def checked_index(text: RankedIndex | None, item: ast.RankedItem) -> RankedIndex
 
 
 def _checked_vectors(index: RankedIndex, near: ast.Near) -> RankedIndex:
-    if index.vectors is None:
-        raise IndexMissingError(
-            "NEAR needs vectors, and this knowledge base has none",
-            hint='set encoder = "lsa" in its kb.toml, then: hybridkg index KB',
-            span=near.span,
-        )
     try:
         index.check(ranked_query(near))
     except HybridkgError as e:
-        e.span = near.encoder.span if near.encoder and isinstance(e, UnknownNameError) else near.target.span
+        wrong = {UnknownNameError: near.encoder, VectorQueryError: near.target}.get(type(e))
+        e.span = (wrong or near).span
         raise
     return index
 

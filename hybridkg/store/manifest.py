@@ -105,8 +105,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 RESTORE = "restore the folder from a backup, or load the data into a new knowledge base"
 
-DISPENSABLE = "projection"
-"""A folder that queries can do without; whoever opens it looks after it, and an index step makes it anew."""
+DISPENSABLE = ("projection/", "vectors/")
+"""Folders that most queries can do without; whoever opens one looks after it, and an index step makes it anew."""
 
 
 def _from_json(value: Mapping[str, Any]) -> Manifest:
@@ -122,19 +122,19 @@ def _from_json(value: Mapping[str, Any]) -> Manifest:
     )
 
 
-def check_sizes(folder: Path, manifest: Manifest, but: str = "") -> None:
+def check_sizes(folder: Path, manifest: Manifest, but: tuple[str, ...] = ()) -> None:
     """Whether every file is there with its size; cheap, done at every opening.
 
     Args:
         folder: of the generation.
         manifest: names the files.
-        but: a folder of it that is not looked at, because what is damaged there can be done without.
+        but: folders of it, as `name/`, that are not looked at, because what is damaged there can be done without.
 
     Raises:
         CorruptError: names the first file that is missing or of another size.
     """
     for name, entry in manifest.files.items():
-        if but and name.startswith(f"{but}/"):
+        if name.startswith(but):
             continue
         try:
             size = (folder / name).stat().st_size
@@ -163,4 +163,4 @@ def check_checksums(folder: Path, manifest: Manifest) -> None:
 
 def _hint(name: str) -> str:
     """What to do about a file of a generation that is missing or damaged."""
-    return "hybridkg index KB builds it anew" if name.startswith(f"{DISPENSABLE}/") else RESTORE
+    return "hybridkg index KB builds it anew" if name.startswith(DISPENSABLE) else RESTORE

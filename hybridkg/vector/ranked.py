@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from hybridkg.errors import IndexMissingError
 from hybridkg.interfaces.ranked_index import Question, RankedQuery
 from hybridkg.interfaces.text_index import Condition, Ids, Scores, TermStatistics, TextIndex, TextQuery, TextQuestion
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
@@ -19,7 +20,7 @@ class Ranked:
 
     Args:
         text: the text index.
-        vectors: None where there are none; then nobody asks about them (`checked_index`).
+        vectors: None where there are none; then questions about them raise IndexMissingError.
     """
 
     def __init__(self, text: TextIndex, vectors: VectorIndex | None = None):
@@ -31,7 +32,11 @@ class Ranked:
 
     @property
     def _near(self) -> VectorIndex:
-        assert self.vectors is not None
+        if self.vectors is None:
+            raise IndexMissingError(
+                "NEAR needs vectors, and this knowledge base has none",
+                hint='set encoder = "lsa" in its kb.toml, then: hybridkg index KB',
+            )
         return self.vectors
 
     def holds(self, condition: Condition) -> bool:
@@ -61,7 +66,7 @@ class Ranked:
         """As RankedIndex has it."""
         if isinstance(query, VectorQuery):
             return self._near.topk(query, k, among)
-        return self.text.topk(query, k, among)
+        return self.text.topk(query, k) if among is None else self.text.topk(query, k, among)
 
     def score(self, query: RankedQuery, ids: Ids) -> Scores:
         """As RankedIndex has it."""
