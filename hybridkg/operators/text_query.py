@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybridkg.errors import HybridkgError, IndexMissingError, QueryCheckError, Span, UnknownNameError, VectorQueryError
+from hybridkg.errors import HybridkgError, IndexMissingError, QueryCheckError, Span, UnknownNameError
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
 from hybridkg.interfaces.text_index import Argument, FieldChoice, TextQuery, alternatives_of
 from hybridkg.interfaces.vector_index import VectorQuery
@@ -103,8 +103,8 @@ def _checked_vectors(index: RankedIndex, near: ast.Near) -> RankedIndex:
     try:
         index.check(ranked_query(near))
     except HybridkgError as e:
-        wrong = {UnknownNameError: near.encoder, VectorQueryError: near.target}.get(type(e))
-        e.span = (wrong or near).span
+        wrong = near.encoder if isinstance(e, UnknownNameError) else near.target
+        e.span = wrong.span if wrong is not None and not isinstance(e, IndexMissingError) else near.span
         raise
     return index
 
