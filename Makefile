@@ -42,6 +42,7 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.projection
 	$(BIN)/python -m benchmarks.planner
 	$(BIN)/python -m benchmarks.hybrid
+	$(BIN)/python -m benchmarks.vectors
 
 wheel: $(DEV)
 	rm -rf dist
