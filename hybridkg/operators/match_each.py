@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from hybridkg.interfaces.ranked_index import RankedIndex
+from hybridkg.interfaces.ranked_index import Question, RankedIndex
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext, together
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.known import Known
+from hybridkg.operators.slices import relation_among
 from hybridkg.operators.text_query import checked_index, describe
 from hybridkg.operators.text_relation import question, rows_of
 from hybridkg.query import ast
@@ -22,8 +23,9 @@ from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
 class MatchEach(OneChild):
     """For each row, the relation of the row's own text, joined; a row without a string as text matches nothing.
 
-    The target of a NEAR may be an entity as well. Asks the index once for each distinct text. The text is plain
-    words, unless the query says MATCH QUERY (language.md).
+    The target of a NEAR may be an entity as well. Asks the index once for each distinct text, and only about the
+    entities of its rows where these bind them. The text is plain words, unless the query says MATCH QUERY
+    (language.md).
     """
 
     match: ast.RankedItem
@@ -49,7 +51,7 @@ class MatchEach(OneChild):
                 by_text.setdefault(cell, []).append(row)
 
         def joined() -> Iterator[Row]:
-            for text, answer in self._answers(index, list(by_text), context):
+            for text, answer in self._answers(index, by_text, solutions.variables, context):
                 own, found = by_text[text], rows_of(self.match, self.score, answer, context)
                 pairs = Compatible(Solutions(solutions.variables, own), found)
                 for row in own:
@@ -59,20 +61,35 @@ class MatchEach(OneChild):
         return Solutions(names, context.collect(joined()))
 
     def _answers(
-        self, index: RankedIndex, texts: list[Term], context: ExecutionContext
+        self,
+        index: RankedIndex,
+        by_text: Mapping[Term, list[Row]],
+        variables: tuple[str, ...],
+        context: ExecutionContext,
     ) -> Iterator[tuple[Term, tuple[Ids, Scores]]]:
-        """The relation of each text; an index that is far away is asked for many at once."""
-        size = together(index)
+        """The relation of each text, or what of it its rows are about; an index far away is asked for many at once."""
+        texts, size, entity = list(by_text), together(index), self.match.entity.name
+        if index.scan_limit is None and self.match.top is None and entity in variables:
+            at = variables.index(entity)
+            if all(row[at] is not None for rows in by_text.values() for row in rows):
+                for text, rows in by_text.items():
+                    self._note(question(self.match, given=text), context)
+                    yield text, relation_among(self.match, (row[at] for row in rows), context, text)
+                return
         for start in range(0, len(texts), size):
             batch = texts[start : start + size]
             questions = [question(self.match, given=text) for text in batch]
-            if isinstance(self.match, ast.Match) and self.match.query_syntax:
-                span = self.match.text.span
-                context.query_strings |= {one.query: span for one in questions if isinstance(one.query, TextQuery)}
+            for one in questions:
+                self._note(one, context)
             if len(questions) == 1:
                 yield batch[0], context.answer(index, questions[0])
             else:
                 yield from zip(batch, index.answers(questions), strict=True)
+
+    def _note(self, asked: Question, context: ExecutionContext) -> None:
+        """What was read as a query string may deserve a warning."""
+        if isinstance(asked.query, TextQuery) and asked.query.syntax:
+            context.query_strings[asked.query] = self.match.text.span
 
     def describe(self) -> str:
         """The MATCH; EXPLAIN adds model and fields."""

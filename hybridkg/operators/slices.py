@@ -75,9 +75,15 @@ class SliceOf(PhysicalOperator):
 
 
 def relation_among(
-    match: ast.RankedItem, terms: Iterable[Term | None], context: ExecutionContext
+    match: ast.RankedItem, terms: Iterable[Term | None], context: ExecutionContext, given: Term | None = None
 ) -> tuple[Ids, Scores]:
     """The part of the relation of a MATCH without TOP that is about some terms, repeated or not.
+
+    Args:
+        match: the MATCH or NEAR.
+        terms: whom it is about.
+        context: of the run.
+        given: its text or target, where a variable gives it.
 
     Returns:
         (ids uint32[m], scores float64[m]), ascending.
@@ -87,6 +93,6 @@ def relation_among(
     nodes = [term for term in dict.fromkeys(terms) if isinstance(term, NamedNode | BlankNode)]
     found = context.nodes.find_many(nodes)
     ids = np.sort(found[found >= 0]).astype(np.uint32)
-    scores = scores_among(index, ranked_query(match), ids, context)
+    scores = scores_among(index, ranked_query(match, given), ids, context)
     matching = ~np.isnan(scores)
     return ids[matching], scores[matching]
