@@ -147,7 +147,7 @@ def build_vectors(folder: Path, kind: str, found: Extraction, progress: Progress
     (folder / ENCODER).mkdir(parents=True)
     fields = len(found.fields)
     encoder: Encoder = ENCODERS.get(kind)().prepare(
-        folder / ENCODER, lambda: (texts for _, texts in verbalised(found, fields)), progress
+        folder / ENCODER, lambda: (texts for _, texts in verbalised(found, fields)), len(found.nodes), progress
     )
     progress.start("encoding entities", len(found.nodes))
     with FlatWriter(folder, encoder) as writer:

@@ -40,12 +40,13 @@ class Encoder(Protocol):
 class EncoderKind(Protocol):
     """Makes encoders of one kind."""
 
-    def prepare(self, folder: Path, texts: Texts, progress: Progress) -> Encoder:
+    def prepare(self, folder: Path, texts: Texts, count: int, progress: Progress) -> Encoder:
         """An encoder for a knowledge base, with everything that its queries will need written to a folder.
 
         Args:
             folder: existing and empty; stays with the vectors.
             texts: what will be encoded, for encoders that learn from it.
+            count: how many these are.
             progress: told how far the work is.
         """
 

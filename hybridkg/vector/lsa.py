@@ -48,7 +48,7 @@ class Lsa:
     def __init__(self, dimensions: int = DIMENSIONS, seed: int = 0):
         self._dimensions, self._seed = dimensions, seed
 
-    def prepare(self, folder: Path, texts: Texts, progress: Progress) -> LsaEncoder:
+    def prepare(self, folder: Path, texts: Texts, count: int, progress: Progress) -> LsaEncoder:
         """Learns from at most MOST_TEXTS of the texts."""
         from scipy.sparse import csr_array
 
@@ -56,9 +56,8 @@ class Lsa:
 
         analyzer: Analyzer = ANALYZERS.get(ANALYZER)()
         progress.start("learning directions from texts", None)
-        total = sum(len(batch) for batch in texts())
         numbers = dict[str, int]()
-        counted = _counted(_every(texts(), -(-total // MOST_TEXTS)), _Terms(analyzer, numbers, learns=True))
+        counted = _counted(_every(texts(), -(-count // MOST_TEXTS)), _Terms(analyzer, numbers, learns=True))
         df = np.bincount(counted.columns[counted.columns >= 0], minlength=len(numbers))
         by_number = list(numbers)
         common = sorted((n for n in range(len(df)) if df[n] > 1), key=lambda n: (-df[n], by_number[n]))[:MOST_TERMS]
