@@ -32,6 +32,9 @@ ERROR_PER_DIMENSION = 2.0**-23
 """Of a sum of float32 products of two vectors of length 1, whatever its order: below dimensions x 2**-24 for the sum
 (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), doubled."""
 
+LENGTH_ERROR = 1e-3
+"""How far an encoder may be from vectors of length 1."""
+
 MATRIX_ABOVE = 4_096
 """Candidates from which a BLAS proposes them; fewer are compared one by one."""
 
@@ -80,10 +83,9 @@ class FlatWriter:
             vectors: float32[n, dimensions], of length 1 or 0.
 
         Raises:
-            VectorQueryError: a number is not finite; nothing of the batch is written.
+            VectorQueryError: a number is not finite, or a length neither 1 nor 0; nothing of the batch is written.
         """
-        if not np.isfinite(vectors).all():
-            raise VectorQueryError(f"the encoder {self._encoder.name!r} gave a vector that is not finite")
+        _check(vectors, self._encoder)
         kept = vectors.any(axis=1)
         rows = np.zeros((int(kept.sum()), self._columns), np.float32)
         rows[:, : vectors.shape[1]] = vectors[kept]
@@ -118,10 +120,16 @@ class FlatIndex:
         reader = Reader(LAYOUT, folder)
         self._folder, self._find, self._rank = folder, find, rank
         self._kind, self._name = str(reader.about("kind")), str(reader.about("encoder"))
-        self._dimensions = int(reader.about("dimensions"))
+        self._dimensions: int = reader.about("dimensions")
         self._ids: Ids = reader.array("ids")
         self._vectors: Vectors = reader.array("vectors")
-        if self._vectors.shape != (len(self._ids), padded(self._dimensions)):
+        if (
+            not isinstance(self._dimensions, int)
+            or self._dimensions < 0
+            or self._ids.shape != self._vectors.shape[:1]
+            or self._vectors.shape[1:] != (padded(self._dimensions),)
+            or (self._ids.dtype, self._vectors.dtype) != (np.dtype("<u4"), np.dtype("<f4"))
+        ):
             raise CorruptError("the vectors do not fit their header", hint="index again", place=str(folder))
         self._opened: Encoder | None = None
         self._known: dict[VectorQuery, Asked] = {}
@@ -166,7 +174,7 @@ class FlatIndex:
         asked = self._asked(query)
         if asked.vector is None:
             return np.empty(0, np.uint32), np.empty(0)
-        scores = similarities(self._vectors, None, asked.vector)
+        scores = self._similar(None, asked.vector)
         kept = _kept(query, asked, self._ids, scores)
         return self._ids[kept], scores[kept]
 
@@ -180,15 +188,23 @@ class FlatIndex:
         if n > max(MATRIX_ABOVE, k + 1):
             proposed = self._proposed(asked.vector, k, places)
             places = proposed if places is None else places[proposed]
-        scores = similarities(self._vectors, places, asked.vector)
+        scores = self._similar(places, asked.vector)
         ids = self._ids if places is None else self._ids[places]
         kept = _kept(query, asked, ids, scores)
         ids, scores = ids[kept], scores[kept]
         best = np.lexsort((self._rank(ids), -scores))[:k]
         return ids[best], scores[best]
 
+    def _similar(self, places: NDArray[np.int64] | None, vector: Vectors) -> Scores:
+        """The cosines of the rows at some places, or of all: float32 leaves lengths of 1 some 1e-8 too large."""
+        scores = similarities(self._vectors, places, vector)
+        return np.clip(scores, -1.0, 1.0, out=scores)
+
     def _proposed(self, vector: Vectors, k: int, places: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """Indices of at least the best k + 1, one of which may be the entity that is left out."""
+        """Indices of at least the best k + 1, one of which may be the entity that is left out.
+
+        The room is twice what two errors of the product need, so it covers what `_similar` cuts off above 1 as well.
+        """
         about = (self._vectors if places is None else self._vectors[places]) @ vector
         least = np.partition(about, len(about) - k - 1)[len(about) - k - 1]
         room = 2 * ERROR_PER_DIMENSION * self._vectors.shape[1]
@@ -201,7 +217,7 @@ class FlatIndex:
         if asked.vector is None:
             return found
         has, places = self._places(ids)
-        scores = similarities(self._vectors, places, asked.vector)
+        scores = self._similar(places, asked.vector)
         scores[~_kept(query, asked, self._ids[places], scores)] = np.nan
         found[has] = scores
         return found
@@ -244,7 +260,9 @@ class FlatIndex:
             wide /= np.abs(wide).max()
             found[: self._dimensions] = wide / np.linalg.norm(wide)
         else:
-            found[: self._dimensions] = self.encoder.queries([query.text])[0]
+            vectors = self.encoder.queries([query.text])
+            _check(vectors, self.encoder)
+            found[: self._dimensions] = vectors[0]
         return Asked(found if found.any() else None)
 
     def _places(self, ids: Ids) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
@@ -254,6 +272,15 @@ class FlatIndex:
         places = np.minimum(np.searchsorted(self._ids, ids), self.size - 1)
         has = self._ids[places] == ids
         return has, places[has]
+
+
+def _check(vectors: Vectors, encoder: Encoder) -> None:
+    """Raises VectorQueryError unless all are finite and of length 1 or 0."""
+    if not np.isfinite(vectors).all():
+        raise VectorQueryError(f"the encoder {encoder.name!r} gave a vector that is not finite")
+    lengths = np.linalg.norm(vectors, axis=1)
+    if not ((np.abs(lengths - 1) < LENGTH_ERROR) | (lengths == 0)).all():
+        raise VectorQueryError(f"the encoder {encoder.name!r} gave a vector whose length is neither 1 nor 0")
 
 
 def _kept(query: VectorQuery, asked: Asked, ids: Ids, scores: Scores) -> NDArray[np.bool_]:

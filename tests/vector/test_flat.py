@@ -1,5 +1,7 @@
 """The flat index: its best k are those of its complete relation, and of the slow formula."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from hybridkg.rdf.terms import NamedNode
 from hybridkg.vector import flat
 from hybridkg.vector.flat import FlatIndex, FlatWriter
 from hybridkg.vector.lsa import unit
+from hybridkg.vector.similarity import similarities
 
 
 class Given:
@@ -98,6 +101,56 @@ def test_what_does_not_fit_is_told(tmp_path, query, error, message):
 def test_no_vector_is_written_that_is_not_finite(tmp_path):
     with FlatWriter(tmp_path, Given(2)) as writer, pytest.raises(VectorQueryError, match="not finite"):
         writer.add(np.arange(2, dtype=np.uint32), np.array([[1, 0], [np.nan, 1]], np.float32))
+
+
+def test_no_vector_is_written_whose_length_is_not_one(tmp_path):
+    with FlatWriter(tmp_path, Given(2)) as writer, pytest.raises(VectorQueryError, match="neither 1 nor 0"):
+        writer.add(np.arange(2, dtype=np.uint32), np.array([[1, 0], [3, 4]], np.float32))
+
+
+def test_no_question_has_a_vector_that_is_not_finite(tmp_path):
+    index = index_of(tmp_path, np.eye(2, dtype=np.float32))
+    with pytest.raises(VectorQueryError, match="not finite"):
+        index.matching(VectorQuery(text="nan,1"))
+
+
+def test_no_similarity_is_above_one_and_equal_vectors_are_ties(tmp_path):
+    draw = np.random.default_rng(0)
+    vectors = np.repeat(draw.standard_normal((50, 11)), 3, axis=0).astype(np.float32)
+    index = index_of(tmp_path, vectors, rank=lambda ids: 200 - ids)
+    raw = [similarities(index._vectors, None, row).max() for row in np.array(index._vectors)]
+    assert max(raw) > 1
+    for id in range(0, 150, 3):
+        for patched in (0, 4096):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(flat, "MATRIX_ABOVE", patched)
+                found, scores = index.topk(VectorQuery(entity=node(id)), 2)
+            assert scores.max() <= 1
+            assert found.tolist() == [id + 2, id + 1]
+        assert index.matching(VectorQuery(entity=node(id)))[1].max() == scores[0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dimensions": "abc"},
+        {"dimensions": None},
+        {"dimensions": [3]},
+        {"dimensions": 3.5},
+        {"dimensions": -3},
+        {"dimensions": 10**30},
+        {"arrays": {"ids": {"dtype": "<u4", "shape": [3]}, "vectors": {"dtype": "<i4", "shape": [3, 8]}}},
+        {"arrays": {"ids": {"dtype": "<f4", "shape": [3]}, "vectors": {"dtype": "<f4", "shape": [3, 8]}}},
+        {"arrays": {"ids": {"dtype": "<u4", "shape": [3, 1]}, "vectors": {"dtype": "<f4", "shape": [3, 8]}}},
+        {"arrays": {"ids": {"dtype": "<u4", "shape": []}, "vectors": {"dtype": "<f4", "shape": [3, 8]}}},
+    ],
+)
+def test_a_header_that_does_not_fit_is_damage(tmp_path, change):
+    index_of(tmp_path, np.eye(3, dtype=np.float32))
+    header = tmp_path / "vectors.json"
+    header.write_text(json.dumps(json.loads(header.read_text()) | change))
+    with pytest.raises(CorruptError):
+        FlatIndex(tmp_path, lambda node: None, lambda ids: ids)
 
 
 def test_a_cut_file_is_damage(tmp_path):
