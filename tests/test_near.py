@@ -135,6 +135,7 @@ def test_why_says_what_was_compared(kb):
     ("target", "error", "message", "marked"),
     [
         ('"x" USING minilm', UnknownNameError, "made by 'lsa', not by 'minilm'", "minilm"),
+        ('"x" USING lsa(k=3)', UnknownNameError, "no argument 'k': an encoder takes none", "k=3"),
         ("[1, 2]", VectorQueryError, "a vector of 2 numbers; those of this knowledge base have 8", "[1, 2]"),
         ("[0, 0, 0, 0, 0, 0, 0, 0]", VectorQueryError, "must have a direction", "[0, 0, 0, 0, 0, 0, 0, 0]"),
     ],

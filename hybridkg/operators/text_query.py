@@ -100,6 +100,13 @@ def checked_index(text: RankedIndex | None, item: ast.RankedItem) -> RankedIndex
 
 
 def _checked_vectors(index: RankedIndex, near: ast.Near) -> RankedIndex:
+    if near.encoder is not None and near.encoder.arguments:
+        argument = near.encoder.arguments[0]
+        raise UnknownNameError(
+            f"no argument {argument.name!r}: an encoder takes none in a query",
+            hint=f"write USING {near.encoder.name}; vectors are made when the index is built",
+            span=argument.span,
+        )
     try:
         index.check(ranked_query(near))
     except HybridkgError as e:

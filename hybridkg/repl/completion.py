@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
+from hybridkg.interfaces.encoder import ENCODERS
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.query.expected import SOME_FUNCTIONS, advance, kind, symbols
 from hybridkg.query.lexer import Token
@@ -209,14 +210,17 @@ def _variables(place: Place) -> Iterator[Suggestion]:
 
 
 def _names(place: Place) -> Iterator[Suggestion]:
-    """Fields in ON, models behind USING, else arguments."""
+    """Fields in ON, models or encoders behind USING, else arguments."""
     trail = place.path
-    if trail[-1:] == ["USING"] and not {"NEAR", "RERANK"} & {t.type for t in place.reading.tokens[-8:]}:
-        yield from (Suggestion(name, 0, NAME, "model") for name in RANKING_MODELS.names())
+    asked = next((t.type for t in reversed(place.reading.tokens) if t.type in ("MATCH", "NEAR", "RERANK")), "MATCH")
+    if trail[-1:] == ["USING"]:
+        known = {"MATCH": (RANKING_MODELS.names(), "model"), "NEAR": (ENCODERS.names(), "encoder")}
+        names, what = known.get(asked, ((), ""))
+        yield from (Suggestion(name, 0, NAME, what) for name in names)
     elif trail[-2:] == ["ON", "("] or (trail[-1:] == [","] and trail[-4:-2] == ["ON", "("]):
         for held in place.vocabulary.fields:
             yield Suggestion(str(held["field"]), 0, NAME, f"field, weight {held['weight']:g}")
-    elif trail[-1:] != ["="]:
+    elif trail[-1:] != ["="] and asked == "MATCH":
         in_field = "ON" in trail and "USING" not in trail[len(trail) - trail[::-1].index("ON") :]
         yield from (Suggestion(f"{name}=", 0, NAME, note) for name, note in _arguments(in_field))
 

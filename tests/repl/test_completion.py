@@ -111,6 +111,13 @@ def test_fields_stand_in_on_models_behind_using_and_arguments_behind_a_field():
     assert "k1=" in texts('SELECT * { ?x MATCH "a" USING bm25f(')
 
 
+def test_encoders_stand_behind_using_of_a_near():
+    assert texts('SELECT * { ?x MATCH "a" . ?x NEAR "b" USING ') == ["lsa"]
+    assert texts('SELECT * { ?x NEAR "b" USING l') == ["lsa"]
+    assert "bm25f" in texts('SELECT * { ?x NEAR "b" . ?x MATCH "a" USING ')
+    assert "k1=" not in texts('SELECT * { ?x NEAR "b" USING lsa(')
+
+
 def test_classes_stand_behind_a_and_predicates_where_a_may_stand():
     assert texts("SELECT * { ?x a ")[:2] == ["?x", "f:Film"]
     assert texts("SELECT * { ?x f:") == ["f:title", "f:year"]
