@@ -159,7 +159,7 @@ class Snapshot:
     def _vectors(self) -> tuple[VectorIndex | None, dict[str, Any]]:
         folder = self.generation.path / VECTORS
         if self.nodes is None or not folder.is_dir():
-            return None, {"state": "none; kb.toml names an encoder, and hybridkg index builds them"}
+            return None, {"state": "none; where kb.toml names an encoder, hybridkg index builds them"}
         from hybridkg.vector.flat import FlatIndex
 
         try:

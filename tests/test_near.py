@@ -124,6 +124,13 @@ def test_words_and_similarity_are_fused(kb):
     assert warning.code == "W105"
 
 
+def test_what_limits_the_rows_is_told_of_a_near(kb):
+    (cap,) = kb.query('SELECT ?x { ?x NEAR "engine" TOP 2 AS ?s } RANK BY ?s').caps
+    assert cap == "TOP 2 keeps the best 2 of the entities that match the NEAR of ?x"
+    result = kb.query('SELECT ?x { ?x NEAR "engine" WITHIN 0.999 AS ?s } RANK BY ?s LIMIT 3')
+    assert result.shortfall == "no entity matches the NEAR of ?x"
+
+
 def test_why_says_what_was_compared(kb):
     (row,) = kb.query(f'{PREFIX} SELECT ?x {{ ?x NEAR "automobile" AS ?s }} RANK BY ?s LIMIT 1')
     (hit,) = row.why().hits

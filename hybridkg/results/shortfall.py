@@ -14,7 +14,7 @@ from hybridkg.results.result_set import NO_MORE
 def caps(matches: Sequence[ast.RankedItem], context: ExecutionContext) -> tuple[str, ...]:
     """The limits inside the query that were reached, one sentence each."""
     return tuple(
-        f"TOP {match.top:,} keeps the best {match.top:,} of the entities that match the text of ?{match.entity.name}"
+        f"TOP {match.top:,} keeps the best {match.top:,} of the entities that match {_asked(match)}"
         for match in matches
         if match.top is not None and (found := _found(match, context)) is not None and found.n >= match.top
     )
@@ -52,10 +52,14 @@ def shortfall(returned: int, offset: int, matches: Sequence[ast.RankedItem], con
         only = "only " if candidates else ""
         many = f"{only}{_count(candidates, 'entity satisfies', 'entities satisfy')} the pattern"
         if joined is not None and joined < candidates and len(matches) == 1:
-            name = matches[0].entity.name
-            return f"{many}, and {_count(joined, 'of them matches', 'of them match')} the text of ?{name}"
+            return f"{many}, and {_count(joined, 'of them matches', 'of them match')} {_asked(matches[0])}"
         return many + _left(returned, candidates)
     return NO_MORE if returned else "nothing satisfies the query"
+
+
+def _asked(match: ast.RankedItem) -> str:
+    """What entities match."""
+    return f"the {'text' if isinstance(match, ast.Match) else 'NEAR'} of ?{match.entity.name}"
 
 
 def _found(match: ast.RankedItem, context: ExecutionContext) -> Found | None:
@@ -79,9 +83,9 @@ def _reason(match: ast.RankedItem, returned: int, context: ExecutionContext) -> 
     elif not found.is_all:
         return ""
     elif n == 0:
-        return f"no entity matches the text of ?{name}"
+        return f"no entity matches {_asked(match)}"
     else:
-        said = f"only {_count(n, 'entity matches', 'entities match')} the text of ?{name}"
+        said = f"only {_count(n, 'entity matches', 'entities match')} {_asked(match)}"
     if joined is not None and joined < n:
         return f"{said}, and {_count(joined, 'of them satisfies', 'of them satisfy')} the rest of the pattern"
     if joined is None and returned < n:

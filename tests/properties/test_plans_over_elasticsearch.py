@@ -9,7 +9,7 @@ from elastic_index import build_elastic
 from elastic_server import unique_name
 from generated_rankings import TEXTS, case
 from served_kb import served
-from test_plans_are_equivalent import differences
+from test_plans_are_equivalent import differences, vectors_of
 
 from hybridkg import KnowledgeBase, measuring
 from hybridkg.entities.table import NodeTable
@@ -20,6 +20,7 @@ from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.planner import unit_costs
 from hybridkg.planner.cost_model import default_costs
 from hybridkg.planner.unit_costs import FILE, FIXED
+from hybridkg.vector.ranked import Ranked
 
 pytestmark = pytest.mark.needs_elastic
 
@@ -113,10 +114,11 @@ def test_every_strategy_gives_the_rows_of_the_reference_to_any_query(elastic, el
         for node, texts in TEXTS.items()
     }
     index = build_elastic(elastic.url, elastic_name, tmp_path / "text", documents, fields, len(TEXTS), nodes.rank)
+    ranked = Ranked(index, vectors_of(tmp_path / "vectors", nodes))
     ran: Counter[str] = Counter()
     for seed in range(12):
         try:
-            for who, wrong in differences(case(seed), (index, nodes), monkeypatch):
+            for who, wrong in differences(case(seed), (ranked, nodes), monkeypatch):
                 ran[who.split(",")[0]] += 1
                 assert not wrong, f"seed {seed}, {who}: {wrong}"
         except HybridkgError:
