@@ -202,6 +202,8 @@ def _parts(plan: Plan) -> Iterator[Plan]:
         case Join(left, right):
             yield from _parts(left)
             yield from _parts(right)
+            if _added(left) & right.variables or _added(right) & left.variables:
+                yield plan
         case LeftJoin(left, _):
             yield from _parts(left)
         case Extend(child, _, _):
@@ -211,6 +213,18 @@ def _parts(plan: Plan) -> Iterator[Plan]:
             yield from _parts(child)
         case _:
             yield plan
+
+
+def _added(plan: Plan) -> frozenset[str]:
+    """What OPTIONAL and BIND add to the rows of a spine; they remove none, but a join with what they add can."""
+    match plan:
+        case Join(left, right):
+            return _added(left) | _added(right)
+        case LeftJoin(left, right):
+            return _added(left) | (right.variables - left.variables)
+        case Extend(child, variable, _):
+            return _added(child) | {variable}
+    return frozenset()
 
 
 def _share_more(fragments: tuple[Fragment, ...], variable: str) -> bool:

@@ -336,3 +336,21 @@ def test_a_case_that_was_wrong(text, monkeypatch, query, links, depth):
     found = dict(differences(drawn, text, monkeypatch))
     assert {who: wrong for who, wrong in found.items() if wrong} == {}
     assert any(who.startswith(("filter_first", "rank_first", "threshold")) for who in found)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        'OPTIONAL { ?b MATCH "boat" } ?a :p ?b } RANK BY rrf(?s)',
+        'OPTIONAL { ?b NEAR "boat" WITHIN 0.4 } ?a :p ?b } RANK BY zscore(?s)',
+        "BIND(:h AS ?b) ?a :p ?b } RANK BY rrf(?s)",
+    ],
+)
+def test_whom_a_join_with_what_optional_or_bind_adds_leaves_out_takes_no_rank(text, monkeypatch, query):
+    """Which entities have a row is not known before the rows are, so filter_first does not apply."""
+    links = graph_of("a p h, c p c, d p h, f p m, g p f, h p h, i p a, j p b")
+    for first in ('MATCH "green red"', 'NEAR "red"'):
+        drawn = Case(links, f"{PROLOGUE} SELECT * {{ ?a {first} AS ?s . {query}", None, 2, 1, 2, 2, 0.0, False, 0, 0)
+        found = dict(differences(drawn, text, monkeypatch))
+        assert {who: wrong for who, wrong in found.items() if wrong} == {}
+        assert not any(who.startswith("filter_first") for who in found)
