@@ -34,7 +34,7 @@ class Ranked:
     def _near(self) -> VectorIndex:
         if self.vectors is None:
             raise IndexMissingError(
-                "NEAR needs vectors, and this knowledge base has none",
+                "NEAR needs vectors, and this knowledge base has none that can be used",
                 hint='set encoder = "lsa" in its kb.toml, then: hybridkg index KB',
             )
         return self.vectors
