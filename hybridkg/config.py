@@ -16,7 +16,6 @@ from hybridkg.errors import ConfigError
 
 CHOICES = {
     "text": ("embedded", "elasticsearch"),
-    "encoder": ("none", "lsa"),
     "default_graph": ("default", "union"),
     "service": ("refuse", "allow"),
     "analysis": ("hybridkg", "native"),

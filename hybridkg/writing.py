@@ -12,6 +12,7 @@ from hybridkg.entities.fields import Profile
 from hybridkg.errors import ConfigError, TextServerError, UnknownNameError
 from hybridkg.indexing import PROJECTION, build_indexes, build_projection, copying
 from hybridkg.interfaces.analyzer import ANALYZERS
+from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
 from hybridkg.snapshot import VECTORS
@@ -57,6 +58,7 @@ def load(
     synonyms = NO_SYNONYMS
     if profile is not None:
         check_analyzers(profile, folder)
+        check_encoder(folder)
         synonyms = configured_synonyms(folder)
     with _removed_on_failure(folder, engine[1]), folder.building(progress) as building, ExitStack() as stack:
         copy: ProjectionBuilder | None = None
@@ -87,6 +89,7 @@ def load(
 def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any]:
     """Builds the node table and the text index anew, in a generation with the same graph and documents."""
     check_analyzers(profile, folder)
+    check_encoder(folder)
     engine, synonyms = _engine(folder), configured_synonyms(folder)
     with _removed_on_failure(folder, engine[1]), folder.building(progress) as building:
         engine[1].ready()
@@ -139,6 +142,25 @@ def check_analyzers(profile: Profile, folder: Folder) -> None:
             raise UnknownNameError(
                 f"profile {profile.name!r}, field {field.name!r}: {e.message}", hint=e.hint
             ) from None
+
+
+def check_encoder(folder: Folder) -> None:
+    """Whether the encoder that kb.toml names is there, before any work is done.
+
+    Raises:
+        ConfigError: it is not; names those that are.
+        MissingExtraError: its package is not installed.
+    """
+    name = folder.config.encoder
+    if name == NO_ENCODER:
+        return
+    try:
+        ENCODERS.get(name)
+    except UnknownNameError as e:
+        known = ", ".join([NO_ENCODER, *ENCODERS.names()])
+        raise ConfigError(
+            f"no encoder {name!r}; known: {known}", hint=e.hint, place=str(folder.path / "kb.toml")
+        ) from None
 
 
 def configured_synonyms(folder: Folder) -> Synonyms:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
 from hybridkg.errors import (
+    ConfigError,
     IndexMissingError,
     ParameterError,
     UnknownNameError,
@@ -164,6 +165,16 @@ def test_without_vectors_near_says_how_to_get_them():
         with pytest.raises(IndexMissingError, match="NEAR needs vectors") as raised:
             kb.query('SELECT ?x { ?x NEAR "space" AS ?s } RANK BY ?s')
         assert 'encoder = "lsa"' in raised.value.hint
+
+
+def test_an_unknown_encoder_is_told_before_any_work(tmp_path):
+    kb = KnowledgeBase.create(tmp_path / "kb")
+    toml = tmp_path / "kb" / "kb.toml"
+    toml.write_text(toml.read_text().replace('encoder = "none"', 'encoder = "lsi"'))
+    with pytest.raises(ConfigError, match="no encoder 'lsi'; known: none, lsa") as raised:
+        kb.index()
+    assert raised.value.hint == "did you mean 'lsa'?"
+    assert raised.value.place == str(toml)
 
 
 def test_damaged_vectors_leave_text_and_graph_at_work(folder, tmp_path, caplog):
