@@ -18,10 +18,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 ELASTICSEARCH = (ROOT / "docs" / "elasticsearch.md").read_text(encoding="utf-8")
 LANGUAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
 MODELS = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+VECTORS = (ROOT / "docs" / "vectors.md").read_text(encoding="utf-8")
 EVALUATION = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
-BLOCKS, LANGUAGE_BLOCKS, ELASTICSEARCH_BLOCKS, MODELS_BLOCKS = (
+BLOCKS, LANGUAGE_BLOCKS, ELASTICSEARCH_BLOCKS, MODELS_BLOCKS, VECTORS_BLOCKS = (
     re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    for text in (README, LANGUAGE, ELASTICSEARCH, MODELS)
+    for text in (README, LANGUAGE, ELASTICSEARCH, MODELS, VECTORS)
 )
 
 
@@ -59,7 +60,9 @@ def test_readme_has_console_blocks():
 
 
 @pytest.mark.parametrize(
-    "blocks", [BLOCKS, LANGUAGE_BLOCKS, MODELS_BLOCKS], ids=["README.md", "docs/language.md", "docs/models.md"]
+    "blocks",
+    [BLOCKS, LANGUAGE_BLOCKS, MODELS_BLOCKS, VECTORS_BLOCKS],
+    ids=["README.md", "docs/language.md", "docs/models.md", "docs/vectors.md"],
 )
 def test_every_hybridkg_command_of_the_documents_prints_what_it_shows(blocks, tmp_path, monkeypatch):
     check_blocks(blocks, tmp_path, monkeypatch)
