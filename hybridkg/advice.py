@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from hybridkg.errors import QueryWarning, Span
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_index import TermStatistics, TextIndex, TextQuery
-from hybridkg.operators.text_query import text_query
+from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
+from hybridkg.operators.text_query import ranked_query, text_query
 from hybridkg.query import ast
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.source import shown
@@ -41,10 +42,11 @@ class Advisor:
         store: the graph.
         text: the text index, None before the first.
         quads: how many the graph has.
+        vectors: those of the entities, None where there are none.
     """
 
-    def __init__(self, store: GraphStore, text: TextIndex | None, quads: int):
-        self._store, self._text, self._quads = store, text, quads
+    def __init__(self, store: GraphStore, text: TextIndex | None, quads: int, vectors: VectorIndex | None = None):
+        self._store, self._text, self._quads, self._vectors = store, text, quads, vectors
         self._there: dict[tuple[str, str], bool] = {}
 
     def advise(self, query: ast.Query, asked: Mapping[TextQuery, Span] | None = None) -> list[QueryWarning]:
@@ -74,7 +76,10 @@ class Advisor:
         if self._text is None:
             return
         for match in matches:
-            if not isinstance(match, ast.Match) or not isinstance(match.text, ast.Lit):
+            if isinstance(match, ast.Near):
+                yield from self._unknown(match)
+                continue
+            if not isinstance(match.text, ast.Lit):
                 continue
             if has_words(match) and not any(mark in match.text.lexical for mark in "*~"):
                 continue
@@ -88,6 +93,19 @@ class Advisor:
                     span=match.text.span,
                 )
             yield from _cut(terms, match.text.span)
+
+    def _unknown(self, near: ast.Near) -> Iterator[QueryWarning]:
+        query = ranked_query(near)
+        if isinstance(near.target, ast.Var) or self._vectors is None or not isinstance(query, VectorQuery):
+            return
+        if not self._vectors.knows(query):
+            what = "the encoder knows no word of this text" if query.entity is None else "this entity has no vector"
+            yield QueryWarning(
+                "W109",
+                f"{what}, so nothing is near",
+                hint="MATCH finds rare words; see: hybridkg stats KB" if query.entity is None else "",
+                span=near.target.span,
+            )
 
     def asked(self, asked: Mapping[TextQuery, Span]) -> list[QueryWarning]:
         """The warnings about query strings that came from the rows."""

@@ -208,7 +208,7 @@ class Snapshot:
     @cached_property
     def advisor(self) -> Advisor:
         """Warns about names that do not occur in this state."""
-        return Advisor(self.store, self.text, self.generation.manifest.counts["quads"])
+        return Advisor(self.store, self.text, self.generation.manifest.counts["quads"], self.vectors)
 
     def context(self) -> ExecutionContext:
         """The state of one run over this snapshot."""

@@ -121,7 +121,9 @@ def test_words_and_similarity_are_fused(kb):
     assert not rows.warnings
     assert rows.exact
     assert {hit.label for hit in rows[0].why().hits} <= {"t", "v"}
-    (warning,) = kb.query(f'{PREFIX} SELECT ?x {{ ?x NEAR "a" AS ?v . ?x MATCH "car" AS ?t }} RANK BY ?t + ?v').warnings
+    (warning,) = kb.query(
+        f'{PREFIX} SELECT ?x {{ ?x NEAR "car" AS ?v . ?x MATCH "car" AS ?t }} RANK BY ?t + ?v'
+    ).warnings
     assert warning.code == "W105"
 
 
@@ -165,6 +167,14 @@ def test_without_vectors_near_says_how_to_get_them():
         with pytest.raises(IndexMissingError, match="NEAR needs vectors") as raised:
             kb.query('SELECT ?x { ?x NEAR "space" AS ?s } RANK BY ?s')
         assert 'encoder = "lsa"' in raised.value.hint
+
+
+@pytest.mark.parametrize("target", ['"zebra"', ":bare", "$what"])
+def test_a_target_without_a_vector_is_warned_about(kb, target):
+    given = {"what": "zebra"} if target == "$what" else None
+    (warning,) = kb.query(f"{PREFIX} SELECT ?x {{ ?x NEAR {target} AS ?s }} RANK BY ?s", given).warnings
+    assert warning.code == "W109"
+    assert not kb.query(f'{PREFIX} SELECT ?x {{ ?x NEAR "car zebra" AS ?s }} RANK BY ?s').warnings
 
 
 def test_an_unknown_encoder_is_told_before_any_work(tmp_path):

@@ -51,6 +51,9 @@ class VectorIndex(Protocol):
     def check(self, query: VectorQuery) -> None:
         """Raises UnknownNameError (encoder) or VectorQueryError (dimensions, numbers)."""
 
+    def knows(self, query: VectorQuery) -> bool:
+        """Whether what the query asks about has a vector; nothing is near to what has none."""
+
     def matching(self, query: VectorQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, similarities float64[m], -1..1)."""
 

@@ -169,6 +169,10 @@ class FlatIndex:
         if query.vector and not (all(map(isfinite, query.vector)) and any(query.vector)):
             raise VectorQueryError("a vector must have a direction: finite numbers, and not all of them 0")
 
+    def knows(self, query: VectorQuery) -> bool:
+        """As VectorIndex has it."""
+        return self._asked(query).vector is not None
+
     def matching(self, query: VectorQuery) -> tuple[Ids, Scores]:
         """As VectorIndex has it."""
         asked = self._asked(query)
