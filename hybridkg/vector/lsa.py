@@ -1,9 +1,9 @@
 """Latent semantic analysis: TF-IDF and a truncated SVD, learned from the knowledge base itself.
 
 Deerwester, Dumais, Furnas, Landauer, Harshman: Indexing by latent semantic analysis, JASIS 41(6), 1990. A text is the
-sum of its terms' weights, (1 + ln tf) ln(N / df), projected onto the directions in which the texts of the knowledge
-base differ most (right singular vectors), and brought to length 1; documents and queries alike ("folding in", the
-same, section 4).
+sum of its terms' weights, (1 + ln tf) ln((N + 1) / df), projected onto the directions in which the texts of the
+knowledge base differ most (right singular vectors), and brought to length 1; documents and queries alike ("folding in",
+the same, section 4).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_TEXTS = 25_000
 """Texts that the directions are learned from, evenly spread; more change them little, and cost minutes."""
 
 MOST_TERMS = 50_000
-"""Terms kept, those of most texts; a rarer one stands for one text or two, and MATCH finds those."""
+"""Terms kept, those of most texts; what is rarer stands for few texts, and MATCH finds those."""
 
 MOST_WORDS = 1_000_000
 """Words whose terms are remembered, about 100 bytes each."""
@@ -60,10 +60,10 @@ class Lsa:
         counted = _counted(_every(texts(), -(-count // MOST_TEXTS)), _Terms(analyzer, numbers, learns=True))
         df = np.bincount(counted.columns[counted.columns >= 0], minlength=len(numbers))
         by_number = list(numbers)
-        common = sorted((n for n in range(len(df)) if df[n] > 1), key=lambda n: (-df[n], by_number[n]))[:MOST_TERMS]
+        common = sorted(range(len(df)), key=lambda n: (-df[n], by_number[n]))[:MOST_TERMS]
         kept = sorted(common, key=by_number.__getitem__)
         vocabulary = [by_number[n] for n in kept]
-        idf = np.log(counted.texts / df[kept]).astype(np.float32)
+        idf = np.log((counted.texts + 1) / df[kept]).astype(np.float32)
         column_of = np.full(len(numbers) + 1, -1)
         column_of[kept] = np.arange(len(kept))
         counted = replace(counted, columns=column_of[counted.columns])

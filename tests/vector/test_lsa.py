@@ -56,6 +56,14 @@ def test_little_or_nothing_to_learn_from(tmp_path, texts):
     assert encoder.passages(["words", "nothing"]).shape == (2, encoder.dimensions)
 
 
+@pytest.mark.parametrize("texts", [["one text only"], ["same words here", "same words here"], TEXTS])
+def test_every_text_with_a_word_has_a_vector_and_every_word_is_known(tmp_path, texts):
+    encoder = prepared(tmp_path, texts)
+    assert encoder.passages(texts).any(axis=1).all()
+    words = [word for word in dict.fromkeys(" ".join(texts).split()) if len(word) > 4]
+    assert encoder.queries(words).any(axis=1).all()
+
+
 def test_many_texts_are_sampled_evenly(tmp_path, monkeypatch):
     monkeypatch.setattr(lsa, "MOST_TEXTS", 3)
     assert list(lsa._every(iter([["a", "b"], ["c"], ["d", "e", "f", "g", "h"]]), 3)) == ["a", "d", "g"]
