@@ -42,6 +42,7 @@ class Source:
         documents: text that is not in the graph.
         progress: told about rows read.
         union_default_graph: how the store shows the graph.
+        keeps: whether what has been read stays, as `found`, for the vectors.
     """
 
     def __init__(
@@ -53,11 +54,12 @@ class Source:
         progress: Progress,
         *,
         union_default_graph: bool,
+        keeps: bool = False,
     ):
         self.profile = profile if documents is None else profile.with_documents(documents.fields())
         self.union_default_graph = union_default_graph
         self._folder, self._store, self._documents, self._progress = folder, store, documents, progress
-        self.keeps = False
+        self._keeps = keeps
         self.found: Extraction | None = None
 
     @property
@@ -76,7 +78,7 @@ class Source:
         found = extract(self.profile, self._store, self._documents, lambda rows: self._progress.advance(0, rows), early)
         self._progress.done(len(found.nodes))
         NodeTable.write(self._folder, found.nodes)
-        if self.keeps:
+        if self._keeps:
             self.found = found
         return found
 
@@ -112,8 +114,8 @@ def build_indexes(
     """
     text_folder = folder / "text"
     text_folder.mkdir()
-    source = Source(folder, profile, store, documents, progress, union_default_graph=union_default_graph)
-    source.keeps = encoder != NO_ENCODER
+    keeps = encoder != NO_ENCODER
+    source = Source(folder, profile, store, documents, progress, union_default_graph=union_default_graph, keeps=keeps)
     name, builder = engine
     with _collector_paused():
         counts: dict[str, Any] = builder.build(text_folder, source, progress)

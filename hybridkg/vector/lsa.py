@@ -31,7 +31,7 @@ DIMENSIONS = 256
 """Between 100 and 300 directions are where retrieval stops to gain (Dumais 1991; benchmarks/vectors)."""
 
 MOST_TEXTS = 25_000
-"""Texts that the directions are learned from, evenly spread; more change them little, and cost minutes."""
+"""Texts that the directions are learned from, evenly spread: of the Anthology so many take 5 s."""
 
 MOST_TERMS = 50_000
 """Terms kept, those of most texts; what is rarer stands for few texts, and MATCH finds those."""

@@ -62,7 +62,7 @@ def _orthonormal(columns: NDArray[Any]) -> NDArray[np.float32]:
 def _directions(columns: NDArray[Any], most: int) -> NDArray[np.float64]:
     """Left singular vectors of a tall matrix, the largest first, those without weight left out.
 
-    By way of the Gram matrix: LAPACK's QR takes fifty times as long for tens of thousands of rows.
+    By way of the Gram matrix: LAPACK's QR takes some twenty times as long (4.5 s a call for 25,000 x 272).
     """
     tall = columns.astype(np.float64)
     squares, turned = np.linalg.eigh(tall.T @ tall)
