@@ -45,7 +45,7 @@ def run(options: argparse.Namespace, folder: Path) -> None:
     os.environ["HYBRIDKG_COSTS"] = "default"
     from benchmarks.hybrid import ours, writing
     from benchmarks.hybrid.graph import SEED
-    from benchmarks.planner import grid, measure, plans, prices, report
+    from benchmarks.planner import grid, measure, planning, plans, prices, report
     from benchmarks.record import record
     from hybridkg.kb import KnowledgeBase
 
@@ -57,12 +57,13 @@ def run(options: argparse.Namespace, folder: Path) -> None:
     questions = grid.make(data.graph(), data.df(), options.cells or CELLS[options.full])
     halves = grid.HALVES if options.half == "both" else (options.half,)
     figures: dict[str, Any] = {"papers": papers}
+    of_half = {half: [question for question in questions if question.half == half] for half in halves}
+    planned = {half: [] if options.no_times else planning.planning_ms(kb_folder, own) for half, own in of_half.items()}
     with KnowledgeBase.open(kb_folder) as kb:
         asked = plans.Plans(kb)
         figures["unit_costs"] = asdict(asked.cost)
-        for half in halves:
-            own = [question for question in questions if question.half == half]
-            found = measure.measure_all(asked, own, timed=not options.no_times, ablated=not options.no_ablations)
+        for half, own in of_half.items():
+            found = measure.measure_all(asked, own, planned[half], ablated=not options.no_ablations)
             measure.keep(data.folder / f"planner-{half}.jsonl", found)
             print(f"\n== {half}", *report.printed(report.tables(found, papers)), sep="\n")
             print(*report.worst(found, report.work, WORST), sep="\n")

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from math import exp
 from pathlib import Path
@@ -40,8 +40,9 @@ class Measured:
         forced: by strategy.
         chosen: the planner's own.
         ablated: by ablation, the strategy chosen and its priced work.
-        planning_ms: to plan the prepared query for values that it has not seen.
+        planning_ms: to plan the prepared query for values that it has not seen (planning.py).
         unprepared_ms: to plan it as a text of its own, its words looked up already.
+        between_ms: the first of these, right after every plan of the question before has run.
         candidates: true size of the candidate set of ?p; -1 where no plan has looked for it.
         rows: of the answer.
         differing: plans whose answer is another one.
@@ -53,14 +54,19 @@ class Measured:
     ablated: dict[str, tuple[str, float]]
     planning_ms: float
     unprepared_ms: float
+    between_ms: float
     candidates: int
     rows: int
     differing: list[str] = field(default_factory=list)
 
 
-def measure(plans: Plans, question: Question, *, timed: bool, ablated: bool, reference: bool) -> Measured:
-    """One question by all plans."""
-    planning_ms, unprepared_ms = plans.planning_ms(question) if timed else (0.0, 0.0)
+def measure(
+    plans: Plans, question: Question, planned_ms: tuple[float, float] | None, *, ablated: bool, reference: bool
+) -> Measured:
+    """One question by all plans; timed where it is known how long planning takes."""
+    timed = planned_ms is not None
+    planning_ms, unprepared_ms = planned_ms or (0.0, 0.0)
+    between_ms = plans.planning_ms(question)[0] if timed else 0.0
     logical = plans.logical(question)
     every = {CHOSEN: plans.chosen(logical), **plans.forced(logical)}
     runs: dict[str, Run] = {}
@@ -86,6 +92,7 @@ def measure(plans: Plans, question: Question, *, timed: bool, ablated: bool, ref
         ablated=_ablated(plans, logical) if ablated else {},
         planning_ms=planning_ms,
         unprepared_ms=unprepared_ms,
+        between_ms=between_ms,
         candidates=found[0] if found else -1,
         rows=len(first),
         differing=[name for name, own in rows.items() if own != first],
@@ -111,19 +118,20 @@ def _ablated(plans: Plans, logical: Plan) -> dict[str, tuple[str, float]]:
 
 def measure_all(
     plans: Plans,
-    questions: Iterable[Question],
+    questions: Sequence[Question],
+    planned_ms: Sequence[tuple[float, float]] = (),
     *,
-    timed: bool = True,
     ablated: bool = True,
     reference: bool = True,
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> list[Measured]:
-    """All questions, with progress."""
+    """All questions, with progress; timed where it is known how long planning takes."""
     found: list[Measured] = []
     started = time.perf_counter()
-    for question in questions:
-        asked = reference and len(found) % REFERENCE_EVERY == 0
-        found.append(measure(plans, question, timed=timed, ablated=ablated, reference=asked))
+    for at, question in enumerate(questions):
+        asked = reference and at % REFERENCE_EVERY == 0
+        planned = planned_ms[at] if planned_ms else None
+        found.append(measure(plans, question, planned, ablated=ablated, reference=asked))
         if len(found) % 100 == 0:
             say(f"{len(found):,} questions, {time.perf_counter() - started:.0f} s")
     return found

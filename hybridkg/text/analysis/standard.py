@@ -76,7 +76,13 @@ class StandardAnalyzer:
 
     def term(self, word: str, stemmer: str) -> str:
         """The term of one raw word; empty for a stop word and for marks without a letter."""
-        word = plain_number(fold_case(word[:LONGEST_WORD]))
+        word = word[:LONGEST_WORD]
+        if word.isascii() and word.isalpha():  # nearly every word of a query: there is nothing to fold but case
+            word = word.lower()
+            if stemmer == "english" and word in self._stop_words:
+                return ""
+            return str(self._snowball(stemmer).stemWord(word)) if self._stem and stemmer else word
+        word = plain_number(fold_case(word))
         if stemmer == "english":
             word = fold_accents(word).removesuffix("'s")
             if word in self._stop_words:
