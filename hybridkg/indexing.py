@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hybridkg.entities.documents import Documents
 from hybridkg.entities.doubts import doubts
@@ -19,6 +19,7 @@ from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import Taker, TextEngine
 from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.rdf.terms import Literal
 from hybridkg.snapshot import ENGINE_FILE, PROFILE_FILE, VECTORS
 from hybridkg.text.synonyms import FILE as SYNONYMS_FILE
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms
@@ -224,8 +225,14 @@ def _count_statistics(folder: Path, nodes: NodeTable, progress: Progress, *, uni
 
 
 def _read_store(store: GraphStore, builder: ProjectionBuilder, progress: Progress) -> None:
-    """Predicate by predicate: the rows of a query are read in threads, and have one term less to write and to read."""
-    predicates = [str(row[0]) for row in store.select("SELECT DISTINCT ?p WHERE { ?s ?p ?o }").rows]
+    """Predicate by predicate: the rows of a query are read in threads, and have one term less to write and to read.
+
+    The largest come first, so that the threads end together.
+    """
+    store.read_ahead()
+    counted = store.select("SELECT ?p (COUNT(*) AS ?n) WHERE { ?s ?p ?o } GROUP BY ?p").rows
+    sizes = {str(predicate): int(cast(Literal, n).value) for predicate, n in counted}
+    predicates = sorted(sizes, key=lambda predicate: (-sizes[predicate], predicate))
     queries = [f"SELECT ?s ?o WHERE {{ ?s {predicate} ?o }}" for predicate in predicates]
     reported = 0
     with closing(store.select_text(queries)) as answers:

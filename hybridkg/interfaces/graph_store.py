@@ -12,6 +12,9 @@ from hybridkg.rdf.terms import Term, Triple
 class GraphStore(Protocol):
     """Answers SPARQL text that hybridkg itself wrote; safe to use from many threads."""
 
+    def read_ahead(self) -> None:
+        """Most of the graph is about to be read, in an order that a disk is slow in."""
+
     def select(self, sparql: str, bound: Mapping[str, Term] | None = None) -> SolutionStream:
         """Rows of a SELECT, in the store's own order.
 
