@@ -8,7 +8,9 @@ drop pages; what is held is 8 bytes for each term of the largest run, and blocks
 from __future__ import annotations
 
 import heapq
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -163,9 +165,9 @@ def _sort(terms: _Terms, first: int, end: int, order: U32, kernel: ModuleType | 
     bounds = np.searchsorted(classes[order], np.arange(CLASSES + 1)).astype(np.int64)
     values, ranks = terms.values[first:end], terms.ranks[first:end]
     starts, lengths = terms.starts[first:end], terms.lengths[first:end]
-    for class_ in range(CLASSES):
-        begin, stop = int(bounds[class_]), int(bounds[class_ + 1])
-        part = order[begin:stop]
+
+    def sort(class_: int) -> None:
+        part = order[int(bounds[class_]) : int(bounds[class_ + 1])]
         if class_ >= _FIRST_KINDS:
             part[:] = part[np.lexsort((ranks[part], values[part]))]
         own_ranks, own_values = ranks[part], values[part]
@@ -177,6 +179,9 @@ def _sort(terms: _Terms, first: int, end: int, order: U32, kernel: ModuleType | 
                 part[low:high] = sorted(part[low:high].tolist(), key=lambda i: terms.text(first + i))
             else:
                 kernel.sort_strings(terms.letters, starts, lengths, part, low, high)
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        list(threads.map(sort, range(CLASSES)))
     return bounds
 
 
