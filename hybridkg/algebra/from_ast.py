@@ -17,6 +17,7 @@ from hybridkg.algebra.certain import certain_of
 from hybridkg.algebra.forms import outside_graph, refuse_what_has_no_engine, rows_of, text_is_not_bound, variables_of
 from hybridkg.algebra.names import FreshNames, without_blank_nodes
 from hybridkg.algebra.projections import expressions_of, has_aggregate, spelled_out, with_expressions
+from hybridkg.algebra.least import least_of_lists
 from hybridkg.algebra.visible import first_subject, scores_of, subjects_of_lists, visible_matches
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.query import ast
@@ -251,7 +252,8 @@ class _Builder:
             score = rank.score.name if rank.score else self.names.name("rank")
             used = tuple(sorted(variables(rank.expression) & scores_of(plan)))
             plan, expression = self._outlined(plan, rank.expression)
-            return nodes.Rank(plan, expression, score, used, tie_breakers, subjects_of_lists(plan, expression))
+            subjects, least = subjects_of_lists(plan, expression), least_of_lists(plan, expression)
+            return nodes.Rank(plan, expression, score, used, tie_breakers, subjects, least)
         if modifiers.order_by:
             keys = []
             for key in modifiers.order_by:

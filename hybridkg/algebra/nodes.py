@@ -213,7 +213,8 @@ class Rank:
 
     An absent score of `scores` counts as min(0, the lowest surviving one); a row without any comes last
     (language.md, "Absent scores in RANK BY"). tie_breakers follow the score in the one total order.
-    subjects has, for each score that a rank function reads, the variables of its entities.
+    subjects has, for each score that a rank function reads, the variables of its entities; least, for each of which a
+    function has to know it, the theoretical minimum.
     """
 
     child: Plan
@@ -222,6 +223,7 @@ class Rank:
     scores: tuple[str, ...]
     tie_breakers: tuple[str, ...]
     subjects: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    least: tuple[tuple[str, float], ...] = ()
 
     @property
     def variables(self) -> frozenset[str]:

@@ -119,6 +119,8 @@ class ModelTraits:
         links: whether it looks at the nodes that the text mentions (`ScoringTask.links`).
         base: the default of its argument `base`, which names the model whose rule about weights holds; empty for none.
         one_text: whether it reads the ON fields as one text (`ScoringTask.text_lengths`).
+        least_score: no score is below, as long as the query gives none of the arguments that are words; -inf where
+            scores have no least, as sums of logarithms of probabilities.
     """
 
     least_weight: float = 0.0
@@ -128,6 +130,7 @@ class ModelTraits:
     links: bool = False
     base: str = ""
     one_text: bool = False
+    least_score: float = -math.inf
 
 
 @dataclass(frozen=True)

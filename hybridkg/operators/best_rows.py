@@ -30,6 +30,7 @@ class RankedTop:
         ties: the variables that order rows of equal rank scores, in this order.
         width: columns of which equal rows are one, with DISTINCT; None without.
         exact: whether every candidate that matches has a row.
+        optional: MATCHes whose scores rank as well, and which a candidate need not match.
     """
 
     matches: tuple[tuple[ast.RankedItem, str], ...]
@@ -39,6 +40,12 @@ class RankedTop:
     ties: tuple[str, ...]
     width: int | None
     exact: bool
+    optional: tuple[tuple[ast.RankedItem, str], ...] = ()
+
+    @property
+    def functions(self) -> tuple[ast.RankFunction, ...]:
+        """The functions of all surviving scores in the rank score."""
+        return () if self.value is None else self.value.functions
 
     def ties_follow(self, variable: str) -> bool:
         """Whether of rows with equal rank scores those of the entity that comes first in term order come first."""
@@ -69,16 +76,16 @@ class BestRows(OneChild):
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Runs the child over slice after slice, until k rows are sure to be the first ones."""
-        outer, found = context.slice, Solutions((), [])
+        outer, found = (context.slice, context.slice_depth), Solutions((), [])
         try:
             for part in self.slices(context):
-                context.slice = part
+                context.slice, context.slice_depth = part, len(context.running)
                 solutions = context.run(self.child)
                 found = solutions if part.again or not found.rows else self._merged(found, solutions)
                 if part.complete or (self.top.k is not None and self._sure(found, part) >= self.top.k):
                     break
         finally:
-            context.slice = outer
+            context.slice, context.slice_depth = outer
         return found
 
     def _merged(self, first: Solutions, more: Solutions) -> Solutions:
@@ -111,7 +118,7 @@ class BestRows(OneChild):
         matching = self.matching(known)
         if self.top.k is not None and self.top.value is not None:
             matching = float(self.top.k) if matching is None else min(matching, float(self.top.k))
-        return {score: matching for _, score in self.top.matches}
+        return {score: matching for _, score in (*self.top.matches, *self.top.optional)}
 
     def below(self, known: Known) -> Known:
         """That only some of the entities take part, and that these have been tested."""

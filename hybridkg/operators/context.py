@@ -129,6 +129,8 @@ class ExecutionContext:
     """The operators that are at work, the innermost last."""
     slice: Slice | None = None
     """The part of the ranked relations that the plan below a BestRows runs over."""
+    slice_depth: int = 0
+    """How many operators are running, down to that BestRows."""
     _prepared: dict[int, PreparedPattern | None] = field(default_factory=dict)
     _answers: dict[Question, tuple[Ids, Scores]] = field(default_factory=dict)
     _below_ns: list[int] = field(default_factory=lambda: [0])

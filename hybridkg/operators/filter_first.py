@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.best_rows import BestRows
+from hybridkg.operators.candidates import MATCHES_PER_CANDIDATE
 from hybridkg.operators.context import CANDIDATES, JOINED, ExecutionContext
-from hybridkg.operators.rank_functions import ListStatistics, rrf_term, spread
+from hybridkg.operators.id_sets import held
 from hybridkg.operators.slices import Slice
+from hybridkg.operators.surviving import Surviving
 from hybridkg.operators.text_access import relation, scores_among
 from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.query import ast
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-RankedList: TypeAlias = "tuple[NDArray[Any], tuple[float, float, float, float]]"
-"""Of all surviving scores of a MATCH: int64[n] ranks, from 1; lowest, highest, mean and deviation."""
 
 GROWTH = 4
 """Each slice has as many times the entities of those before it, where rows were lost on the way."""
@@ -45,69 +44,32 @@ class FilterFirst(BestRows):
         if not candidates.unrestricted:
             context.note(JOINED, len(ids))
         context.tell(self, matching=len(ids))
-        lists = self._lists(ids, scores, context)
+        for match, score in self.top.optional:
+            scores[score] = where_present(match, ids, context)
+        assert context.nodes is not None
+        all_of_them = Surviving(ids, scores, self.top, context.nodes)
         if self.top.k is None or self.top.value is None:
-            yield self._slice(slice(None), ids, scores, -np.inf, lists, context)
+            yield self._slice(slice(None), all_of_them, -np.inf)
             return
-        values = np.asarray(self.top.value.of(scores, self._function_values(scores, lists)), np.float64)
+        values = all_of_them.values
         begin, end = 0, self.top.k
         while True:
             order = best_first(values, end + 1, ids, context)
             bound = float(values[order[end]]) if end < len(order) else -np.inf
-            yield self._slice(order[begin:end], ids, scores, bound, lists, context)
+            yield self._slice(order[begin:end], all_of_them, bound)
             if end >= len(ids):
                 return
             begin, end = end, GROWTH * end
 
-    def _slice(
-        self,
-        chosen: Any,
-        ids: Ids,
-        scores: dict[str, Scores],
-        bound: float,
-        lists: dict[str, RankedList],
-        context: ExecutionContext,
-    ) -> Slice:
-        own = ids[chosen]
-        relations = {score: (own, of_match[chosen]) for score, of_match in scores.items()}
-        assert context.nodes is not None
-        known = {}
-        if lists:
-            terms = context.nodes.nodes(own)
-            for score, (ranks, numbers) in lists.items():
-                known[score] = ListStatistics(dict(zip(terms, ranks[chosen].tolist(), strict=True)), *numbers)
+    def _slice(self, chosen: Any, surviving: Surviving, bound: float) -> Slice:
         (candidates,) = self.candidates
-        return Slice(relations, bound, self.top.ties_follow(candidates.variable), known)
-
-    @property
-    def _functions(self) -> tuple[ast.RankFunction, ...]:
-        return () if self.top.value is None else self.top.value.functions
-
-    def _lists(self, ids: Ids, scores: dict[str, Scores], context: ExecutionContext) -> dict[str, RankedList]:
-        """For each score that a rank function reads: int64[n] ranks, and the statistics of all scores."""
-        read = dict.fromkeys(item.score.name for function in self._functions for item in function.lists)
-        return {name: (_ranks(scores[name], ids, context), spread(scores[name].tolist())) for name in read}
-
-    def _function_values(
-        self, scores: dict[str, Scores], lists: dict[str, RankedList]
-    ) -> dict[ast.RankFunction, Scores]:
-        """The rank functions of every surviving entity."""
-        import numpy as np
-
-        values: dict[ast.RankFunction, Scores] = {}
-        for function in self._functions:
-            parts = []
-            for item in function.lists:
-                ranks, (low, high, mean, deviation) = lists[item.score.name]
-                own = scores[item.score.name]
-                if function.name == "rrf":
-                    parts.append(rrf_term(function, item, ranks))
-                elif function.name == "minmax":
-                    parts.append(np.ones(len(own)) if low == high else (own - low) / (high - low))
-                else:
-                    parts.append((own - mean) / deviation if deviation else np.zeros(len(own)))
-            values[function] = sum(parts[1:], parts[0])
-        return values
+        return Slice(
+            surviving.relations(chosen),
+            bound,
+            self.top.ties_follow(candidates.variable),
+            surviving.statistics(chosen) if self.top.functions else {},
+            surviving.floors,
+        )
 
 
 def scored(
@@ -147,6 +109,21 @@ def scored(
     return ids, found
 
 
+def where_present(match: ast.RankedItem, ids: Ids, context: ExecutionContext) -> Scores:
+    """float64[n]: the scores of some entities, ascending and distinct; NaN where there is none."""
+    import numpy as np
+
+    index, query = checked_index(context.text, match), ranked_query(match)
+    near = index.scan_limit is None
+    if match.top is None and not (near and len(ids) > MATCHES_PER_CANDIDATE * index.most(query)):
+        return scores_among(index, query, ids, context) if len(ids) else np.zeros(0)
+    listed, own = relation(match, context)
+    found = np.full(len(ids), np.nan)
+    taking = held(listed, ids)
+    found[ids.searchsorted(listed[taking])] = own[taking]
+    return found
+
+
 def best_first(values: Scores, k: int, ids: Ids, context: ExecutionContext) -> NDArray[Any]:
     """int64[m], m >= min(k, n): indices of the best values, best first, equal ones in term order of their entities."""
     import numpy as np
@@ -157,13 +134,3 @@ def best_first(values: Scores, k: int, ids: Ids, context: ExecutionContext) -> N
         least = np.partition(values, len(values) - k)[len(values) - k]
         chosen = np.flatnonzero(values >= least)
     return chosen[np.lexsort((context.nodes.rank(ids[chosen]), -values[chosen]))]
-
-
-def _ranks(scores: Scores, ids: Ids, context: ExecutionContext) -> NDArray[Any]:
-    """int64[n]: the rank of each, from 1, the best first, ties by term."""
-    import numpy as np
-
-    assert context.nodes is not None
-    ranks = np.empty(len(scores), np.int64)
-    ranks[np.lexsort((context.nodes.rank(ids), -scores))] = np.arange(1, len(scores) + 1)
-    return ranks

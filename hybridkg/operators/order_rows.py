@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import XSD_DOUBLE, Literal, Term, double
 
+if TYPE_CHECKING:
+    from hybridkg.operators.slices import Slice
+
 
 @dataclass(frozen=True)
 class RankRows(OneChild):
@@ -37,6 +40,7 @@ class RankRows(OneChild):
     scores: tuple[str, ...]
     tie_breakers: tuple[str, ...]
     subjects: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    least: tuple[tuple[str, float], ...] = ()
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Computes the expression over floored scores, then sorts."""
@@ -44,11 +48,14 @@ class RankRows(OneChild):
         by_number = self._by_number(solutions, context)
         if by_number is not None:
             return by_number
-        floored = self._floored(solutions)
+        part = slice_of(context)
+        floored = self._floored(solutions, {} if part is None else part.floors)
         all_present, expression = floored is solutions, self.expression
         if self.subjects:
-            known = context.slice.lists if context.slice else {}
-            expression, floored = with_rank_functions(expression, solutions, floored, dict(self.subjects), known)
+            known = {} if part is None else part.lists
+            expression, floored = with_rank_functions(
+                expression, solutions, floored, dict(self.subjects), known, dict(self.least)
+            )
         values = evaluate(expression, floored, context)
         if not all_present:
             at = [solutions.variables.index(name) for name in self.scores]
@@ -75,14 +82,15 @@ class RankRows(OneChild):
         ranked = solutions.having({**solutions.columns, self.score: solutions.columns.get(self.score, value)})
         return ordered_by_number(ranked, value.numbers, self.tie_breakers, first=wanted_first(context))
 
-    def _floored(self, solutions: Solutions) -> Solutions:
+    def _floored(self, solutions: Solutions, known: Mapping[str, float]) -> Solutions:
+        """The rows with numbers for absent scores: `known` ones where the rows are only some of those that survive."""
         floors: dict[int, Term] = {}
         for name in self.scores:
             at = solutions.variables.index(name)
             if all(type(row[at]) is Literal for row in solutions.rows):
                 continue
             present = [float(cell.value) for row in solutions.rows if isinstance(cell := row[at], Literal)]
-            floors[at] = double(min([0.0, *present]))
+            floors[at] = double(known.get(name, min([0.0, *present])))
         if not floors:
             return solutions
         return Solutions(
@@ -201,6 +209,15 @@ def _numbers(values: Sequence[Term | None]) -> list[float] | None:
 def is_ordered_above(context: ExecutionContext) -> bool:
     """Whether the operator above the one at work puts its rows in an order that does not depend on theirs."""
     return len(context.running) > 1 and isinstance(context.running[-2], RankRows | OrderRows)
+
+
+def slice_of(context: ExecutionContext) -> Slice | None:
+    """The part of the ranked relations whose rows the operator at work ranks; None where it ranks all rows there are.
+
+    A sub-select inside has rankings of its own, whose scores may have the names of those outside.
+    """
+    between = context.running[context.slice_depth : -1]
+    return context.slice if all(isinstance(above, Project) for above in between) else None
 
 
 def wanted_first(context: ExecutionContext) -> int | None:

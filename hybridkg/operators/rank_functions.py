@@ -1,27 +1,26 @@
-"""The functions of RANK BY that read every surviving score: rrf, minmax, zscore.
+"""The functions of RANK BY that read every surviving score (interfaces/fusion.py), over rows and over arrays.
 
 Ranks and statistics are taken over the distinct surviving (subject, score)
 pairs of a relation, never over rows: a paper with five authors takes one rank.
-rrf: Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms
-Condorcet and individual rank learning methods", SIGIR 2009.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from math import fsum, sqrt
-from typing import Any, Self
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from math import fsum, inf, nan, sqrt
+from typing import TYPE_CHECKING, Self
 
+from hybridkg.interfaces.fusion import FUSIONS, FusedList, Fusion, Spread
 from hybridkg.order import term_key
 from hybridkg.query import ast
 from hybridkg.query.walk import rebuild, walk
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Literal, Term, double
 
-RRF_K = 60.0
-"""The constant of the paper."""
+if TYPE_CHECKING:
+    from hybridkg.interfaces.text_index import Scores
 
 
 @dataclass(frozen=True)
@@ -30,25 +29,19 @@ class ListStatistics:
 
     Args:
         rank: of each subject, from 1, the best first, ties by term.
-        low: the least score; 0 without any.
-        high: the greatest.
-        mean: over the distinct (subject, score).
-        deviation: of the population; 0 where all are equal.
+        spread: of the distinct (subject, score).
     """
 
-    rank: Mapping[Term | None, int]
-    low: float
-    high: float
-    mean: float
-    deviation: float
+    rank: Mapping[Term | None, int] = field(default_factory=dict)
+    spread: Spread = Spread()
 
     @classmethod
-    def of(cls, pairs: Iterable[tuple[Term | None, float]]) -> Self:
+    def of(cls, pairs: Iterable[tuple[Term | None, float]], least: float = -inf) -> Self:
         """From the distinct surviving (subject, score); a subject with several scores has the rank of its best.
 
         >>> from hybridkg.rdf.terms import NamedNode
         >>> of = ListStatistics.of([(NamedNode("e:a"), 1.0), (NamedNode("e:b"), 3.0)])
-        >>> list(of.rank.values()), of.mean, of.deviation
+        >>> list(of.rank.values()), of.spread.mean, of.spread.deviation
         ([1, 2], 2.0, 1.0)
         """
         pairs = list(pairs)
@@ -57,46 +50,53 @@ class ListStatistics:
             best[subject] = max(score, best.get(subject, score))
         order = sorted(best.items(), key=lambda item: (-item[1], term_key(item[0])))
         rank = {node: number for number, (node, _) in enumerate(order, 1)}
-        return cls(rank, *spread([score for _, score in pairs]))
+        return cls(rank, spread([score for _, score in pairs], least))
 
 
-def spread(scores: Sequence[float]) -> tuple[float, float, float, float]:
+def spread(scores: Sequence[float], least: float = -inf) -> Spread:
     """Lowest, highest, mean and population deviation, the same whatever the order of the scores.
 
     >>> spread([3.0, 1.0])
-    (1.0, 3.0, 2.0, 1.0)
+    Spread(low=1.0, high=3.0, mean=2.0, deviation=1.0, least=-inf)
     """
     if not scores:
-        return 0.0, 0.0, 0.0, 0.0
+        return Spread(least=least)
     low, high, mean = min(scores), max(scores), fsum(scores) / len(scores)
     deviation = 0.0 if low == high else sqrt(fsum((score - mean) ** 2 for score in scores) / len(scores))
-    return low, high, mean, deviation
+    return Spread(low, high, mean, deviation, least)
 
 
-@dataclass(frozen=True)
-class ScoreColumn:
-    """One score in every row.
+def functions_of(expression: ast.Expression) -> tuple[ast.RankFunction, ...]:
+    """The functions in an expression, each once."""
+    return tuple(dict.fromkeys(node for node in walk(expression) if isinstance(node, ast.RankFunction)))
+
+
+@cache
+def fusion_of(name: str) -> Fusion:
+    """The function of a name."""
+    found: Fusion = FUSIONS.get(name)()
+    return found
+
+
+def reads(function: ast.RankFunction) -> frozenset[str]:
+    """What a function has to know of all surviving scores."""
+    return fusion_of(function.name).reads
+
+
+def fused(function: ast.RankFunction, lists: Mapping[str, FusedList]) -> Scores:
+    """float64[n], the values of a function.
 
     Args:
-        subjects: the entity that the score is of; None where the row has none.
-        scores: its score; None where it is absent.
-        floored: the same, an absent one as min(0, the lowest surviving one).
-        known: of all surviving scores, where the rows are only some of those that survive.
+        function: as written.
+        lists: for each score that it reads, of n rows or entities.
     """
-
-    subjects: Sequence[Term | None]
-    scores: Sequence[float | None]
-    floored: Sequence[float]
-    known: ListStatistics | None = None
-
-    @cached_property
-    def statistics(self) -> ListStatistics:
-        """Of all surviving scores."""
-        if self.known is not None:
-            return self.known
-        return ListStatistics.of(
-            {(subject, score) for subject, score in zip(self.subjects, self.scores, strict=True) if score is not None}
-        )
+    fusion = fusion_of(function.name)
+    given = {a.name: float(a.value.lexical) for a in function.arguments if isinstance(a.value, ast.Lit)}
+    weighted = [
+        lists[item.score.name] if item.weight is None else replace(lists[item.score.name], weight=item.weight)
+        for item in function.lists
+    ]
+    return fusion.values(weighted, {**fusion.arguments, **given})
 
 
 def with_rank_functions(
@@ -105,6 +105,7 @@ def with_rank_functions(
     floored: Solutions,
     subjects: Mapping[str, tuple[str, ...]],
     known: Mapping[str, ListStatistics] = {},
+    least: Mapping[str, float] = {},
 ) -> tuple[ast.Expression, Solutions]:
     """The expression with a variable in place of each function, and the floored rows with those variables.
 
@@ -114,12 +115,14 @@ def with_rank_functions(
         floored: the rows, absent scores replaced.
         subjects: for each score that a function reads, the variables of its entities.
         known: of all surviving scores, where the rows are only some of those that survive; by score.
+        least: the theoretical minimum of each score that a function has to know it of.
     """
-    functions = list(dict.fromkeys(node for node in walk(expression) if isinstance(node, ast.RankFunction)))
+    functions = functions_of(expression)
     if not functions:
         return expression, floored
-    columns = {
-        name: _column(name, entities, solutions, floored, known.get(name)) for name, entities in subjects.items()
+    lists = {
+        name: _list(name, entities, solutions, floored, known.get(name), least.get(name, -inf))
+        for name, entities in subjects.items()
     }
     variable_of: dict[ast.RankFunction, ast.Var] = {}
     rows: list[Row] = floored.rows
@@ -130,8 +133,7 @@ def with_rank_functions(
             name += "_"
         names.append(name)
         variable_of[function] = ast.Var(name)
-        read = [columns[item.score.name] for item in function.lists]
-        values = rrf(function, read) if function.name == "rrf" else OF_ONE_SCORE[function.name](read[0])
+        values = fused(function, lists).tolist()
         rows = [(*row, double(value)) for row, value in zip(rows, values, strict=True)]
 
     def change(node: ast.Syntax) -> ast.Syntax:
@@ -140,65 +142,30 @@ def with_rank_functions(
     return change(expression), Solutions(tuple(names), rows)  # type: ignore[return-value]
 
 
-def _column(
-    name: str, entities: tuple[str, ...], solutions: Solutions, floored: Solutions, known: ListStatistics | None
-) -> ScoreColumn:
+def _list(
+    name: str,
+    entities: tuple[str, ...],
+    solutions: Solutions,
+    floored: Solutions,
+    known: ListStatistics | None,
+    least: float,
+) -> FusedList:
+    import numpy as np
+
     score_at = solutions.variables.index(name)
     entity_at = [solutions.variables.index(entity) for entity in entities]
-    return ScoreColumn(
-        [next((row[i] for i in entity_at if row[i] is not None), None) for row in solutions.rows],
-        [_number(row[score_at]) for row in solutions.rows],
-        [_number(row[score_at]) or 0.0 for row in floored.rows],
-        known,
+    subjects = [next((row[i] for i in entity_at if row[i] is not None), None) for row in solutions.rows]
+    scores = [_number(row[score_at]) for row in solutions.rows]
+    if known is None:
+        pairs = {(subject, score) for subject, score in zip(subjects, scores, strict=True) if score == score}
+        known = ListStatistics.of(pairs, least)
+    return FusedList(
+        np.array(scores, np.float64),
+        np.array([_number(row[score_at]) for row in floored.rows], np.float64),
+        np.array([known.rank.get(subject, 1) for subject in subjects], np.float64),
+        known.spread,
     )
 
 
-def _number(cell: Term | None) -> float | None:
-    return float(cell.value) if isinstance(cell, Literal) else None
-
-
-def rrf(function: ast.RankFunction, columns: Sequence[ScoreColumn]) -> list[float]:
-    """Sum over the lists of weight / (k + rank), ranks from 1; a list in which the subject is absent adds nothing.
-
-    With k=60 the first of one list has 1 / 61 = .016393.
-    """
-    totals = [0.0] * len(columns[0].subjects)
-    for item, column in zip(function.lists, columns, strict=True):
-        rank = column.statistics.rank
-        for i, (node, present) in enumerate(zip(column.subjects, column.scores, strict=True)):
-            if present is not None:
-                totals[i] += rrf_term(function, item, rank[node])
-    return totals
-
-
-def rrf_term(function: ast.RankFunction, item: ast.RankedList, rank: Any) -> Any:
-    """What one list adds: weight / (k + rank), of one rank or of an array of ranks."""
-    k = next((float(a.value.lexical) for a in function.arguments if isinstance(a.value, ast.Lit)), RRF_K)
-    return (1.0 if item.weight is None else item.weight) / (k + rank)
-
-
-def minmax(column: ScoreColumn) -> list[float]:
-    """(score - lowest) / (highest - lowest); where all are equal 1, and 0 where the score is absent.
-
-    >>> minmax(ScoreColumn(["a", "b", "c", "a"], [1.0, 3.0, 2.0, 1.0], [1.0, 3.0, 2.0, 1.0]))
-    [0.0, 1.0, 0.5, 0.0]
-    """
-    low, high = column.statistics.low, column.statistics.high
-    if low == high:
-        return [0.0 if score is None else 1.0 for score in column.scores]
-    return [(score - low) / (high - low) for score in column.floored]
-
-
-def zscore(column: ScoreColumn) -> list[float]:
-    """(score - mean) / population deviation; 0 where all are equal.
-
-    >>> zscore(ScoreColumn(["a", "b"], [1.0, 3.0], [1.0, 3.0]))
-    [-1.0, 1.0]
-    """
-    mean, deviation = column.statistics.mean, column.statistics.deviation
-    if not deviation:
-        return [0.0] * len(column.scores)
-    return [(score - mean) / deviation for score in column.floored]
-
-
-OF_ONE_SCORE: Mapping[str, Callable[[ScoreColumn], list[float]]] = {"minmax": minmax, "zscore": zscore}
+def _number(cell: Term | None) -> float:
+    return float(cell.value) if isinstance(cell, Literal) else nan

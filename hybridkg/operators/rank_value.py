@@ -41,6 +41,7 @@ class RankValue:
         plain: whether it is one score alone, so that equal scores are equal rank scores and the reverse.
         rising: whether no score can rise without the rank score rising or staying: what lets a list end early.
         functions: the functions of all surviving scores in it.
+        fuses: whether it rises in the same way with the scores that the functions read.
     """
 
     expression: ast.Expression
@@ -48,6 +49,7 @@ class RankValue:
     plain: bool
     rising: bool
     functions: tuple[ast.RankFunction, ...]
+    fuses: bool
 
     def slack(self, value: float) -> float:
         """How much less than `value` a rank score must be to be less for sure."""
@@ -68,7 +70,7 @@ def rank_value(expression: ast.Expression, scores: frozenset[str]) -> RankValue 
         return None
     of, rising, _ = built
     if isinstance(expression, ast.Var):
-        return RankValue(expression, of, True, True, ())
+        return RankValue(expression, of, True, True, (), True)
 
     def numbers(values: Mapping[str, Any], lists: Lists) -> Any:
         import numpy as np
@@ -76,7 +78,7 @@ def rank_value(expression: ast.Expression, scores: frozenset[str]) -> RankValue 
         with np.errstate(all="ignore"):  # large numbers overflow for Oxigraph as well
             return np.nan_to_num(of(values, lists), nan=LEAST, posinf=inf, neginf=LEAST)
 
-    return RankValue(expression, numbers, False, rising and not functions, tuple(functions))
+    return RankValue(expression, numbers, False, rising and not functions, tuple(functions), rising)
 
 
 _Built = tuple[Callable[[Mapping[str, Any], Lists], Any], bool, float | None]
@@ -94,7 +96,7 @@ def _built(
             return None if number is None else ((lambda values, lists: number), True, number)
         case ast.RankFunction():
             functions[expression] = None
-            return (lambda values, lists: lists[expression]), False, None
+            return (lambda values, lists: lists[expression]), True, None  # a law of Fusion
         case ast.Unary("+", operand):
             return _built(operand, scores, functions)
         case ast.Unary("-", operand):

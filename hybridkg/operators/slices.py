@@ -34,6 +34,7 @@ class Slice:
         bound: no row with an entity outside of these has a greater rank score; -inf where there is none.
         ties_follow: whether rows of entities outside that reach the bound come behind those of the entities inside.
         lists: what rank functions have to know of all surviving scores, where the expression has any.
+        floors: what absent ones of the scores that OPTIONAL adds count as.
         again: whether this holds what earlier slices held, so that their rows do not count any more.
     """
 
@@ -41,6 +42,7 @@ class Slice:
     bound: float = -np.inf
     ties_follow: bool = False
     lists: dict[str, ListStatistics] = field(default_factory=dict)
+    floors: dict[str, float] = field(default_factory=dict)
     again: bool = False
 
     @property

@@ -135,8 +135,8 @@ class _Lowering:
                 return Extend(self.operator(child), variable, expression, tests)
             case nodes.Group(child, keys, having, projection, internal):
                 return GroupRows(self.operator(child), keys, having, projection, internal)
-            case nodes.Rank(child, expression, score, scores, ties, subjects):
-                return RankRows(self.operator(child), expression, score, scores, ties, subjects)
+            case nodes.Rank(child, expression, score, scores, ties, subjects, least):
+                return RankRows(self.operator(child), expression, score, scores, ties, subjects, least)
             case nodes.OrderBy(child, order, ties):
                 return OrderRows(self.operator(child), order, ties)
             case nodes.Project(child, columns, distinct, hidden):

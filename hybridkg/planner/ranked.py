@@ -39,6 +39,7 @@ def ranked_top(ranking: Ranking) -> RankedTop:
         ties=ranking.order.tie_breakers,
         width=len(ranking.top.columns) if ranking.top.distinct else None,
         exact=ranking.filters_are_in_fragments,
+        optional=tuple((match.match, match.score) for match in ranking.optional),
     )
 
 
@@ -54,7 +55,11 @@ def rest_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
     """The operators of what is ranked, over the parts of the scored relations that an operator above chooses."""
     inner = ranking.spine.fragments if len(ranking.variables) > 1 else ()
     return joined(
-        _slices_first(ranking.top, ranking.scored), planning, ranking.scored, inner, settled(ranking, planning)
+        _slices_first(ranking.top, ranking.scored),
+        planning,
+        (*ranking.scored, *ranking.optional),
+        inner,
+        settled(ranking, planning),
     )
 
 
@@ -102,7 +107,9 @@ def of_one_variable(ranking: Ranking | None) -> bool:
 
 def ends_early(ranking: Ranking | None) -> bool:
     """Whether the best rows can be told from the best scores alone."""
-    return ranking is not None and ranking.k is not None and ranking.value is not None and ranking.value.rising
+    if ranking is None or ranking.k is None or ranking.optional:
+        return False
+    return ranking.value is not None and ranking.value.rising
 
 
 def by_one_match(ranking: Ranking | None) -> bool:

@@ -8,11 +8,11 @@ their MATCH holds these entities only. That is what lets a strategy look at a pa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 
-from hybridkg.algebra.certain import certain
+from hybridkg.algebra.certain import certain, certain_of
 from hybridkg.algebra.nodes import (
     Construct,
     Describe,
@@ -46,12 +46,14 @@ class Spine:
         fragments: what is joined with them.
         others: whether something else on the spine can remove rows.
         leading: how many MATCHes come before everything else.
+        optional: MATCHes that OPTIONAL adds to its rows, each alone and without a condition.
     """
 
     matches: tuple[Match, ...]
     fragments: tuple[Fragment, ...]
     others: bool
     leading: int
+    optional: tuple[Match, ...] = ()
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
@@ -72,6 +74,7 @@ class Ranking:
         scored: the MATCHes that `value` reads.
         filters: the other MATCHes of the spine without TOP: entities pass or not.
         first: the variable that comes first among the tie-breakers; empty without one.
+        optional: MATCHes of OPTIONAL on the one scored variable that `value` reads, too.
     """
 
     top: Plan
@@ -82,6 +85,7 @@ class Ranking:
     scored: tuple[Match, ...]
     filters: tuple[Match, ...]
     first: str
+    optional: tuple[Match, ...] = ()
 
     @property
     def expression(self) -> ast.Expression | None:
@@ -154,16 +158,29 @@ def ranking_of(plan: Plan) -> Ranking | None:
     spine = spine_of(order.child)
     if not spine.matches:
         return None
-    of_score = {match.score: match for match in spine.matches}
+    of_score = {match.score for match in spine.matches}
     read = variables(expression) & scores_of(order.child) if expression is not None else frozenset()
-    if expression is None or not read or not read <= of_score.keys():
-        value, read = None, read & of_score.keys()
-    else:
-        value = rank_value(expression, frozenset(read))
     scored = tuple(match for match in spine.matches if match.score in read)
     filters = tuple(match for match in spine.matches if match not in scored and match.match.top is None)
     first = order.tie_breakers[0] if order.tie_breakers else ""
-    return Ranking(top, order, k, value, spine, scored, filters, first)
+    ranking = Ranking(top, order, k, None, spine, scored, filters, first)
+    if expression is None or not read:
+        return ranking
+    added = tuple(match for match in spine.optional if match.score in read - of_score)
+    if not read <= of_score.union(match.score for match in added) or (added and not _adds(ranking, added)):
+        return ranking
+    return replace(ranking, value=rank_value(expression, frozenset(read)), optional=added)
+
+
+def _adds(ranking: Ranking, added: tuple[Match, ...]) -> bool:
+    """Whether the scores that some OPTIONALs add are those of the candidates of the one scored variable.
+
+    What an absent one counts as depends on all that survive; ORDER BY does not count it at all.
+    """
+    if not isinstance(ranking.order, Rank) or not ranking.filters_are_in_fragments:
+        return False
+    scores = [match.score for match in (*ranking.spine.matches, *added)]
+    return len(set(scores)) == len(scores) and all(m.match.entity.name == ranking.variables[0] for m in added)
 
 
 def _expression(order: Rank | OrderBy) -> ast.Expression | None:
@@ -188,7 +205,22 @@ def spine_of(plan: Plan) -> Spine:
         tuple(part for part in parts if isinstance(part, Fragment)),
         any(not isinstance(part, Match | Fragment) or (isinstance(part, Match) and part.match.top) for part in parts),
         len(list(takewhile(lambda part: isinstance(part, Match), parts))),
+        tuple(_optional(plan)),
     )
+
+
+def _optional(plan: Plan) -> Iterator[Match]:
+    """The MATCHes that stand alone in an OPTIONAL of the spine, on a variable that every row binds before."""
+    match plan:
+        case Join(left, right):
+            yield from _optional(left)
+            yield from _optional(right)
+        case LeftJoin(left, right, conditions):
+            yield from _optional(left)
+            if isinstance(right, Match) and not conditions and right.match.entity.name in certain_of(left):
+                yield right
+        case Extend(child, _, _):
+            yield from _optional(child)
 
 
 def _parts(plan: Plan) -> Iterator[Plan]:

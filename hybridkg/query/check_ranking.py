@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
+from hybridkg.interfaces.fusion import FUSIONS
 from hybridkg.query import ast
 from hybridkg.query.check_match import LARGEST_WEIGHT, Bindings, check_arguments, check_roles, check_top
 from hybridkg.query.check_select import is_grouped
@@ -51,6 +52,7 @@ def check_rank_functions(form: ast.QueryForm, bindings: Bindings) -> None:
 
 
 def _check_function(function: ast.RankFunction, bindings: Bindings) -> None:
+    fusion = FUSIONS.get(function.name, span=function.span)
     if not function.lists:
         raise QueryCheckError(f"{function.name} needs a score", hint="name one: MATCH ... AS ?s", span=function.span)
     scores = sorted(name for name, kind in bindings.computed.items() if kind == "score")
@@ -62,26 +64,22 @@ def _check_function(function: ast.RankFunction, bindings: Bindings) -> None:
                 hint=did_you_mean(ranked.score.name, scores),
                 span=ranked.score.span,
             )
-        if ranked.weight is not None and (function.name != "rrf" or not 0 <= ranked.weight <= LARGEST_WEIGHT):
+        if ranked.weight is not None and not (fusion.several and 0 <= ranked.weight <= LARGEST_WEIGHT):
             between = f"must be between 0 and {LARGEST_WEIGHT:,}"
-            why = between if function.name == "rrf" else f"has no meaning in {function.name}"
+            why = between if fusion.several else f"has no meaning in {function.name}"
             raise QueryCheckError(f"the weight of ?{ranked.score.name} {why}", span=ranked.span)
-    if function.name != "rrf" and len(function.lists) > 1:
+    if not fusion.several and len(function.lists) > 1:
         raise QueryCheckError(f"{function.name} takes one score", hint="add several: " + " + ".join(
             f"{function.name}(?{ranked.score.name})" for ranked in function.lists), span=function.span)  # fmt: skip
-    _check_k(function)
-
-
-def _check_k(function: ast.RankFunction) -> None:
     check_arguments(function.arguments)
     for argument in function.arguments:
-        if function.name != "rrf" or argument.name != "k":
-            known = "k" if function.name == "rrf" else "none"
+        if argument.name not in fusion.arguments:
+            known = ", ".join(fusion.arguments) or "none"
             raise QueryCheckError(
                 f"{function.name} has no argument {argument.name!r}; known: {known}", span=argument.span
             )
         if _number(argument.value) is None:
-            raise QueryCheckError("k must be a number of at least 0", span=argument.span)
+            raise QueryCheckError(f"{argument.name} must be a number of at least 0", span=argument.span)
 
 
 def _number(value: ast.Lit | ast.Var | ast.Iri) -> float | None:

@@ -13,12 +13,16 @@ from collections.abc import Container
 from typing import NamedTuple
 
 from hybridkg.errors import HybridkgError, QuerySyntaxError
+from hybridkg.interfaces.fusion import FUSIONS
 from hybridkg.query.source import QueryText
 from hybridkg.query.tables import Tables
 
 END = "$END"
 UNKNOWN_WORD = "WORD"
 
+
+FUSION = "FUSION"
+"""The terminal of a word that is the name of a function of RANK BY."""
 
 FIRST = ("NAME", "FILE")
 """Terminals that are asked for first where they may stand; everywhere else the same text is something else."""
@@ -50,7 +54,7 @@ class Lexer:
         terminals = [
             (name, NOT_ASCII.sub("", pattern) if ascii_only else pattern) for name, pattern in tables.terminals
         ]
-        shapes = [f"(?P<{name}>{pattern})" for name, pattern in terminals if name not in FIRST]
+        shapes = [f"(?P<{name}>{pattern})" for name, pattern in terminals if name not in (*FIRST, FUSION)]
         shapes.append(r"(?P<WORD>[^\W\d]\w*+)")
         shapes.append(f"(?P<PUNCTUATION>{'|'.join(map(re.escape, tables.punctuation))})")
         self._shape = re.compile("|".join(shapes)).match
@@ -86,6 +90,8 @@ class Lexer:
             kind = value
         elif kind == "WORD":
             kind = self._keyword(value)
+            if kind == UNKNOWN_WORD and FUSION in expected and is_fusion(value):
+                kind = FUSION
         return Token(kind, value, start, found.end())
 
     def _keyword(self, word: str) -> str:
@@ -94,6 +100,16 @@ class Lexer:
         # Not every letter whose upper case is ASCII is ASCII itself: the long s is not.
         upper = word.upper() if word.isascii() and word != "A" else ""
         return upper if upper in self._words else UNKNOWN_WORD
+
+
+def is_fusion(word: str) -> bool:
+    """Whether a word is the name of a function of RANK BY, in letters of any case.
+
+    >>> is_fusion("RRF"), is_fusion("rff")
+    (True, False)
+    """
+    name = word.lower()
+    return word.isascii() and (FUSIONS.is_builtin(name) or name in FUSIONS.names())
 
 
 _ESCAPED = re.compile(r"\\(?:[tbnrf\\\"']|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})")

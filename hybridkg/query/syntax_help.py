@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hybridkg.errors import HybridkgError, QuerySyntaxError, UnsupportedQueryError
+from hybridkg.errors import HybridkgError, QuerySyntaxError, UnknownNameError, UnsupportedQueryError
+from hybridkg.interfaces.fusion import FUSIONS
 from hybridkg.query.expected import found, in_words, kind, symbols
 from hybridkg.query.iris import is_absolute
-from hybridkg.query.lexer import END, UNKNOWN_WORD, Token
+from hybridkg.query.lexer import END, FUSION, UNKNOWN_WORD, Token
 from hybridkg.query.mistakes import HELP, Help
 from hybridkg.query.source import QueryText, shown
 
@@ -45,6 +46,9 @@ OTHER_LANGUAGES = {
 _BROKEN_IRI = re.compile(r"""<[A-Za-z][A-Za-z0-9+.-]*:[^<>"{}|^`\\\x00-\x20]*([ "{}|^`\\])[^<>\n]*>""")
 """What was meant as an IRI: `<`, a scheme, and further on a character that no IRI has; group 1 is the first such."""
 
+_IN_RANK_BY = re.compile(r"\bRANK\s+BY\b[^{}]*\Z", re.IGNORECASE)
+"""What stands before a word in an expression of RANK BY."""
+
 SIMILAR = 0.75
 """Below this ratio of difflib a word is not taken for a misspelled keyword."""
 
@@ -68,6 +72,8 @@ def explain(machine: Machine, query: QueryText, states: Sequence[int], token: To
             return UnsupportedQueryError(f"{shown(token.text)!r} {what}", hint=hint, span=span)
         if word in OTHER_LANGUAGES and "&&" in expected:
             return QuerySyntaxError(f"{shown(token.text)!r} is not an operator", hint=OTHER_LANGUAGES[word], span=span)
+        if FUSION in expected and (unknown := _no_fusion(query, token, keywords)):
+            return unknown
         if near := difflib.get_close_matches(word, keywords, 1, SIMILAR):
             return QuerySyntaxError(
                 f"{shown(token.text)!r} is not a keyword", hint=f"did you mean {near[0]}?", span=span
@@ -103,6 +109,21 @@ def explain(machine: Machine, query: QueryText, states: Sequence[int], token: To
     if token.type == END:
         return QuerySyntaxError(f"the query ends too early; expected {alternatives}", span=span)
     return QuerySyntaxError(f"{found(token)} cannot stand here; expected {alternatives}", span=span)
+
+
+def _no_fusion(query: QueryText, token: Token, keywords: Sequence[str]) -> HybridkgError | None:
+    """That no function of RANK BY has this name; None where a word is none of those, or nearer to a keyword."""
+    called = query.text[token.end :].lstrip().startswith("(")
+    if not called or _IN_RANK_BY.search(query.text, 0, token.start) is None:
+        return None
+    known = [*keywords, *map(str.upper, FUSIONS.names())]
+    if any(word in keywords for word in difflib.get_close_matches(token.text.upper(), known, 1, SIMILAR)):
+        return None
+    try:
+        FUSIONS.get(token.text.lower(), span=query.span(token.start, token.end))
+    except UnknownNameError as unknown:
+        return unknown
+    return None
 
 
 @cache

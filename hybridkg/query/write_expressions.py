@@ -112,7 +112,7 @@ class ExpressionWriter(TermWriter):
 
     def rank_function(self, node: ast.RankFunction) -> None:
         """`rrf(?a^2, ?b, k=60)`."""
-        self.add((node.name if node.name.isalpha() else _refuse("function name", node.name)) + "(")
+        self.add((node.name if node.name.isidentifier() else _refuse("function name", node.name)) + "(")
         self._listed((*node.lists, *node.arguments), self._rank_argument)
         self.add(")")
 

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from hybridkg.query.expected import kind
+from hybridkg.query.lexer import FUSION
 from hybridkg.query.parser import machine
 from hybridkg.repl.reading import COMMAND_LINE, all_tokens, read
 
@@ -65,6 +66,6 @@ def _between(text: str) -> Piece:
 
 
 def _category(symbol: str) -> str:
-    if symbol in machine().tables.words:
+    if symbol == FUSION or symbol in machine().tables.words:
         return "keyword"
     return CATEGORIES.get(kind(symbol), "")

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 from hybridkg.interfaces.encoder import ENCODERS
+from hybridkg.interfaces.fusion import FUSIONS
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.query.expected import SOME_FUNCTIONS, advance, kind, symbols
-from hybridkg.query.lexer import Token
+from hybridkg.query.lexer import FUSION, Token
 from hybridkg.query.parser import machine
 from hybridkg.query.well_known import WELL_KNOWN, shortened
 from hybridkg.rdf.terms import RDF_TYPE
@@ -43,7 +44,7 @@ PLACEHOLDERS = {
 
 NO_NAME_OF_THE_DATA = frozenset({"PREFIX", "FROM", "NAMED", "BASE", "GRAPH", "SERVICE"})
 DATATYPES = ("string", "integer", "decimal", "double", "boolean", "date", "dateTime", "gYear")
-WORD_TOKENS = frozenset({"WORD", "NAME", "VAR1", "VAR2", "PNAME_LN", "PNAME_NS", "LANGTAG", "BLANK_NODE_LABEL", "a"})
+WORD_TOKENS = frozenset({"WORD", "NAME", "VAR1", "VAR2", "PNAME_LN", "PNAME_NS", "LANGTAG", "BLANK_NODE_LABEL", "a", FUSION})
 _OPEN_IRI = re.compile(r'<[^<>"{}|^`\\\s]*\Z')
 _IRI = re.compile(r'<[^<>"{}|^`\\\x00- ]*>')
 
@@ -298,7 +299,13 @@ def _keywords(place: Place) -> Iterator[Suggestion]:
             functions.append(Suggestion(f"{text}(", 0, word, "function"))
         else:
             yield Suggestion(f"{text} (" if following == "(" else text, 0, word, "keyword")
+    if FUSION in place.legal:
+        functions += [Suggestion(f"{name}(", 0, name, "function") for name in FUSIONS.names() if _starts(name, typed)]
     yield from functions
+
+
+def _starts(name: str, typed: str) -> bool:
+    return name.upper().startswith(typed)
 
 
 @cache

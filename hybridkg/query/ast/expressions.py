@@ -86,7 +86,7 @@ class RankedList(Syntax):
 
 @dataclass(frozen=True)
 class RankFunction(Syntax):
-    """`rrf(...)`, `minmax(...)` or `zscore(...)`: a function of all surviving scores; stands in RANK BY only."""
+    """`rrf(...)`, `minmax(...)`: a function of all surviving scores, of FUSIONS; stands in RANK BY only."""
 
     name: str
     lists: tuple[RankedList, ...]

@@ -119,7 +119,7 @@ class Ranking(Patterns):
         return ast.RankBy(c[2], c[3], span=self.span(start, end))
 
     def rank_function(self, c: list[Any], start: int, end: int) -> ast.RankFunction:
-        """`rrf(?a^weight, ?b, k=60)`, `minmax(?a)`, `zscore(?a)`."""
+        """`rrf(?a^weight, ?b, k=60)`, `minmax(?a)` and the others of FUSIONS."""
         lists = tuple(item for item in c[2] if isinstance(item, ast.RankedList))
         arguments = tuple(item for item in c[2] if isinstance(item, ast.NamedArgument))
         return ast.RankFunction(c[0].text.lower(), lists, arguments, span=self.span(start, end))

@@ -67,7 +67,7 @@ VECTORS: tuple[Help, ...] = (
         ),
     ),
     Help(
-        "rrf, minmax and zscore stand in RANK BY only",
+        "functions of all scores, such as rrf and minmax, stand in RANK BY only",
         "they are functions of the scores of all rows: RANK BY rrf(?t, ?v)",
         (
             "SELECT * { } ORDER BY rrf(?t)",

@@ -40,7 +40,7 @@ class BM25:
 
     arguments: ClassVar = ARGUMENTS
     field_arguments: ClassVar[tuple[ModelArgument, ...]] = ()
-    traits: ClassVar = ModelTraits(weights=False)
+    traits: ClassVar = ModelTraits(weights=False, least_score=0.0)
 
     def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
         """(ids ascending, scores) of every entity in the task's postings; each score is exactly a float32.

@@ -126,7 +126,7 @@ class BM25F(AdditiveModel):
         ModelArgument("form", words=tuple(IDF)),
     )
     field_arguments: ClassVar = (ModelArgument("b", 0, 1),)
-    traits: ClassVar = ModelTraits()
+    traits: ClassVar = ModelTraits(least_score=0.0)
 
     def frame(self, task: ScoringTask) -> Bm25fFrame:
         """The fields' part of the form."""

@@ -45,7 +45,7 @@ class CombinedFields:
 
     arguments: ClassVar = ARGUMENTS
     field_arguments: ClassVar[tuple[ModelArgument, ...]] = ()
-    traits: ClassVar = ModelTraits(least_weight=1, one_analyzer=True)
+    traits: ClassVar = ModelTraits(least_weight=1, one_analyzer=True, least_score=0.0)
 
     def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
         """(ids ascending, scores) of every entity in the task's postings; each score is exactly a float32.

@@ -1,0 +1,1 @@
+"""Making one ranking of several."""

@@ -1,0 +1,31 @@
+"""isr: inverse square rank. Rewards the first places more than rrf does, and being found by several lists.
+
+Mourao, Martins and Magalhaes, "Multimodal medical information retrieval with unsupervised rank fusion", Computerized
+Medical Imaging and Graphics 39 (2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from hybridkg.interfaces.fusion import RANKS, FusedList, added
+from hybridkg.interfaces.text_index import Scores
+
+
+class InverseSquareRank:
+    """How many lists have the subject, times the sum over those of weight / rank^2.
+
+    The first of one list and the second of another has 2 * (1 + 1/4) = 2.5.
+    """
+
+    several: ClassVar = True
+    arguments: ClassVar[Mapping[str, float]] = {}
+    reads: ClassVar = frozenset({RANKS})
+
+    def values(self, lists: Sequence[FusedList], arguments: Mapping[str, float]) -> Scores:
+        """As Fusion has it."""
+        found = sum(one.present.astype(np.float64) for one in lists)
+        return found * added([np.where(one.present, one.weight / (one.ranks * one.ranks), 0.0) for one in lists])

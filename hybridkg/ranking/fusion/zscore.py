@@ -1,0 +1,28 @@
+"""zscore: how many deviations a score is from the mean of those that survive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from hybridkg.interfaces.fusion import MOMENTS, FusedList
+from hybridkg.interfaces.text_index import Scores
+
+
+class ZScore:
+    """(score - mean) / population deviation; 0 where all are equal.
+
+    Of 1 and 3 the first has -1.
+    """
+
+    several: ClassVar = False
+    arguments: ClassVar[Mapping[str, float]] = {}
+    reads: ClassVar = frozenset({MOMENTS})
+
+    def values(self, lists: Sequence[FusedList], arguments: Mapping[str, float]) -> Scores:
+        """As Fusion has it."""
+        (one,) = lists
+        mean, deviation = one.spread.mean, one.spread.deviation
+        return (one.floored - mean) / deviation if deviation else np.zeros(len(one.scores))
