@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from hybridkg.interfaces.text_index import Condition, Ids, Scores, TermStatistics, TextQuery
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hybridkg.interfaces.explanation import Passage
     from hybridkg.interfaces.ranking_model import ScoringTask
 
@@ -59,6 +61,9 @@ class RankedIndex(Protocol):
 
     def score(self, query: RankedQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity is not in the relation."""
+
+    def estimates(self, query: VectorQuery, among: Ids | None = None) -> tuple[Ids, NDArray[Any], float]:
+        """As VectorIndex has it."""
 
     def answers(self, questions: Sequence[Question]) -> list[tuple[Ids, Scores]]:
         """`matching` or `topk` of each question, asked together where that saves time."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.rdf.terms import Node
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,13 @@ class VectorIndex(Protocol):
     def topk(self, query: VectorQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
         """Best k: (ids uint32[m], similarities float64[m]), by similarity descending, then the node's rank; of `among`
         (uint32, ascending, distinct) where they are given.
+        """
+
+    def estimates(self, query: VectorQuery, among: Ids | None = None) -> tuple[Ids, NDArray[Any], float]:
+        """The complete relation, or that of some entities (ascending, distinct), more cheaply than exactly.
+
+        Returns:
+            (ids uint32[m] ascending, about the similarities float[m], how far these are from the true ones at most).
         """
 
     def score(self, query: VectorQuery, ids: Ids) -> Scores:

@@ -21,8 +21,10 @@ from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
 from hybridkg.operators.rank_join import FIRST_DEPTH
 from hybridkg.operators.text_join import MATCHES_PER_PROBE
 from hybridkg.planner.planning import Planning
+from hybridkg.planner.ranked import fuses
 from hybridkg.planner.ranking import Ranking
 from hybridkg.planner.settled import settled
+from hybridkg.query import ast
 
 OPERATORS = 4
 """Operators of a ranked plan beside those of its fragments and MATCHes: LIMIT, projection, order, choice of rows."""
@@ -34,6 +36,9 @@ CORRELATIONS = (1 / 8, 1.0, 8.0)
 """So many times as many entities as chance would leave satisfy graph and text: they exclude each other, have nothing to
 do with each other, belong together. Taken to be equally likely."""
 
+
+EXACTLY = 3.0
+"""To compare vectors exactly takes so many times as long as to do it up to an error (docs/vectors.md)."""
 
 UNPRICED = Size(0.0, inf, inf)
 """Of a way that does not apply."""
@@ -106,10 +111,18 @@ class Costs:
         """No fewer entities match, for each scored MATCH."""
         self._reads = [planning.read(match.match) for match in ranking.scored]
         """Postings that its best are found among, for each of them."""
+        self._optional = [float(planning.most(match.match)) for match in ranking.optional]
+        """The same as `_lists` of those that OPTIONAL adds."""
         self._filters = [most[id(match)] for match in ranking.filters] if ranking.filters else []
         self._asked = len(ranking.spine.fragments) - len(settled(ranking, planning))
         """Fragments that are asked for rows once the entities are chosen."""
         self._graphs = {variable: self._graph(variable, planning) for variable in ranking.spine.variables}
+        self._compared: list[float] = []
+        """Of each list that is fused: what it takes to compare the candidates with a NEAR, in postings."""
+        if fuses(ranking):
+            among = self._graphs[ranking.variables[0]].size.guess if ranking.is_restricted else None
+            for match in (*ranking.scored, *ranking.optional):
+                self._compared.append(planning.read(match.match, among) if isinstance(match.match, ast.Near) else 0.0)
         self._rows: dict[str, float] = {}
         self._cases: list[tuple[float, float]] = []
         """(entities that satisfy the graph and match every scored text, what is left to do once they are chosen)."""
@@ -191,6 +204,10 @@ class Costs:
             each_scored = scored * self._scored_us(0.0, 1.0)
         else:
             before += sum(lists) * cost.us_per_scored_posting
+        before += EXACTLY * sum(self._compared) * cost.us_per_posting
+        for most_added in self._optional:
+            before += cost.us_per_text_scoring
+            before += min(graph.size.guess * cost.us_per_scored_candidate, most_added * cost.us_per_scored_posting)
         masked = masked + cost.us_per_text_question + read * cost.us_per_posting
         masked += graph.size.guess * cost.us_per_masked_candidate
         k, hit = self._k or inf, cost.us_per_hit
@@ -230,6 +247,28 @@ class Costs:
                 us += self._look_us(depth, lists, graph)
             found.append(us + (rest if depth >= wanted else instead))
         return _mean(found[::-1])
+
+    @property
+    def threshold(self) -> Size:
+        """To find the candidate set, and of each list what is known of it cheaply; then the best of them exactly."""
+        if not fuses(self._ranking):
+            return self.rank_first
+        if self._is_far:
+            return UNPRICED
+        cost, graph, us = self._cost, self._graphs[self._ranking.variables[0]], 0.0
+        lists = list(zip((*self._ranking.scored, *self._ranking.optional), self._lists + self._optional, strict=True))
+        us += graph.whole_us + graph.question_us + cost.us_per_look
+        for (match, most), read in zip(lists, self._compared, strict=True):
+            if isinstance(match.match, ast.Near):
+                us += cost.us_per_text_question + read * cost.us_per_posting
+            else:
+                us += cost.us_per_text_scoring
+                us += min(graph.size.guess * cost.us_per_scored_candidate, most * cost.us_per_scored_posting)
+        depth = max(LEAST_DEPTH, 2.0 * self._k)
+        us += len(lists) * (cost.us_per_text_scoring + len(lists) * depth * cost.us_per_scored_candidate)
+        whole, each = self._way(graph, self._asked)
+        us += whole + each * self._k * (self._rows_each(self._ranking.variables[0]) if self._asked else 1.0)
+        return Size(us, us, us)
 
     def _look_us(self, depth: float, lists: Sequence[float], graph: Graph | None) -> float:
         """One look at the best of some lists, and what it takes to test and score what it brings."""

@@ -18,13 +18,16 @@ from hybridkg.algebra.nodes import (
     Project,
     Rank,
 )
+from hybridkg.interfaces.fusion import MOMENTS
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.best_rows import RankedTop
 from hybridkg.operators.candidates import Candidates
+from hybridkg.operators.rank_functions import reads
 from hybridkg.planner.joins import joined, lowered
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranking import Ranking
 from hybridkg.planner.settled import settled
+from hybridkg.query import ast
 
 
 def ranked_top(ranking: Ranking) -> RankedTop:
@@ -110,6 +113,16 @@ def ends_early(ranking: Ranking | None) -> bool:
     if ranking is None or ranking.k is None or ranking.optional:
         return False
     return ranking.value is not None and ranking.value.rising
+
+
+def fuses(ranking: Ranking | None) -> bool:
+    """Whether the best can be told from the best of several relations of one variable and from what all have."""
+    if ranking is None or ranking.k is None or ranking.value is None or not ranking.value.fuses:
+        return False
+    if not ranking.filters_are_in_fragments or any(MOMENTS in reads(f) for f in ranking.value.functions):
+        return False
+    near = any(isinstance(match.match, ast.Near) for match in ranking.scored)
+    return bool(ranking.value.functions or ranking.optional or (near and len(ranking.scored) > 1))
 
 
 def by_one_match(ranking: Ranking | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +34,9 @@ ERROR_PER_DIMENSION = 2.0**-23
 
 LENGTH_ERROR = 1e-3
 """How far an encoder may be from vectors of length 1."""
+
+COPIED_OF = 4
+"""Of more than one in so many vectors, to copy them out takes longer than to multiply all."""
 
 MATRIX_ABOVE = 4_096
 """Candidates from which a BLAS proposes them; fewer are compared one by one."""
@@ -198,6 +201,32 @@ class FlatIndex:
         ids, scores = ids[kept], scores[kept]
         best = np.lexsort((self._rank(ids), -scores))[:k]
         return ids[best], scores[best]
+
+    def estimates(self, query: VectorQuery, among: Ids | None = None) -> tuple[Ids, NDArray[Any], float]:
+        """As VectorIndex has it: one product of a BLAS; of few vectors the similarities themselves."""
+        asked = self._asked(query)
+        if asked.vector is None:
+            return np.empty(0, np.uint32), np.empty(0), 0.0
+        places = None if among is None else self._places(among)[1]
+        ids = self._ids if places is None else self._ids[places]
+        if len(ids) <= MATRIX_ABOVE:
+            scores = self._similar(places, asked.vector)
+            kept = _kept(query, asked, ids, scores)
+            return ids[kept], scores[kept], 0.0
+        if places is None or len(places) > self.size // COPIED_OF:
+            about = self._vectors @ asked.vector
+            about = about if places is None else about[places]
+        else:
+            about = self._vectors[places] @ asked.vector
+        np.clip(about, -1.0, 1.0, out=about)
+        error = ERROR_PER_DIMENSION * self._vectors.shape[1]
+        kept = _kept(replace(query, within=None), asked, ids, about)
+        if query.within is not None:
+            kept &= about >= np.float32(query.within + 2 * error)
+            near = np.flatnonzero(np.abs(about - np.float32(query.within)) <= np.float32(2 * error))
+            exact = self._similar(near if places is None else places[near], asked.vector)
+            kept[near] = _kept(query, asked, ids[near], exact)
+        return ids[kept], about[kept], error
 
     def _similar(self, places: NDArray[np.int64] | None, vector: Vectors) -> Scores:
         """The cosines of the rows at some places, or of all: float32 leaves lengths of 1 some 1e-8 too large."""

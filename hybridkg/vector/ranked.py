@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hybridkg.errors import IndexMissingError
 from hybridkg.interfaces.ranked_index import Question, RankedQuery
@@ -11,6 +11,8 @@ from hybridkg.interfaces.text_index import Condition, Ids, Scores, TermStatistic
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hybridkg.interfaces.explanation import Passage
     from hybridkg.interfaces.ranking_model import ScoringTask
 
@@ -71,6 +73,10 @@ class Ranked:
     def score(self, query: RankedQuery, ids: Ids) -> Scores:
         """As RankedIndex has it."""
         return self._near.score(query, ids) if isinstance(query, VectorQuery) else self.text.score(query, ids)
+
+    def estimates(self, query: VectorQuery, among: Ids | None = None) -> tuple[Ids, NDArray[Any], float]:
+        """As RankedIndex has it."""
+        return self._near.estimates(query, among)
 
     def answers(self, questions: Sequence[Question]) -> list[tuple[Ids, Scores]]:
         """As RankedIndex has it."""
