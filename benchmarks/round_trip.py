@@ -45,6 +45,7 @@ SAMPLES = {
     "STRING_LITERAL_LONG1": ["''''''", "'''a\n'b''c'''", r"'''\''''"],
     "STRING_LITERAL_LONG2": ['""""""', '"""a\r\n"b""c"""'],
     "NAME": ["label", "title", "bm25f", "on", "as", "Größe", "a-b_1", "k1"],
+    "FUSION": ["rrf", "MinMax", "tmm", "zscore"],
     "FILE": ["@params.toml", "@a/b-c", "@x_1"],
 }
 SAMPLES |= {f"{name}_POSITIVE": ["+" + text for text in SAMPLES[name]] for name in ("INTEGER", "DECIMAL", "DOUBLE")}

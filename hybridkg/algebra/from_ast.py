@@ -15,9 +15,9 @@ from typing import Any
 from hybridkg.algebra import nodes
 from hybridkg.algebra.certain import certain_of
 from hybridkg.algebra.forms import outside_graph, refuse_what_has_no_engine, rows_of, text_is_not_bound, variables_of
+from hybridkg.algebra.least import least_of_lists
 from hybridkg.algebra.names import FreshNames, without_blank_nodes
 from hybridkg.algebra.projections import expressions_of, has_aggregate, spelled_out, with_expressions
-from hybridkg.algebra.least import least_of_lists
 from hybridkg.algebra.visible import first_subject, scores_of, subjects_of_lists, visible_matches
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.query import ast

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hybridkg.interfaces.meter import POSTINGS, TEXT_QUESTIONS
 from hybridkg.interfaces.ranked_index import postings_read
 from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.operators.filter_first import where_present
 from hybridkg.operators.id_sets import held
 from hybridkg.operators.text_access import relation, scores_among
@@ -21,7 +22,6 @@ from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.query import ast
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from hybridkg.operators.context import ExecutionContext, Nodes
@@ -53,6 +53,7 @@ class Listing:
         index, query = checked_index(context.text, match), ranked_query(match)
         assert context.nodes is not None
         if isinstance(match, ast.Near) and match.top is None:
+            assert isinstance(query, VectorQuery)
             with context.timed():
                 ids, about, error = index.estimates(query, among)
                 context.meter.add(TEXT_QUESTIONS, 1)
@@ -127,7 +128,9 @@ class Listing:
         """float64[m]: no entity with about these scores has a worse rank."""
         import numpy as np
 
-        return np.maximum(1.0, len(self.ids) - self.ascending.searchsorted(estimates - 3 * self.error, "left"))
+        found = len(self.ids) - self.ascending.searchsorted(estimates - 3 * self.error, "left")
+        worst: Scores = np.maximum(found, 1).astype(np.float64)
+        return worst
 
     def ranks(self, ids: Ids, scores: Scores) -> Scores:
         """float64[len(ids)]: the ranks of some entities, from 1, ties by term; 1 for those that have no score.

@@ -24,7 +24,7 @@ from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import XSD_DOUBLE, Literal, Term, double
 
 if TYPE_CHECKING:
-    from hybridkg.operators.slices import Slice
+    from hybridkg.operators.slices import Slice as PartOfRelations
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def is_ordered_above(context: ExecutionContext) -> bool:
     return len(context.running) > 1 and isinstance(context.running[-2], RankRows | OrderRows)
 
 
-def slice_of(context: ExecutionContext) -> Slice | None:
+def slice_of(context: ExecutionContext) -> PartOfRelations | None:
     """The part of the ranked relations whose rows the operator at work ranks; None where it ranks all rows there are.
 
     A sub-select inside has rankings of its own, whose scores may have the names of those outside.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from math import fsum, inf, nan, sqrt
+from math import fsum, inf, isnan, nan, sqrt
 from typing import TYPE_CHECKING, Self
 
 from hybridkg.interfaces.fusion import FUSIONS, FusedList, Fusion, Spread
@@ -33,7 +33,7 @@ class ListStatistics:
     """
 
     rank: Mapping[Term | None, int] = field(default_factory=dict)
-    spread: Spread = Spread()
+    spread: Spread = field(default_factory=Spread)
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Term | None, float]], least: float = -inf) -> Self:
@@ -157,7 +157,7 @@ def _list(
     subjects = [next((row[i] for i in entity_at if row[i] is not None), None) for row in solutions.rows]
     scores = [_number(row[score_at]) for row in solutions.rows]
     if known is None:
-        pairs = {(subject, score) for subject, score in zip(subjects, scores, strict=True) if score == score}
+        pairs = {(subject, score) for subject, score in zip(subjects, scores, strict=True) if not isnan(score)}
         known = ListStatistics.of(pairs, least)
     return FusedList(
         np.array(scores, np.float64),

@@ -44,7 +44,9 @@ PLACEHOLDERS = {
 
 NO_NAME_OF_THE_DATA = frozenset({"PREFIX", "FROM", "NAMED", "BASE", "GRAPH", "SERVICE"})
 DATATYPES = ("string", "integer", "decimal", "double", "boolean", "date", "dateTime", "gYear")
-WORD_TOKENS = frozenset({"WORD", "NAME", "VAR1", "VAR2", "PNAME_LN", "PNAME_NS", "LANGTAG", "BLANK_NODE_LABEL", "a", FUSION})
+WORD_TOKENS = frozenset(
+    {"WORD", "NAME", "VAR1", "VAR2", "PNAME_LN", "PNAME_NS", "LANGTAG", "BLANK_NODE_LABEL", "a", FUSION}
+)
 _OPEN_IRI = re.compile(r'<[^<>"{}|^`\\\s]*\Z')
 _IRI = re.compile(r'<[^<>"{}|^`\\\x00- ]*>')
 
@@ -300,7 +302,7 @@ def _keywords(place: Place) -> Iterator[Suggestion]:
         else:
             yield Suggestion(f"{text} (" if following == "(" else text, 0, word, "keyword")
     if FUSION in place.legal:
-        functions += [Suggestion(f"{name}(", 0, name, "function") for name in FUSIONS.names() if _starts(name, typed)]
+        functions += [Suggestion(f"{name}(", 0, FUSION, "function") for name in FUSIONS.names() if _starts(name, typed)]
     yield from functions
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
@@ -220,7 +220,7 @@ class FlatIndex:
             about = self._vectors[places] @ asked.vector
         np.clip(about, -1.0, 1.0, out=about)
         error = ERROR_PER_DIMENSION * self._vectors.shape[1]
-        kept = _kept(replace(query, within=None), asked, ids, about)
+        kept = ids != asked.entity if asked.entity >= 0 else np.ones(len(ids), bool)
         if query.within is not None:
             kept &= about >= np.float32(query.within + 2 * error)
             near = np.flatnonzero(np.abs(about - np.float32(query.within)) <= np.float32(2 * error))

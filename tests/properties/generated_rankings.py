@@ -94,6 +94,13 @@ RANKED = (
     "zscore(?s)",
     "zscore(?s) + 0.5 * minmax(?t)",
     "rrf(?s) + ?t",
+    "rrf(?t^2, ?s, k=0)",
+    "isr(?s, ?t^0.5)",
+    "combmnz(?s, ?t^2)",
+    "tmm(?s) + 0.3 * tmm(?t)",
+    "minmax(?s) + 2 * minmax(?t) - 1",
+    "rrf(?t) + minmax(?s)",
+    "isr(?s, ?t, ?u)",
     "?s + ?y",
     "IF(BOUND(?b), ?s, ?s + 1)",
     "?y",
@@ -313,7 +320,13 @@ class Maker:
         # The scores have their names in this order, so those that rank come first.
         first = [self.match(variable="?a", named=True)]
         if "?t" in ranked or self.one_in(4):
-            first.append(self.match(variable=self.choose(["?a", "?b"]), named=True))
+            first.append(self.match(variable=self.choose(["?a", "?a", "?b"]), named=True))
+            if self.one_in(3):
+                first[-1] = f"OPTIONAL {{ {first[-1]} }}"
+            elif self.one_in(8):
+                first[0] = f"OPTIONAL {{ {first[0]} }}"
+        if "?u" in ranked and self.one_in(2):
+            first.append(f"OPTIONAL {{ {self.match(variable='?a', named=True)} }}")
         elements = self.some(self.element, 0, 3)
         elements[(at := self.choose(range(len(elements) + 1))) : at] = first
         order = self.choose(ORDERS).replace("%", ranked)

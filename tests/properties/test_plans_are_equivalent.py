@@ -29,7 +29,16 @@ from hybridkg.interfaces.graph_index import Form, GraphIndex, Pattern, PreparedP
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import IndexedField
-from hybridkg.operators import candidates, filter_first, filtered_topk, probing, rank_first, rank_join, text_join
+from hybridkg.operators import (
+    candidates,
+    filter_first,
+    filtered_topk,
+    probing,
+    rank_first,
+    rank_join,
+    text_join,
+    threshold,
+)
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
@@ -44,6 +53,7 @@ from hybridkg.rdf.terms import NamedNode
 from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.vector import flat
 from hybridkg.vector.flat import FlatIndex, FlatWriter
 from hybridkg.vector.lsa import unit
 from hybridkg.vector.ranked import Ranked
@@ -153,12 +163,13 @@ def answer(run: ExecutionContext, root: Any, columns: frozenset[str] | None = No
 
 
 def set_up(drawn: Case, patch: pytest.MonkeyPatch) -> None:
-    for module in (rank_first, rank_join):
+    for module in (rank_first, rank_join, threshold):
         patch.setattr(module, "LEAST_DEPTH", drawn.depth)
         patch.setattr(module, "DEEPER", drawn.deeper)
     patch.setattr(filter_first, "GROWTH", drawn.growth)
     patch.setattr(filtered_topk, "GROWTH", drawn.growth)
     patch.setattr(rank_join, "FIRST_DEPTH", 1)
+    patch.setattr(flat, "MATRIX_ABOVE", 0 if drawn.depth == 1 else 4)
     patch.setattr(probing, "FEW_VALUES", drawn.few)
     patch.setattr(candidates, "FEW_VALUES", drawn.few)
     patch.setattr(probing, "PROBES_AT_ONCE", 2)
