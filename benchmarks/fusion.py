@@ -67,9 +67,9 @@ def measured(kb: KnowledgeBase, group: str, fusion: str, k: int) -> dict[str, An
     times: dict[str, list[float]] = {way: [] for way in (*ways, "chosen")}
     for text in TEXTS:
         answers = []
-        for way in times:
+        for way, own in times.items():
             ms, rows = milliseconds(kb, query, text, None if way == "chosen" else way)
-            times[way].append(ms)
+            own.append(ms)
             answers.append(rows)
         assert all(rows == answers[0] for rows in answers), (query, text)
     found: dict[str, Any] = {"group": group, "fusion": fusion, "k": k}
@@ -79,7 +79,9 @@ def measured(kb: KnowledgeBase, group: str, fusion: str, k: int) -> dict[str, An
     found["work"] = {way: work(kb, query, way) for way in ways}
     if (group, fusion, k) == ROWS_OF_ALL:
         started = time.thread_time()
-        rows = [tuple(row.to_python().values()) for row in kb.query(query, params={"text": TEXTS[0]}, strategy="bind_join")]
+        rows = [
+            tuple(row.to_python().values()) for row in kb.query(query, params={"text": TEXTS[0]}, strategy="bind_join")
+        ]
         found["every_row_made_ms"] = round((time.thread_time() - started) * 1e3)
         assert rows == milliseconds(kb, query, TEXTS[0], "threshold")[1]
     return found

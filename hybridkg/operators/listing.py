@@ -122,7 +122,11 @@ class Listing:
 
     def first_ranks(self, estimates: Scores) -> Scores:
         """float64[m], from 1: no entity with about these scores has a better rank."""
-        return 1.0 + len(self.ids) - self.ascending.searchsorted(estimates + 3 * self.error, "right")
+        import numpy as np
+
+        found = len(self.ids) - self.ascending.searchsorted(estimates + 3 * self.error, "right")
+        best: Scores = (found + 1).astype(np.float64)
+        return best
 
     def last_ranks(self, estimates: Scores) -> Scores:
         """float64[m]: no entity with about these scores has a worse rank."""

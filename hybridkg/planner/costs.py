@@ -120,7 +120,8 @@ class Costs:
         self._compared: list[float] = []
         """Of each list that is fused: what it takes to compare the candidates with a NEAR, in postings."""
         if fuses(ranking):
-            among = self._graphs[ranking.variables[0]].size.guess if ranking.is_restricted else None
+            among = self._graphs[ranking.variables[0]].size.guess if ranking.is_restricted else self._n
+            among = min([among, *(most[id(match)] for match in ranking.scored if isinstance(match.match, ast.Match))])
             for match in (*ranking.scored, *ranking.optional):
                 self._compared.append(planning.read(match.match, among) if isinstance(match.match, ast.Near) else 0.0)
         self._rows: dict[str, float] = {}
@@ -256,14 +257,11 @@ class Costs:
         if self._is_far:
             return UNPRICED
         cost, graph, us = self._cost, self._graphs[self._ranking.variables[0]], 0.0
-        lists = list(zip((*self._ranking.scored, *self._ranking.optional), self._lists + self._optional, strict=True))
+        lists = self._lists + self._optional
         us += graph.whole_us + graph.question_us + cost.us_per_look
-        for (match, most), read in zip(lists, self._compared, strict=True):
-            if isinstance(match.match, ast.Near):
-                us += cost.us_per_text_question + read * cost.us_per_posting
-            else:
-                us += cost.us_per_text_scoring
-                us += min(graph.size.guess * cost.us_per_scored_candidate, most * cost.us_per_scored_posting)
+        for most, read in zip(lists, self._compared, strict=True):
+            scored = min(graph.size.guess * cost.us_per_scored_candidate, most * cost.us_per_scored_posting)
+            us += cost.us_per_text_scoring + (read * cost.us_per_posting if read else scored)
         depth = max(LEAST_DEPTH, 2.0 * self._k)
         us += len(lists) * (cost.us_per_text_scoring + len(lists) * depth * cost.us_per_scored_candidate)
         whole, each = self._way(graph, self._asked)
@@ -343,6 +341,8 @@ class Costs:
             for own_most in others:
                 us += cost.us_per_text_scoring + self._looked_up_us(rows, own_most)
                 rows *= min(1.0, own_most / self._n)
+            for own_most in self._optional:
+                us += cost.us_per_text_scoring + self._looked_up_us(rows, own_most)
             found.append(us)
         return _mean(found)
 

@@ -53,7 +53,9 @@ def choice_lines(operator: BestRows, known: Known, told: Told | None) -> list[st
         sizes.append(f"in {one['in']}")
         lines.append(f"{head} {', '.join(sizes)}")
     if "run" in facts:
-        lines.append(_run(facts["run"], "each list" if len(operator.top.matches) > 1 else "the list"))
+        lines.append(
+            _run(facts["run"], "each list" if len(operator.top.matches + operator.top.optional) > 1 else "the list")
+        )
     return lines
 
 
