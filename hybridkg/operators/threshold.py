@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from hybridkg.algebra.least import least_score
@@ -166,8 +167,8 @@ class Fusing:
             least = float(np.partition(low, len(low) - wanted)[len(low) - wanted])
             if least <= limit and bound > -np.inf:
                 return None
-            contend = seen[high >= least - self.top.value.slack(least)]
-            left = high[high < least - self.top.value.slack(least)].max(initial=bound)
+            may_win = high >= (least - self.top.value.slack(least) if isfinite(least) else least)
+            contend, left = seen[may_win], high[~may_win].max(initial=bound)
         elif bound > -np.inf:
             return None
         else:
