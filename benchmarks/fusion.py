@@ -3,7 +3,7 @@
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.fusion KB
 
 KB is a knowledge base of the ACL Anthology (examples/acl_anthology.py) with `encoder = "lsa"`. Each question is asked
-by `threshold` and by `filter_first`, which scores all that survive in arrays, and once by `bind_join`, which makes a
+by `threshold` and by `filter_first`, which scores all that survive in arrays, and once by `reference`, which makes a
 row of each. Processor time of the thread, the least of three; the rows of all three must be the same.
 """
 
@@ -37,7 +37,7 @@ FUSIONS = ("rrf(?t, ?v)", "isr(?t, ?v)", "minmax(?t) + minmax(?v)", "tmm(?t) + t
 DEPTHS = (10, 100)
 REPEATS = 3
 ROWS_OF_ALL = "everyone", "rrf(?t, ?v)", 10
-"""The question that is asked of `bind_join`, too: it takes seconds."""
+"""The question that is asked of `reference`, too: it takes seconds."""
 
 
 def milliseconds(kb: KnowledgeBase, query: str, text: str, strategy: str | None) -> tuple[float, list[Any]]:
@@ -78,7 +78,7 @@ def measured(kb: KnowledgeBase, group: str, fusion: str, k: int) -> dict[str, An
     if (group, fusion, k) == ROWS_OF_ALL:
         started = time.thread_time()
         rows = [
-            tuple(row.to_python().values()) for row in kb.query(query, params={"text": TEXTS[0]}, strategy="bind_join")
+            tuple(row.to_python().values()) for row in kb.query(query, params={"text": TEXTS[0]}, strategy="reference")
         ]
         found["every_row_made_ms"] = round((time.thread_time() - started) * 1e3)
         assert rows == milliseconds(kb, query, TEXTS[0], "threshold")[1]

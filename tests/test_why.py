@@ -158,3 +158,11 @@ def test_mistakes_are_told(arguments, message):
     assert done.exit_code == 2
     assert message in done.output
     assert "Traceback" not in done.output
+
+
+def test_what_ranks_is_said_where_it_is_more_than_one_score(films):
+    query = 'SELECT ?film ?s ?t { ?film MATCH "space" AS ?s OPTIONAL { ?film MATCH "crew" AS ?t } } RANK BY '
+    row = films.query(query + "rrf(?s, ?t^2) AS ?both")[0]
+    assert f"both {row.scores['both']:.4f} = rrf(?s, ?t^2)" in str(row.why()).splitlines()
+    assert row.why().to_json()["ranked_by"] == "rrf(?s, ?t^2)"
+    assert "ranked_by" not in films.query(query + "?s")[0].why().to_json()

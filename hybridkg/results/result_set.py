@@ -134,7 +134,8 @@ class Row(Mapping[str, Any]):
                 "no MATCH gives these rows a score, so there is none to explain", hint="see row.facts()"
             )
         bound = dict(zip(self._result.variables, self._cells, strict=True))
-        return Why(self.scores, tuple(self._result.reasons.hits(bound)), tuple(self.triples()))
+        reasons = self._result.reasons
+        return Why(self.scores, tuple(reasons.hits(bound)), tuple(self.triples()), reasons.ranked_by)
 
     def to_python(self) -> dict[str, Any]:
         """Plain Python values: str, int, float, bool, date ..., None where unbound."""

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybridkg.algebra.nodes import Plan
+from hybridkg.algebra.nodes import Plan, Rank, children
 from hybridkg.algebra.visible import visible_matches
 from hybridkg.interfaces.explanation import TERM, Passage, ScoreExplanation
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.text_query import ranked_query, text_query
 from hybridkg.query import ast
+from hybridkg.query.write import write
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple, to_rdflib
 from hybridkg.results.numbers import as_float
 from hybridkg.results.table import CONTROL
@@ -63,11 +64,13 @@ class Why:
         scores: every score behind the row, as in `Row.scores`.
         hits: one for each MATCH that the row comes from, in the order of the query.
         triples: what the triple patterns matched, and the links that the paths walked, as the graph has them.
+        ranked_by: the expression of RANK BY, where it is more than one score.
     """
 
     scores: Mapping[str, float]
     hits: tuple[Hit, ...]
     triples: tuple[Triple, ...]
+    ranked_by: str = ""
 
     @property
     def evidence(self) -> rdflib.Graph:
@@ -87,6 +90,7 @@ class Why:
         """The same as data."""
         return {
             "scores": dict(self.scores),
+            **({"ranked_by": self.ranked_by} if self.ranked_by else {}),
             "hits": [hit.to_json() for hit in self.hits],
             "facts": [[str(t.subject), str(t.predicate), str(t.object)] for t in self.triples],
         }
@@ -102,17 +106,19 @@ class Reasons:
     Args:
         matches: (MATCH, variable of its score, label of the score), in the order of the text.
         context: the index and the graph that answered.
+        ranked_by: the expression of RANK BY, where it is more than one score.
     """
 
     matches: tuple[tuple[ast.RankedItem, str, str], ...]
     context: ExecutionContext
+    ranked_by: str = ""
 
     @classmethod
     def of(cls, plan: Plan, context: ExecutionContext) -> Reasons:
         """For the rows of a plan."""
         found = sorted(visible_matches(plan), key=lambda node: node.match.span.start)
         labelled = ((m.match, m.score, m.score if m.match.score else m.match.entity.name) for m in found)
-        return cls(tuple(labelled), context)
+        return cls(tuple(labelled), context, _ranked_by(plan))
 
     def hits(self, bound: Mapping[str, Term | None]) -> list[Hit]:
         """One for each MATCH whose entity and score the row has."""
@@ -182,6 +188,15 @@ def _target(near: ast.Near, asked: Term | None) -> str:
     return "" if asked is None else asked.value if isinstance(asked, Literal) else str(asked)
 
 
+def _ranked_by(plan: Plan) -> str:
+    while not isinstance(plan, Rank):
+        below = children(plan)
+        if len(below) != 1:
+            return ""
+        plan = below[0]
+    return "" if isinstance(plan.expression, ast.Var) else " ".join(write(plan.expression).split())
+
+
 def lines_of(why: Why) -> list[str]:
     """The reasons as lines of text, indented: scores, their terms, the terms' fields; then passages and facts.
 
@@ -210,6 +225,7 @@ def lines_of(why: Why) -> list[str]:
             text = f"text {passage.value + 1} of {passage.field}" if passage.value else passage.field
             lines.append(f"  {text}, characters {passage.start:,} to {passage.end:,}: {passage.shown}")
     others = {name: score for name, score in why.scores.items() if name not in {hit.label for hit in why.hits}}
-    lines += [f"{name} {score:.4f}" for name, score in others.items()]
+    because = f" = {why.ranked_by}" if why.ranked_by else ""
+    lines += [f"{name} {score:.4f}{because}" for name, score in others.items()]
     lines += [f"fact: {triple.subject} {triple.predicate} {triple.object}" for triple in why.triples]
     return [line.translate(CONTROL) for line in lines]
