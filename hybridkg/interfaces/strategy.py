@@ -9,6 +9,7 @@ STRATEGIES = Registry(
     "hybridkg.strategies",
     {
         "bind_join": "hybridkg.planner.strategies.bind_join:BindJoins",
+        "each_list": "hybridkg.planner.strategies.each_list:EachList",
         "filter_first": "hybridkg.planner.strategies.filter_first:FilterFirst",
         "filtered_topk": "hybridkg.planner.strategies.filtered_topk:FilteredTopK",
         "oxigraph": "hybridkg.planner.strategies.oxigraph:Oxigraph",

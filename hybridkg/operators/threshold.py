@@ -138,6 +138,13 @@ class Fusing:
         found: Scores = np.asarray(self.top.value.of(floored, functions), np.float64)
         return found
 
+    def alone(self, name: str, scores: Scores, ranks: Scores) -> Scores:
+        """float64[n], the rank scores of n entities that are in one list and in no other."""
+        import numpy as np
+
+        every = {other: scores if other == name else np.full(len(scores), np.nan) for other in self.lists}
+        return self.values(every, {name: ranks})
+
     def unseen(self, depth: int) -> float:
         """No entity that is not among the best of any list, so deep, has a greater rank score."""
         import numpy as np

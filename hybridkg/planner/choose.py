@@ -22,6 +22,7 @@ PREFERENCE = (
     "filter_first",
     "rank_first",
     "threshold",
+    "each_list",
     "rank_join",
     "bind_join",
     "reference",

@@ -329,6 +329,8 @@ class Maker:
             first.append(f"OPTIONAL {{ {self.match(variable='?a', named=True)} }}")
         elements = self.some(self.element, 0, 3)
         elements[(at := self.choose(range(len(elements) + 1))) : at] = first
+        if len(first) > 1 and self.one_in(5):
+            elements = [" UNION ".join(f"{{ {part} }}" for part in first)]
         order = self.choose(ORDERS).replace("%", ranked)
         cut = ""
         if order:

@@ -31,6 +31,7 @@ from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.operators import (
     candidates,
+    each_list,
     filter_first,
     filtered_topk,
     probing,
@@ -163,8 +164,8 @@ def answer(run: ExecutionContext, root: Any, columns: frozenset[str] | None = No
 
 
 def set_up(drawn: Case, patch: pytest.MonkeyPatch) -> None:
-    for module in (rank_first, rank_join, threshold):
-        patch.setattr(module, "LEAST_DEPTH", drawn.depth)
+    for module in (rank_first, rank_join, threshold, each_list):
+        patch.setattr(module, "LEAST_DEPTH", drawn.depth, raising=module is not each_list)
         patch.setattr(module, "DEEPER", drawn.deeper)
     patch.setattr(filter_first, "GROWTH", drawn.growth)
     patch.setattr(filtered_topk, "GROWTH", drawn.growth)
@@ -272,6 +273,7 @@ def test_the_same_of_many_queries(text, monkeypatch, chunk):
         "filtered_topk",
         "rank_first",
         "threshold",
+        "each_list",
         "rank_join",
     }
     assert applying <= asked.keys()

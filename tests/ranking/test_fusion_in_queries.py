@@ -36,7 +36,9 @@ def test_every_function_fuses_words_and_vectors_the_same_by_every_strategy(films
     answers = []
     for strategy in (None, "reference", "filter_first", "threshold"):
         if (name, strategy) != ("zscore", "threshold"):
-            rows = films.query(FUSED + call(name).upper().replace("?T", "?t").replace("?V", "?v"), limit=7, strategy=strategy)
+            rows = films.query(
+                FUSED + call(name).upper().replace("?T", "?t").replace("?V", "?v"), limit=7, strategy=strategy
+            )
             answers.append([(tuple(row.to_python().values()), row.rank_score) for row in rows])
     assert len(answers[0]) == 7
     assert all(answer == answers[0] for answer in answers)
@@ -96,3 +98,14 @@ def test_a_ranking_inside_optional_has_ranks_of_its_own(films):
     want = [tuple(row.to_python().values()) for row in films.query(query, strategy="reference")]
     for strategy in (None, "filter_first", "threshold"):
         assert [tuple(row.to_python().values()) for row in films.query(query, strategy=strategy)] == want
+
+
+@pytest.mark.parametrize("name", FUSIONS.names())
+def test_a_union_has_the_best_rows_of_each_list(films, name):
+    query = f'SELECT * {{ {{ ?f NEAR "crew" AS ?v }} UNION {{ ?f MATCH "crew" AS ?t }} }} RANK BY {call(name)} LIMIT 6'
+    answers = [
+        [tuple(row.to_python().values()) for row in films.query(query, strategy=strategy)]
+        for strategy in (None, "reference", *(() if name == "zscore" else ("each_list",)))
+    ]
+    assert len(answers[0]) == 6
+    assert all(answer == answers[0] for answer in answers)

@@ -1,0 +1,91 @@
+"""A UNION of ranked relations: the best rows of all are among the best of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hybridkg.algebra.nodes import Match, Plan, Project, Rank, Slice, Snippet, Union
+from hybridkg.interfaces.fusion import MOMENTS
+from hybridkg.interfaces.graph_index import Size
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.best_rows import RankedTop
+from hybridkg.operators.candidates import Candidates
+from hybridkg.operators.each_list import EachList as Operator
+from hybridkg.operators.rank_functions import reads
+from hybridkg.operators.rank_value import RankValue, rank_value
+from hybridkg.planner.joins import joined, lowered
+from hybridkg.planner.planning import Planning
+from hybridkg.query import ast
+from hybridkg.query.walk import variables
+
+
+@dataclass(frozen=True)
+class Branches:
+    """A limited ranking of the rows of a UNION whose branches are ranked relations of one variable.
+
+    Args:
+        top: the projection under LIMIT.
+        rank: the ranking.
+        k: LIMIT + OFFSET.
+        matches: one for each branch.
+        value: the rank score.
+    """
+
+    top: Project
+    rank: Rank
+    k: int
+    matches: tuple[Match, ...]
+    value: RankValue
+
+
+def branches_of(plan: Plan) -> Branches | None:
+    """The plan taken apart; None where it is something else, or a row may have no rank score or two."""
+    while isinstance(plan, Snippet):
+        plan = plan.child
+    match plan:
+        case Slice(Project(Rank(Union(branches) as union, expression) as rank, _, False, _) as top, offset, int(limit)):
+            matches = tuple(branch for branch in branches if isinstance(branch, Match))
+            scores = {match.score for match in matches}
+            one_entity = len({match.match.entity.name for match in matches}) == 1
+            if not one_entity or not len(branches) == len(matches) == len(scores):
+                return None
+            read = variables(expression) & union.variables
+            value = rank_value(expression, frozenset(scores)) if read == scores else None
+            if value is None or not value.fuses or any(MOMENTS in reads(f) for f in value.functions):
+                return None
+            return Branches(top, rank, offset + limit, matches, value)
+    return None
+
+
+def _cost(logical: Plan, planning: Planning) -> Size | None:
+    """To know each list up to an error, and to make k rows."""
+    found = branches_of(logical)
+    if found is None or planning.is_far:
+        return None
+    cost, us = planning.cost, 0.0
+    for match in found.matches:
+        if isinstance(match.match, ast.Near):
+            us += cost.us_per_text_question + planning.read(match.match) * cost.us_per_posting
+        else:
+            us += cost.us_per_text_scoring + planning.most(match.match) * cost.us_per_scored_posting
+    us += found.k * cost.us_per_row_of_terms
+    return Size(us, us, us)
+
+
+class EachList:
+    """For limited rankings of a UNION of MATCHes and NEARs of one variable, each with a score of its own."""
+
+    exact = True
+    cost = staticmethod(_cost)
+
+    @staticmethod
+    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
+        """Operators, or None where it does not apply."""
+        found = branches_of(logical)
+        if found is None or planning.is_far:
+            return None
+        lists = tuple((match.match, match.score) for match in found.matches)
+        top = RankedTop((), found.value, found.k, found.rank.score, found.rank.tie_breakers, None, True, lists)
+        rest = joined(found.top, planning, found.matches)
+        candidates = Candidates(found.matches[0].match.entity.name, ())
+        return lowered(logical, {id(found.top): Operator(rest, top, (candidates,))}, planning)
