@@ -214,6 +214,7 @@ def test_the_same_query_takes_the_same_work(world, strategy):
 
 APPLIES = {
     "bind_join": '?f MATCH "space" AS ?s . ?f a ?type } RANK BY ?s LIMIT 2',
+    "each_list": '{ ?f MATCH "space" AS ?s } UNION { ?f MATCH "mars" AS ?t } } RANK BY rrf(?s, ?t) LIMIT 2',
     "filter_first": '?f MATCH "space" AS ?s . ?f a ?type } RANK BY ?s',
     "filtered_topk": '?f MATCH "space" AS ?s . ?f a ?type } RANK BY ?s LIMIT 2',
     "oxigraph": "?f a ?type } ORDER BY ?f ?type",
