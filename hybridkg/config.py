@@ -19,6 +19,7 @@ CHOICES = {
     "default_graph": ("default", "union"),
     "service": ("refuse", "allow"),
     "analysis": ("hybridkg", "native"),
+    "device": ("auto", "cpu", "cuda"),
 }
 """Keys whose value is one of a few names; the other texts take any string that is not empty."""
 
@@ -27,6 +28,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "elasticsearch.k1": (0, 1000),
     "elasticsearch.b": (0, 1),
     "elasticsearch.timeout": (1, 3600),
+    "encoding.batch": (1, 65_536),
+    "encoding.max_length": (0, 1_000_000),
     "limits.timeout": (0, 86_400),
     "limits.max_rows": (1, 1_000_000_000),
     "limits.max_megabytes": (1, 1_000_000),
@@ -40,7 +43,7 @@ TEMPLATE = """\
 # Settings of this knowledge base; an unknown key is an error.
 profile = {profile}  # name of a shipped profile, or path of a Turtle file
 text = {text}  # text index: "embedded" or "elasticsearch" (docs/elasticsearch.md); hybridkg index KB builds it
-encoder = {encoder}  # vectors for NEAR: "lsa", learned from the texts themselves, or "none"
+encoder = {encoder}  # vectors for NEAR: "lsa", learned from the texts, "sentence-transformers:MODEL" or "none"
 default_graph = {default_graph}  # "default", or "union" of all graphs
 service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
 """
@@ -92,19 +95,40 @@ class LimitSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EncodingSettings:
+    """The table `[encoding]`: how the model that `encoder` names is used.
+
+    Args:
+        device: `cpu`, `cuda`, or `auto` for cuda where there is one.
+        batch: texts that cuda encodes at once.
+        max_length: tokens of a text that are read; 0 for the model's own limit.
+        query_prompt: written before every text that is asked; empty for the model's own.
+        passage_prompt: written before every text that is searched; empty for the model's own.
+    """
+
+    device: str = "auto"
+    batch: int = 32
+    max_length: int = 0
+    query_prompt: str = ""
+    passage_prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The settings.
 
     Args:
         profile: name of a shipped profile or path of a Turtle file; says which predicates feed which field.
         text: the text engine that `index` builds for.
-        encoder: what makes the vectors that NEAR compares: a name of ENCODERS, or `none`.
+        encoder: what makes the vectors that NEAR compares: a name of ENCODERS, with `:MODEL` where it takes one; or
+            `none`.
         default_graph: what a query sees outside GRAPH: the `default` graph, or the `union` of all.
         service: whether SERVICE may reach the network: `refuse` or `allow`.
         synonyms: path of a file of synonyms (hybridkg.text.synonyms), from the folder of the knowledge base; empty for
             none. The index keeps what it read.
         elasticsearch: where Elasticsearch is, and how it is used.
         limits: what a query may use.
+        encoding: how the encoder's model is used.
     """
 
     profile: str = "default"
@@ -115,9 +139,10 @@ class Config:
     synonyms: str = ""
     elasticsearch: ElasticSettings = field(default_factory=ElasticSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
+    encoding: EncodingSettings = field(default_factory=EncodingSettings)
 
 
-TABLES: dict[str, Any] = {"elasticsearch": ElasticSettings, "limits": LimitSettings}
+TABLES: dict[str, Any] = {"elasticsearch": ElasticSettings, "limits": LimitSettings, "encoding": EncodingSettings}
 KEYS = tuple(one.name for one in fields(Config))
 
 

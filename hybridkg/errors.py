@@ -274,6 +274,12 @@ class VectorQueryError(UserError):
     code = "V801"
 
 
+class EncoderError(HybridkgError):
+    """The model of an encoder cannot be fetched, used or copied, or the memory does not suffice."""
+
+    code = "V802"
+
+
 class TextServerError(HybridkgError):
     """The server of a text index does not answer, refuses, or does not hold what was left there."""
 

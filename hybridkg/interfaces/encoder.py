@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -37,17 +38,60 @@ class Encoder(Protocol):
         """float32[len(texts), dimensions]: of texts that are asked."""
 
 
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """Which model an encoder kind takes, and how it is used.
+
+    Args:
+        model: what stands behind the colon in `encoder = "KIND:MODEL"`; empty for none.
+        folder: where the path of a model begins, unless it is absolute: that of the knowledge base.
+        device: `cpu`, `cuda`, or `auto` for cuda where there is one.
+        batch: texts that cuda encodes at once.
+        max_length: tokens of a text that are read; 0 for the model's own limit.
+        query_prompt: written before every text that is asked; empty for the model's own.
+        passage_prompt: written before every text that is searched; empty for the model's own.
+    """
+
+    model: str = ""
+    folder: Path = Path()
+    device: str = "auto"
+    batch: int = 32
+    max_length: int = 0
+    query_prompt: str = ""
+    passage_prompt: str = ""
+
+
+NO_MODEL = ModelChoice()
+
+
 class EncoderKind(Protocol):
-    """Makes encoders of one kind."""
+    """Makes encoders of one kind. Made with a ModelChoice; without one, it can only `open`."""
+
+    takes_model: bool
+    """Whether kb.toml must name a model."""
+
+    def settled_name(self) -> str:
+        """The name that the encoder will have whatever the texts are; empty where it learns from them.
+
+        Vectors made by an encoder of the same name are not made again.
+
+        Raises:
+            ConfigError: the model is not there, or is none.
+            MissingExtraError: a package is not installed.
+            EncoderError: it cannot be fetched.
+        """
 
     def prepare(self, folder: Path, texts: Texts, count: int, progress: Progress) -> Encoder:
         """An encoder for a knowledge base, with everything that its queries will need written to a folder.
 
         Args:
-            folder: existing and empty; stays with the vectors.
-            texts: what will be encoded, for encoders that learn from it.
-            count: how many these are.
+            folder: existing and empty, or filled by a `prepare` of the same settled name; stays with the vectors.
+            texts: what will be searched, for encoders that learn from it.
+            count: how many of these will be encoded.
             progress: told how far the work is.
+
+        Raises:
+            EncoderError: the model cannot be used.
         """
 
     def open(self, folder: Path) -> Encoder:
@@ -58,8 +102,17 @@ class EncoderKind(Protocol):
         """
 
 
-ENCODERS = Registry("encoder", "hybridkg.encoders", {"lsa": "hybridkg.vector.lsa:Lsa"})
-"""Classes of EncoderKind, made without arguments."""
+ENCODERS = Registry(
+    "encoder",
+    "hybridkg.encoders",
+    {
+        "lsa": "hybridkg.vector.lsa:Lsa",
+        "model2vec": "hybridkg.vector.static:Model2Vec",
+        "sentence-transformers": "hybridkg.vector.transformer:SentenceTransformers",
+    },
+    extra="models",
+)
+"""Classes of EncoderKind."""
 
 NO_ENCODER = "none"
 """What kb.toml calls an index without vectors."""

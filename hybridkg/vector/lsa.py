@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hybridkg.arrays import Layout, Reader, Writer
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
-from hybridkg.interfaces.encoder import Texts, Vectors
+from hybridkg.interfaces.encoder import NO_MODEL, ModelChoice, Texts, Vectors
 from hybridkg.interfaces.progress import Progress
 
 LAYOUT = Layout("hybridkg lsa", 1, "lsa.json", "lsa encoder")
@@ -45,8 +45,14 @@ ANALYZER = "stopped"
 class Lsa:
     """The kind."""
 
-    def __init__(self, dimensions: int = DIMENSIONS, seed: int = 0):
+    takes_model = False
+
+    def __init__(self, choice: ModelChoice = NO_MODEL, *, dimensions: int = DIMENSIONS, seed: int = 0):
         self._dimensions, self._seed = dimensions, seed
+
+    def settled_name(self) -> str:
+        """None: it learns from the texts."""
+        return ""
 
     def prepare(self, folder: Path, texts: Texts, count: int, progress: Progress) -> LsaEncoder:
         """Learns from at most MOST_TEXTS of the texts."""
