@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,23 +15,29 @@ from hybridkg.entities.extract import Extraction, extract
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
 from hybridkg.entities.verbalised import verbalised
-from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, Encoder
+from hybridkg.interfaces.encoder import Encoder, EncoderKind
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import Taker, TextEngine
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import Literal
 from hybridkg.snapshot import ENGINE_FILE, PROFILE_FILE, VECTORS
+from hybridkg.store.durable import link_tree
 from hybridkg.text.synonyms import FILE as SYNONYMS_FILE
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms
 
 if TYPE_CHECKING:
     from hybridkg.graph.building import ProjectionBuilder
+    from hybridkg.vector.flat import FlatWriter
+    from hybridkg.vector.kept import Known, Log
 
 PROJECTION = "projection"
 """In a generation: the folder, and the name of the index."""
 
 PROJECTION_WORK = "projection.tmp"
+
+ENCODED_AT_ONCE = 64
+"""Texts between two reports of progress; an interrupted run loses at most so many."""
 
 
 class Source:
@@ -94,7 +101,7 @@ def build_indexes(
     *,
     union_default_graph: bool,
     synonyms: Synonyms = NO_SYNONYMS,
-    encoder: str = NO_ENCODER,
+    encoding: Encoding | None = None,
 ) -> dict[str, Any]:
     """Writes `nodes.*`, `text/` and, with an encoder, `vectors/` into a generation that is being built.
 
@@ -107,7 +114,7 @@ def build_indexes(
         progress: told about rows read and entities indexed.
         union_default_graph: how the store shows the graph.
         synonyms: what the queries of the index use.
-        encoder: a name of ENCODERS; NO_ENCODER for no vectors.
+        encoding: what makes the vectors; None for no vectors.
 
     Returns:
         Counts: entities, fields, terms, postings, tokens, text_bytes; `vectors` with those of the vectors; and
@@ -115,13 +122,13 @@ def build_indexes(
     """
     text_folder = folder / "text"
     text_folder.mkdir()
-    keeps = encoder != NO_ENCODER
+    keeps = encoding is not None
     source = Source(folder, profile, store, documents, progress, union_default_graph=union_default_graph, keeps=keeps)
     name, builder = engine
     with _collector_paused():
         counts: dict[str, Any] = builder.build(text_folder, source, progress)
-    if source.found is not None:
-        counts["vectors"] = build_vectors(folder / VECTORS, encoder, source.found, progress)
+    if encoding is not None and source.found is not None:
+        counts["vectors"] = build_vectors(folder / VECTORS, encoding, source.found, progress)
     (text_folder / PROFILE_FILE).write_text(source.profile.to_json(), encoding="utf-8")
     (text_folder / ENGINE_FILE).write_text(f"{name}\n", encoding="ascii")
     if synonyms.rules:
@@ -131,35 +138,96 @@ def build_indexes(
     return {"fields": len(source.fields), **counts, "notes": doubts(source.profile, store, empty)}
 
 
-def build_vectors(folder: Path, kind: str, found: Extraction, progress: Progress) -> dict[str, Any]:
-    """Writes a vector of every entity that has text into a new folder.
+@dataclass(frozen=True)
+class Encoding:
+    """What makes the vectors of an index, and those that there are already.
+
+    Args:
+        name: of ENCODERS.
+        kind: of that name.
+        previous: the folder of the live vectors, where they are undamaged.
+        work: the folder in which an interrupted run has left some, and this one may.
+    """
+
+    name: str
+    kind: EncoderKind
+    previous: Path | None
+    work: Path
+
+
+def build_vectors(folder: Path, encoding: Encoding, found: Extraction, progress: Progress) -> dict[str, Any]:
+    """Writes a vector of every entity that has text into a new folder; texts that have one already are not encoded.
 
     Args:
         folder: does not exist yet.
-        kind: a name of ENCODERS.
+        encoding: what makes them.
         found: the text.
-        progress: told about entities.
+        progress: told about entities that are encoded.
 
     Returns:
-        Counts: encoder, dimensions, entities.
+        Counts: kind, encoder, dimensions, entities; and `encoded`, where vectors can be used again.
     """
+    from hybridkg.vector.flat import ENCODER, FlatWriter, known_vectors
+    from hybridkg.vector.kept import Log, hashes
+
+    def texts() -> Iterator[tuple[list[int], list[str]]]:
+        return verbalised(found, len(found.fields))
+
+    own = folder / ENCODER
+    settled = encoding.kind.settled_name()
+    known = known_vectors(encoding.previous, settled) if settled and encoding.previous else None
+    count = len(found.nodes)
+    if known is not None and encoding.previous is not None:
+        folder.mkdir()
+        link_tree(encoding.previous / ENCODER, own)
+        count = sum(int((known.places(hashes(batch)) < 0).sum()) for _, batch in texts())
+    else:
+        own.mkdir(parents=True)
+    encoder = encoding.kind.prepare(own, lambda: (batch for _, batch in texts()), count, progress)
+    with FlatWriter(folder, encoder, hashed=bool(settled)) as writer, ExitStack() as stack:
+        sources = [] if known is None else [known]
+        log = stack.enter_context(Log(encoding.work, settled, encoder.dimensions)) if settled else None
+        progress.start("encoding entities", count)
+        encoded = 0
+        for ids, batch in texts():
+            encoded += _add(writer, encoder, (ids, batch), sources, log, progress)
+        counts = writer.finish(encoding.name)
+    progress.done(encoded)
+    return {**counts, "encoded": encoded} if settled else counts
+
+
+def _add(
+    writer: FlatWriter,
+    encoder: Encoder,
+    batch: tuple[Sequence[int], Sequence[str]],
+    sources: Sequence[Known],
+    log: Log | None,
+    progress: Progress,
+) -> int:
+    """Adds a batch of entities to an index; returns how many have been encoded."""
     import numpy as np
 
-    from hybridkg.vector.flat import ENCODER, FlatWriter
+    from hybridkg.vector.flat import check_vectors
+    from hybridkg.vector.kept import hashes
 
-    (folder / ENCODER).mkdir(parents=True)
-    fields = len(found.fields)
-    encoder: Encoder = ENCODERS.get(kind)().prepare(
-        folder / ENCODER, lambda: (texts for _, texts in verbalised(found, fields)), len(found.nodes), progress
-    )
-    progress.start("encoding entities", len(found.nodes))
-    with FlatWriter(folder, encoder) as writer:
-        for ids, texts in verbalised(found, fields):
-            writer.add(np.array(ids, np.uint32), encoder.passages(texts))
-            progress.advance(len(ids), len(ids))
-        counts = writer.finish(kind)
-    progress.done(counts["entities"])
-    return counts
+    ids, texts = batch
+    vectors = np.zeros((len(texts), encoder.dimensions), np.float32)
+    missing, keys = np.ones(len(texts), bool), None
+    if log is not None:
+        keys = hashes(texts)
+        for source in (*sources, log.known):
+            missing[missing] = ~source.fill(keys, vectors, missing)
+    # Texts of about one length are encoded together: where they are padded, little is.
+    order = sorted(np.flatnonzero(missing).tolist(), key=lambda i: len(texts[i]))
+    for first in range(0, len(order), ENCODED_AT_ONCE):
+        some = order[first : first + ENCODED_AT_ONCE]
+        vectors[some] = encoder.passages([texts[i] for i in some])
+        check_vectors(vectors[some], encoder)
+        if log is not None and keys is not None:
+            log.append(keys[some], vectors[some])
+        progress.advance(len(some), len(some))
+    writer.add(np.array(ids, np.uint32), vectors, keys)
+    return len(order)
 
 
 @contextmanager

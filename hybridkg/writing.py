@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.entities.documents import Documents, add_documents, check_document_files
 from hybridkg.entities.fields import Profile
 from hybridkg.errors import ConfigError, TextServerError, UnknownNameError
-from hybridkg.indexing import PROJECTION, build_indexes, build_projection, copying
+from hybridkg.indexing import PROJECTION, Encoding, build_indexes, build_projection, copying
 from hybridkg.interfaces.analyzer import ANALYZERS
-from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER
+from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, EncoderKind, ModelChoice
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
 from hybridkg.snapshot import VECTORS
@@ -22,6 +23,8 @@ from hybridkg.store.loading import check_sources
 from hybridkg.store.loading import load as load_sources
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms, read_synonyms, stored_synonyms
+from hybridkg.vector.kept import NAME as VECTOR_WORK
+from hybridkg.vector.kept import remove_logs
 
 if TYPE_CHECKING:
     import rdflib
@@ -55,10 +58,10 @@ def load(
     check_sources(inputs)
     check_document_files(texts)
     engine = _engine(folder)
-    synonyms = NO_SYNONYMS
+    synonyms, encoder = NO_SYNONYMS, None
     if profile is not None:
         check_analyzers(profile, folder)
-        check_encoder(folder)
+        encoder = check_encoder(folder)
         synonyms = configured_synonyms(folder)
     with _removed_on_failure(folder, engine[1]), folder.building(progress) as building, ExitStack() as stack:
         copy: ProjectionBuilder | None = None
@@ -82,19 +85,24 @@ def load(
             for name in TEXT_INDEX:
                 building.keep(name)
         else:
-            counts["index"] = _index(building, folder, profile, engine, synonyms, progress, copy)
+            counts["index"] = _index(building, folder, profile, (engine, encoder, synonyms), progress, copy)
+    if encoder is not None:
+        remove_logs(folder.path / VECTOR_WORK)
     return counts
 
 
 def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any]:
     """Builds the node table and the text index anew, in a generation with the same graph and documents."""
     check_analyzers(profile, folder)
-    check_encoder(folder)
+    encoder = check_encoder(folder)
     engine, synonyms = _engine(folder), configured_synonyms(folder)
     with _removed_on_failure(folder, engine[1]), folder.building(progress) as building:
         engine[1].ready()
         folder.remember_engine(engine[0])
-        return _index(building, folder, profile, engine, synonyms, progress)
+        counts = _index(building, folder, profile, (engine, encoder, synonyms), progress)
+    if encoder is not None:
+        remove_logs(folder.path / VECTOR_WORK)
+    return counts
 
 
 def _engine(folder: Folder) -> tuple[str, TextEngine]:
@@ -144,23 +152,42 @@ def check_analyzers(profile: Profile, folder: Folder) -> None:
             ) from None
 
 
-def check_encoder(folder: Folder) -> None:
-    """Whether the encoder that kb.toml names is there, before any work is done.
+def check_encoder(folder: Folder) -> tuple[str, EncoderKind] | None:
+    """The encoder that kb.toml names, and whether it and its model are there, before any work is done.
+
+    Returns:
+        Its kind by name; None where kb.toml names none.
 
     Raises:
-        ConfigError: it is not; names those that are.
+        ConfigError: it is not there, or its model; names those that are.
         MissingExtraError: its package is not installed.
+        EncoderError: its model cannot be fetched.
     """
-    name = folder.config.encoder
-    if name == NO_ENCODER:
-        return
+    config = folder.config
+    name, _, model = config.encoder.partition(":")
+    if config.encoder == NO_ENCODER:
+        return None
+    place = str(folder.path / "kb.toml")
     try:
-        ENCODERS.get(name)
+        made = ENCODERS.get(name)
     except UnknownNameError as e:
         known = ", ".join([NO_ENCODER, *ENCODERS.names()])
+        raise ConfigError(f"no encoder {name!r}; known: {known}", hint=e.hint, place=place) from None
+    if made.takes_model != bool(model):
         raise ConfigError(
-            f"no encoder {name!r}; known: {known}", hint=e.hint, place=str(folder.path / "kb.toml")
-        ) from None
+            f"the encoder {name!r} takes {'a' if made.takes_model else 'no'} model",
+            hint=f'encoder = "{name}:MODEL", the name of a model or the path of its folder'
+            if made.takes_model
+            else f'encoder = "{name}"',
+            place=place,
+        )
+    kind: EncoderKind = made(ModelChoice(model, folder.path, **asdict(config.encoding)))
+    try:
+        kind.settled_name()
+    except ConfigError as e:
+        e.place = e.place or place
+        raise
+    return name, kind
 
 
 def configured_synonyms(folder: Folder) -> Synonyms:
@@ -205,12 +232,16 @@ def _index(
     building: Building,
     folder: Folder,
     profile: Profile,
-    engine: tuple[str, TextEngine],
-    synonyms: Synonyms,
+    parts: tuple[tuple[str, TextEngine], tuple[str, EncoderKind] | None, Synonyms],
     progress: Progress,
     loaded: ProjectionBuilder | None = None,
 ) -> dict[str, Any]:
     """Reads the graph of the generation in the making, so it sees what this very step has loaded."""
+    engine, encoder, synonyms = parts
+    encoding = None
+    if encoder is not None:
+        previous = building.previous.path / VECTORS if building.previous.is_intact(VECTORS) else None
+        encoding = Encoding(*encoder, previous, folder.path / VECTOR_WORK)
     building.compact_graph()
     documents_folder = building.path / "documents"
     if not documents_folder.exists():
@@ -227,7 +258,7 @@ def _index(
         progress,
         union_default_graph=union,
         synonyms=synonyms,
-        encoder=folder.config.encoder,
+        encoding=encoding,
     )
     building.built("text", engine[1].name_of(building.path / "text"))
     if "vectors" in counts:

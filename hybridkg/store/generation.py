@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from hybridkg.store.durable import checksum
 from hybridkg.store.manifest import DISPENSABLE, Manifest, check_checksums, check_sizes, read_manifest
 
 fcntl: ModuleType | None
@@ -59,6 +60,14 @@ class Generation:
         """
         check_checksums(self.path, self.manifest)
         return len(self.manifest.files)
+
+    def is_intact(self, part: str) -> bool:
+        """Whether every file of a folder is as it was written; False where there is no such folder."""
+        entries = {name: entry for name, entry in self.manifest.files.items() if name.startswith(f"{part}/")}
+        try:
+            return bool(entries) and all(checksum(self.path / name) == e.checksum for name, e in entries.items())
+        except OSError:
+            return False
 
     def bytes(self) -> int:
         """Size of its files; those shared with other generations count in each."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -18,12 +19,16 @@ from hybridkg.interfaces.encoder import ENCODERS, Encoder, Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.rdf.terms import Node
+from hybridkg.vector.kept import HASH_BYTES, Hashes, Known
 from hybridkg.vector.similarity import padded, similarities
 
 LAYOUT = Layout("hybridkg vectors", 1, "vectors.json", "vector index")
 
 ENCODER = "encoder"
 """In the folder: what the encoder needs."""
+
+TEXTS = "texts"
+"""The array of hashes of the texts, where an encoder's vectors can be used again."""
 
 MOST_KNOWN = 64
 """Questions whose vectors are remembered: a plan asks about the same one several times."""
@@ -61,13 +66,15 @@ class FlatWriter:
     Args:
         folder: existing; may hold the encoder already.
         encoder: what makes the vectors.
+        hashed: whether the hashes of the texts are written as well.
     """
 
-    def __init__(self, folder: Path, encoder: Encoder):
+    def __init__(self, folder: Path, encoder: Encoder, *, hashed: bool = False):
         self._writer, self._encoder = Writer(LAYOUT, folder), encoder
         self._columns = padded(encoder.dimensions)
         self._vectors = self._writer.stream("vectors", np.float32, self._columns)
         self._ids = self._writer.stream("ids", np.uint32)
+        self._texts = self._writer.stream(TEXTS, np.uint8, HASH_BYTES) if hashed else None
 
     def __enter__(self) -> Self:
         return self
@@ -75,25 +82,32 @@ class FlatWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._vectors.close()
-        self._ids.close()
+        self._close()
 
-    def add(self, ids: Ids, vectors: Vectors) -> None:
+    def _close(self) -> None:
+        for stream in (self._vectors, self._ids, self._texts):
+            if stream is not None:
+                stream.close()
+
+    def add(self, ids: Ids, vectors: Vectors, texts: Hashes | None = None) -> None:
         """Adds entities, ascending; those whose vector is all zeros have none.
 
         Args:
             ids: uint32[n].
             vectors: float32[n, dimensions], of length 1 or 0.
+            texts: uint8[n, HASH_BYTES], hashes of their texts.
 
         Raises:
             VectorQueryError: a number is not finite, or a length neither 1 nor 0; nothing of the batch is written.
         """
-        _check(vectors, self._encoder)
+        check_vectors(vectors, self._encoder)
         kept = vectors.any(axis=1)
         rows = np.zeros((int(kept.sum()), self._columns), np.float32)
         rows[:, : vectors.shape[1]] = vectors[kept]
         self._vectors.append(rows)
         self._ids.append(ids[kept])
+        if self._texts is not None and texts is not None:
+            self._texts.append(texts[kept])
 
     def finish(self, kind: str) -> dict[str, Any]:
         """Writes the header, and gives its counts.
@@ -101,11 +115,21 @@ class FlatWriter:
         Args:
             kind: of ENCODERS.
         """
-        self._vectors.close()
-        self._ids.close()
+        self._close()
         about = {"kind": kind, "encoder": self._encoder.name, "dimensions": self._encoder.dimensions}
         self._writer.finish(about)
         return {**about, "entities": self._ids.rows}
+
+
+def known_vectors(folder: Path, encoder: str) -> Known | None:
+    """The vectors of an index by their texts; None unless it is whole and was made by an encoder of that name."""
+    with suppress(CorruptError):
+        reader = Reader(LAYOUT, folder)
+        if reader.about("encoder") == encoder and reader.has(TEXTS):
+            texts, vectors = reader.array(TEXTS), reader.array("vectors")
+            if texts.shape == (len(vectors), HASH_BYTES):
+                return Known(texts, vectors)
+    return None
 
 
 class FlatIndex:
@@ -294,7 +318,7 @@ class FlatIndex:
             found[: self._dimensions] = wide / np.linalg.norm(wide)
         else:
             vectors = self.encoder.queries([query.text])
-            _check(vectors, self.encoder)
+            check_vectors(vectors, self.encoder)
             found[: self._dimensions] = vectors[0]
         return Asked(found if found.any() else None)
 
@@ -307,7 +331,7 @@ class FlatIndex:
         return has, places[has]
 
 
-def _check(vectors: Vectors, encoder: Encoder) -> None:
+def check_vectors(vectors: Vectors, encoder: Encoder) -> None:
     """Raises VectorQueryError unless all are finite and of length 1 or 0."""
     if not np.isfinite(vectors).all():
         raise VectorQueryError(f"the encoder {encoder.name!r} gave a vector that is not finite")

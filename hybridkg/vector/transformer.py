@@ -126,11 +126,8 @@ class TransformerEncoder:
     def _encoded(self, texts: Sequence[str], prompt: str) -> Vectors:
         found = np.zeros((len(texts), self._dimensions), np.float32)
         written = [prompt + text for text in texts]
-        if len(texts) > 1:
-            rows = list(self._threads.map(self._one, written))
-        else:
-            rows = [self._one(text) for text in written]
-        for i, row in enumerate(rows):
+        encoded = self._threads.map(self._one, written) if len(texts) > 1 else map(self._one, written)
+        for i, row in enumerate(encoded):
             found[i] = row
         return unit(found)
 

@@ -41,10 +41,16 @@ OPSET = 17
 TEXTS_COMPARED = 8
 """Of the knowledge base; besides these, SAMPLE."""
 
-SAMPLE = ("", "a", "Where is the Musée d'Orsay?  東京 \U0001f600 naïve\n\tx²", "many words " * 5, "a long text " * 3_000)
+SAMPLE = (
+    "",
+    "a",
+    "Where is the Musée d'Orsay?  東京 \U0001f600 naïve\n\tx²",
+    "many words " * 5,
+    "a long text " * 3_000,
+)
 
 
-class _Whole(torch.nn.Module):
+class _Whole(torch.nn.Module):  # type: ignore[misc]  # torch is not read by mypy
     """All modules of a model as one function of the token ids."""
 
     def __init__(self, model: Any, names: Sequence[str]):
@@ -115,6 +121,8 @@ def _checked(source: ModelFolder, model: Any) -> list[str]:
             f"the model {source.name!r} has a module {(strange or found)[0]!r}, which cannot be copied",
             hint=f"known: {', '.join(KNOWN_MODULES)}",
         )
+    if model.truncate_dim:
+        raise EncoderError(f"the model {source.name!r} cuts its vectors off, which cannot be copied")
     if any(getattr(module, "include_prompt", True) is False for module in model):
         raise EncoderError(f"the model {source.name!r} leaves the prompt out of its pooling, which cannot be copied")
     if not hasattr(model.tokenizer, "backend_tokenizer"):
