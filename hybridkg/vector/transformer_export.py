@@ -165,9 +165,15 @@ def _compare(source: ModelFolder, model: Any, copy: TransformerEncoder, texts: T
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Without the warnings and bars of torch and transformers, which are about their own insides."""
+    """Without the warnings and bars of torch and transformers, which are about their own insides.
+
+    torch gets one thread, and we make threads of our own: its own wait for one another at every step, and where other
+    work shares the cores that takes ten times as long.
+    """
     from transformers.utils import logging as transformers_logging
 
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     shows_bars = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()
     previous = {name: logging.getLogger(name).level for name in ("transformers", "sentence_transformers", "torch.onnx")}
@@ -178,6 +184,7 @@ def quietly() -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     finally:
+        torch.set_num_threads(threads)
         for name, level in previous.items():
             logging.getLogger(name).setLevel(level)
         if shows_bars:
