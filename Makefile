@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
 WORKERS ?= 2
+# Tests run real models. Installed first, so that pip takes a build for CPUs where it finds one (the one of PyPI for Linux
+# brings 5 GB for NVIDIA's cards): TORCH='torch --index-url https://download.pytorch.org/whl/cpu'
+TORCH ?= torch==2.13.0
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
 
 .PHONY: demo test test-all lint bench wheel clean
@@ -59,5 +62,6 @@ $(RUNTIME): pyproject.toml | $(BIN)/python
 	touch $@
 
 $(DEV): pyproject.toml | $(BIN)/python
+	-$(BIN)/python -m pip install --quiet $(TORCH)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@ $(RUNTIME)

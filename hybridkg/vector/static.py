@@ -1,7 +1,7 @@
 """Static embeddings: a vector for every token, distilled from a sentence-transformers model at index time.
 
-Tulkens, van Dongen: Model2Vec, fast state-of-the-art static embeddings (2024), whose defaults these are: the vector of a
-token is what the model makes of it alone, reduced to 256 principal components, and weighted by a / (a + p) as in SIF
+Tulkens, van Dongen: Model2Vec, fast state-of-the-art static embeddings (2024), whose defaults these are: the vector of
+a token is what the model makes of it alone, reduced to 256 principal components, and weighted by a / (a + p) as in SIF
 (Arora, Liang, Ma: A simple but tough-to-beat baseline for sentence embeddings, ICLR 2017), with p from Zipf's law over
 the ranks of the vocabulary. A text is the mean of its tokens, brought to length 1.
 """

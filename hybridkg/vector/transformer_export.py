@@ -93,6 +93,15 @@ def loaded(source: ModelFolder, device: str, choice: ModelChoice) -> Any:
         local_files_only=True,
         model_kwargs={"attn_implementation": "eager", "dtype": torch.float32, "use_safetensors": True},
     ).eval()
+    modules = [type(module).__name__ for module in model]
+    strange = [name for name in modules if name not in KNOWN_MODULES]
+    if strange or modules[0] != KNOWN_MODULES[0]:
+        raise EncoderError(
+            f"the model {source.name!r} has a module {strange[0]!r}, which cannot be copied"
+            if strange
+            else f"the model {source.name!r} begins with a module {modules[0]!r}, not with {KNOWN_MODULES[0]!r}",
+            hint=f"known modules: {', '.join(KNOWN_MODULES)}",
+        )
     own = model.max_seq_length
     limit = choice.max_length or own
     if not limit or (own and limit > own):
@@ -114,13 +123,6 @@ def prompts(model: Any, choice: ModelChoice) -> tuple[str, str]:
 
 def _checked(source: ModelFolder, model: Any) -> list[str]:
     """The names of its inputs, of a model that can be copied."""
-    found = [type(module).__name__ for module in model]
-    strange = [name for name in found if name not in KNOWN_MODULES]
-    if strange or found[0] != "Transformer":
-        raise EncoderError(
-            f"the model {source.name!r} has a module {(strange or found)[0]!r}, which cannot be copied",
-            hint=f"known: {', '.join(KNOWN_MODULES)}",
-        )
     if model.truncate_dim:
         raise EncoderError(f"the model {source.name!r} cuts its vectors off, which cannot be copied")
     if any(getattr(module, "include_prompt", True) is False for module in model):
