@@ -17,7 +17,12 @@ from elastic_server import ElasticServer, RunningServer, self_signed, unavailabl
 from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parent.parent
-SKIP_KINDS = {"no shared data": "shared data", "no Elasticsearch": "Elasticsearch", "exhaustive": "exhaustive"}
+SKIP_KINDS = {
+    "no shared data": "shared data",
+    "no Elasticsearch": "Elasticsearch",
+    "no model packages": "models",
+    "exhaustive": "exhaustive",
+}
 """How the reasons begin, and what the summary calls them."""
 
 SESSION_SERVER = pytest.StashKey[RunningServer]()
