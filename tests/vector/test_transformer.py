@@ -207,16 +207,14 @@ def test_too_little_memory_is_told(tmp_path, monkeypatch, error):
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "model.onnx", "model.weights", "transformer.json"])
-@pytest.mark.parametrize("damage", ["missing", "damaged"])
-def test_a_damaged_copy_is_told(tmp_path, name, damage):
-    if (name, damage) == ("model.weights", "damaged"):
-        pytest.skip("numbers that are others are found by the checksums of the generation")
+def test_a_copy_that_lacks_a_file_or_has_a_damaged_one_is_told(tmp_path, name):
     prepared(tmp_path / "copy", tiny(tmp_path / "model"))
-    (tmp_path / "copy" / name).unlink()
-    if damage == "damaged":
-        (tmp_path / "copy" / name).write_bytes(b"{damaged")
-    with pytest.raises(CorruptError):
-        SentenceTransformers().open(tmp_path / "copy").queries(["car"])
+    content = (tmp_path / "copy" / name).read_bytes()
+    for damage in (lambda path: path.write_bytes(content[: len(content) // 2]), lambda path: path.unlink()):
+        damage(tmp_path / "copy" / name)
+        with pytest.raises(CorruptError) as raised:
+            SentenceTransformers().open(tmp_path / "copy").queries(["car"])
+        assert str(tmp_path / "copy") in raised.value.place
 
 
 def test_a_missing_package_is_told(monkeypatch, tmp_path):
@@ -247,7 +245,7 @@ def test_a_model_is_fetched_with_a_word_and_one_that_cannot_be_is_told(tmp_path,
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", answer)
     (tmp_path / "minilm").mkdir()
-    with caplog.at_level(logging.WARNING), pytest.raises(EncoderError, match=r"cannot be fetched: no way$") as raised:
+    with caplog.at_level(logging.WARNING), pytest.raises(EncoderError, match="cannot be fetched: no way\n") as raised:
         find_model(ModelChoice("minilm", tmp_path))
     assert asked == [("sentence-transformers/minilm", True), ("sentence-transformers/minilm", False)]
     assert "fetching the model 'sentence-transformers/minilm'" in caplog.text
