@@ -43,7 +43,7 @@ def token_vectors(source: ModelFolder, folder: Path, choice: ModelChoice) -> tup
         tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        tokenizer.save(str(folder / TOKENIZER))
+        tokenizer.save(str(folder / TOKENIZER), pretty=False)
         special = set(model.tokenizer.all_special_ids)
         names = sorted((number, name) for name, number in tokenizer.get_vocab(with_added_tokens=True).items())
         used = [number for number, name in names if number not in special and not NEVER.fullmatch(name)]

@@ -77,7 +77,7 @@ def export(source: ModelFolder, folder: Path, name: str, choice: ModelChoice, te
         tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
         tokenizer.no_padding()
         tokenizer.enable_truncation(model.max_seq_length, direction=model.tokenizer.truncation_side)
-        tokenizer.save(str(folder / TOKENIZER))
+        tokenizer.save(str(folder / TOKENIZER), pretty=False)
         _trace(model, inputs, folder)
         about = {"query_prompt": query_prompt, "passage_prompt": passage_prompt, "max_length": model.max_seq_length}
         dimensions = int(model.encode(["a"]).shape[1])
