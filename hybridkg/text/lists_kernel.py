@@ -45,6 +45,20 @@ lowest_bit: Any = intrinsic(_lowest_bit)
 """The place of the lowest bit of a uint64 that is not 0."""
 
 
+def _how_many_bits(typing: Any, bits: Any) -> Any:
+    del typing, bits
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        del context, signature
+        return builder.ctpop(arguments[0])
+
+    return uint64(uint64), generate
+
+
+how_many_bits: Any = intrinsic(_how_many_bits)
+"""How many bits of a uint64 are 1."""
+
+
 INLINE: dict[str, Any] = {"inline": "always"}
 """For what is called for each list and window: a call hands over each array as seven numbers and counts references."""
 

@@ -8,7 +8,6 @@ rounding, and a range whose bound equals the threshold is looked at, because tie
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -18,10 +17,10 @@ from numpy.typing import NDArray
 
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.additive import (
+    CHUNK,
     NO_LENGTHS,
     AdditiveForm,
     Best,
-    Bounds,
     Floats,
     PackedPostings,
     QueryLists,
@@ -32,7 +31,7 @@ from hybridkg.text.embedded.peaks import RANGE, Peaks
 from hybridkg.text.embedded.plain import PlainQuery
 from hybridkg.text.kernels import PATIENCE, LazyKernel
 
-BOUNDS = LazyKernel("hybridkg.text.embedded.bounds_kernel", behind=True)
+BOUNDS = LazyKernel("hybridkg.text.embedded.pruned_kernel", behind=True)
 
 FEWEST_POSTINGS = 5_000
 """With fewer it takes less time to score them all."""
@@ -51,19 +50,18 @@ MOST_LOOK_UPS = 50_000
 the bounds of two common words in 100,000 entities. To rank a posting takes 4 to 11 ns.
 """
 
-NO_LISTS = QueryLists.plain([], 1)
+MOST_RANGES = 1_024
+"""Ranges that are looked at together."""
 
-NARROW = 1_024
-"""Entities that one word is scored for at once: few ranges are left, far from each other."""
+FEWEST_RANGES = 64
 
-WIDEST = 32_768
-"""Entities that several words are scored for at once, at most."""
+MOST_SUMS = 4_096
+"""Ranges times terms that are looked at together, so that what comes of their entities stays in the cache."""
 
-WINDOWS = 16
-"""Several words look at about so many windows, where those are not too wide."""
+ROOM = 256
+"""Postings that a kernel may write beyond those of a batch."""
 
-FIRST_WINDOWS = 8
-"""Windows that come in the order of their highest bound: they give the threshold that spares most of the others."""
+NO_IDS = np.zeros(0, np.uint32)
 
 
 def best_of(
@@ -102,25 +100,57 @@ def best_of(
     if not common:
         rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks)
         return best.found()
-    highest = _scratch.bounds(peaks.ranges)
-    wanted = FIRST_RANGES + len(best.ids)
-    if len(words) == 1:
-        first = bounds_of(form, lists, packed, peaks, common, wanted, highest)
-        turns = [Bounds(highest, NARROW, low=first), Bounds(highest, NARROW, below=first)]
-    else:
-        bounds_of(form, lists, packed, peaks, common, 0, highest)
-        width = width_of(len(highest))
-        order = by_highest(highest, width)
-        first = reached_by(highest[order[0] // RANGE :][: width // RANGE], wanted)
-        turns = [
-            Bounds(highest, width, order[:1], low=first),
-            Bounds(highest, width, order[:1], below=first),
-            Bounds(highest, width, order[1:]),
-        ][: 2 + (len(order) > 1)]
-    for turn, bounds in enumerate(turns, 1):
-        last = turn == len(turns)
-        rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks, bounds=bounds, last=last)
+    pruned(form, lists, best, packed, peaks, common, ranks, among, narrow)
     return best.found()
+
+
+def pruned(
+    form: AdditiveForm,
+    lists: QueryLists,
+    best: Best,
+    packed: PackedPostings,
+    peaks: Peaks,
+    common: Mapping[int, tuple[int, int, Floats]],
+    ranks: Ids,
+    among: Ids | None,
+    narrow: NDArray[np.uint8],
+) -> None:
+    """Fills `best`, in order.
+
+    Args:
+        form: the query.
+        lists: its postings.
+        best: empty.
+        packed: what packed lists are in.
+        peaks: of the same segment.
+        common: what `peaks.of` tells of the terms that are bounded by peaks; the others are by their postings.
+        ranks: as of `best_of`.
+        among: as of `best_of`.
+        narrow: as of `best_of`.
+    """
+    n_terms, n_fields = form.coefficient.shape
+    place = np.arange(-1, -1 - n_terms, -1)
+    place[[*common]] = range(len(common))
+    if len(common) < n_terms:
+        place[place < 0] = range(-1, len(common) - n_terms - 1, -1)
+    highest = form.constant
+    if not form.k1:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            highest = highest + np.where(form.background > 0, form.background / form.base, 0.0).sum(axis=1)
+    most = min(MOST_RANGES, max(FEWEST_RANGES, MOST_SUMS // n_terms))
+    kernel = BOUNDS.loaded
+    assert kernel is not None  # or nothing is pruned
+    _scratch.grow(peaks.ranges, (2 * n_terms + 3) * RANGE * most, (n_terms + n_fields + 3) * CHUNK)
+    best.n, best.scored = kernel.best(
+        peaks.members, peaks.levels, np.array([found[:2] for found in common.values()], np.int64),
+        np.array([codes for _, _, codes in common.values()]), place, highest,
+        packed.words, packed.first, packed.at, packed.widths, *lists,
+        form.lengths, narrow, form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1,
+        form.background, form.constant, form.words,
+        NO_IDS if among is None else among, among is not None, ranks, FIRST_RANGES + len(best.ids), most,
+        _scratch.bounds[: peaks.ranges], _scratch.sums, _scratch.slots, _scratch.floats, _scratch.whole, _scratch.room,
+        best.ids, best.ranks, best.scores,
+    )  # fmt: skip
 
 
 def scores_of(kernel: Any, query: PlainQuery, packed: PackedPostings, wanted: Ids) -> tuple[Ids, Scores]:
@@ -158,77 +188,23 @@ def restricted(kernel: Any, lists: QueryLists, packed: PackedPostings, wanted: I
 
 
 class _Scratch(threading.local):
-    """Memory of a thread: new pages for the bounds of every query cost as much as the bounds."""
+    """Memory of a thread: new pages for every query would cost as much as the query. Between queries `sums` are
+    0 and `slots` -1.
+    """
 
     def __init__(self) -> None:
-        self._bounds = np.zeros(0, np.float32)
+        self.bounds, self.sums, self.slots = np.zeros(0, np.float32), np.zeros(0), np.zeros(0, np.int32)
+        self.floats, self.room, self.whole = np.zeros(0), np.zeros(0), np.zeros(0, np.uint32)
 
-    def bounds(self, ranges: int) -> NDArray[np.float32]:
-        if len(self._bounds) < ranges:
-            self._bounds = np.empty(ranges, np.float32)
-        return self._bounds[:ranges]
+    def grow(self, ranges: int, floats: int, room: int) -> None:
+        if len(self.bounds) < ranges:
+            self.bounds, self.sums, self.slots = np.empty(ranges, np.float32), np.zeros(ranges), np.full(ranges, -1, np.int32)
+        if len(self.floats) < floats:
+            self.floats = np.empty(floats)
+        if len(self.room) < room:
+            self.room = np.empty(room)
+        if not len(self.whole):
+            self.whole = np.empty(3 * (RANGE * MOST_RANGES + ROOM) + 4 * MOST_RANGES, np.uint32)
 
 
 _scratch = _Scratch()
-
-
-def width_of(ranges: int) -> int:
-    """Entities of a window of several words: a power of two, so that there are about WINDOWS."""
-    return min(WIDEST, max(NARROW, 1 << (ranges * RANGE // WINDOWS).bit_length()))
-
-
-def by_highest(highest: NDArray[np.float32], width: int) -> NDArray[np.int64]:
-    """int64[windows]: where windows of `width` ids begin, the FIRST_WINDOWS with the highest bounds first; the others
-    ascend, so that lists are read in their order.
-
-    >>> by_highest(np.array([1, 2, 9, 1, 5], np.float32), 16).tolist()
-    [16, 32, 0]
-    """
-    begins = np.arange(0, len(highest), width // RANGE)
-    order = np.argsort(-np.maximum.reduceat(highest, begins), kind="stable")
-    order[FIRST_WINDOWS:].sort()
-    return order * width
-
-
-def reached_by(bounds: NDArray[np.float32], wanted: int) -> float:
-    """What `wanted` of the bounds reach, or -inf where there are fewer."""
-    return float(np.partition(bounds, -wanted)[-wanted]) if wanted <= len(bounds) else -math.inf
-
-
-def bounds_of(
-    form: AdditiveForm,
-    lists: QueryLists,
-    packed: PackedPostings,
-    peaks: Peaks,
-    common: Mapping[int, tuple[int, int, Floats]],
-    wanted: int,
-    out: NDArray[np.float32],
-) -> float:
-    """Fills float32[ranges] with bounds, and returns one that `wanted` ranges reach, or 0 where none are wanted.
-
-    Args:
-        form: the query.
-        lists: its postings.
-        packed: what packed lists are in.
-        peaks: of the same segment.
-        common: what `peaks.of` tells of the terms that are bounded by peaks; the others are by their postings.
-        wanted: how many ranges.
-        out: gets the bounds.
-    """
-    if len(common) == len(form.gain):
-        rest = NO_LISTS
-    else:
-        rest = lists._replace(rows=np.ascontiguousarray(lists.rows[:, ~np.isin(lists.terms, list(common))]))
-    background = form.constant
-    if not form.k1:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            background = background + np.where(form.background > 0, form.background / form.base, 0.0).sum(axis=1)
-    kernel = BOUNDS.loaded
-    assert kernel is not None  # or nothing is pruned
-    bound = kernel.ranges(
-        peaks.members, peaks.levels, np.array([place[:2] for place in common.values()], np.int64),
-        np.array([codes for _, _, codes in common.values()]), np.array(list(common), np.int64),
-        form.gain, form.k1, background, packed.words, packed.first, packed.at, packed.widths, *rest,
-        form.lengths, form.rows, form.base, form.slope, form.coefficient, wanted, out,
-    )  # fmt: skip
-    return float(bound)

@@ -1,0 +1,302 @@
+"""The compiled ranking of queries with common words. Import it through `hybridkg.text.kernels` only.
+
+Ranges of 8 ids are looked at from the highest bounds down, some at a time: a *batch*. Its ranges are numbered, and
+what comes of their entities lies together in memory, however far from each other they are. Terms are looked for in a
+batch one after the other, rare ones first; after each, ranges are given up that the terms still to come cannot lift to
+the k-th best score. Scores of what is left are summed up in the order of the query: `additive.score_numpy` is the
+reference and gives the same bits, so no fastmath, and no reordering of those operations.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import boolean, float32, float64, int32, int64, njit, uint8, uint32, uint64
+from numba.core import types
+
+from hybridkg.text.additive import CHUNK, LONG
+from hybridkg.text.embedded.bounds_kernel import fill_bounds, next_cut, next_ranges, reached_by, steps_of
+from hybridkg.text.embedded.ranges_kernel import take_all, take_near, take_plain
+from hybridkg.text.heap_kernel import offer, order_best
+from hybridkg.text.lists_kernel import LISTS, OPTIONS, ROOM, SEGMENT
+from hybridkg.text.lists_kernel import readonly as _input
+from hybridkg.text.mixture_kernel import bounds_of_terms, least_product, logarithms
+
+SPARSE = 32
+"""Where a list has so many postings for each range of a batch, they are looked for range by range."""
+
+ROUNDS = 3
+"""Batches from the highest bounds down; then the other ranges come in the order of their ids."""
+
+MORE = 8
+"""Each round has so many times the ranges of the one before."""
+
+_TWO: Any = types.Tuple((int64, int64))  # type: ignore[no-untyped-call, unused-ignore]
+
+
+@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def _limit(score: Any) -> Any:
+    """Bounds are sums of up to 64 singles: a little less than a score is asked of them."""
+    return score - 1e-5 * (1.0 + abs(score))
+
+
+@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def _allow(allowed: Any, bounds: Any, out: Any) -> None:
+    """Leaves bounds only to ranges with any of some entities; out: uint8[ranges], 0, gets which of the eight."""
+    for j in range(len(allowed)):
+        out[allowed[j] >> 3] |= uint8(1) << uint8(allowed[j] & 7)
+    for r in range(len(bounds)):
+        if out[r] == 0:
+            bounds[r] = -np.inf
+
+
+@njit(
+    _TWO(
+        _input(uint64, 2), _input(uint8), _input(int64, 2), _input(float64, 2), _input(int64), _input(float64),
+        *SEGMENT, *LISTS, _input(uint32, 2), _input(uint8, 2), _input(int64), _input(float64), _input(float64),
+        _input(float64, 2), _input(float64), float64, _input(float64, 2), _input(float64), int64,
+        _input(uint32), boolean, _input(uint32), int64, int64,
+        float32[::1], float64[::1], int32[::1], float64[::1], uint32[::1], float64[::1],
+        uint32[::1], uint32[::1], float64[::1],
+    ),
+    **OPTIONS,
+)  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
+def best(
+    members: Any, levels: Any, where: Any, codes: Any, place: Any, highest: Any,
+    packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any,
+    lengths: Any, narrow: Any, rows: Any, base: Any, slope: Any, coefficient: Any, gain: Any, k1: Any,
+    background: Any, constant: Any, words: Any, allowed: Any, only_allowed: Any, rank_of: Any, wanted: Any, most: Any,
+    bounds: Any, sums: Any, slot_of: Any, floats: Any, whole: Any, room: Any,
+    out_ids: Any, out_ranks: Any, out_scores: Any,
+) -> Any:  # fmt: skip
+    """The best entities, best first.
+
+    Args beyond those of the form and the lists:
+        members: uint64[terms with peaks, words], which ranges have one.
+        levels: uint8[...], of the peaks, two in a byte.
+        where: int64[c, 2], of each common term its row of `members`, and where its levels begin.
+        codes: float64[c, 16], x of each level.
+        place: int64[terms], the row of `where`; -1, -2, ... for the terms without peaks.
+        highest: float64[terms], the largest background.
+        narrow: uint8[rows, nodes], the smaller of each length and LONG; without rows if not at hand.
+        allowed: uint32[...], ascending: the only entities that count, where `only_allowed`.
+        rank_of: uint32[nodes], what decides ties; empty for the ids themselves.
+        wanted: about how many ranges come first.
+        most: ranges of a batch, at most.
+        bounds: float32[ranges], gets the bounds.
+        sums: float64[ranges], 0 and will be.
+        slot_of: int32[ranges], -1 and will be.
+        floats: float64[(2 * terms + 3) * 8 * most or more].
+        whole: uint32[3 * (8 * most + ROOM) + 4 * most or more].
+        room: float64[(3 + fields + terms) * CHUNK or more].
+        out_ids, out_ranks, out_scores: room for k.
+
+    Returns:
+        How many there are, and how many entities were scored.
+    """
+    n_terms, n_fields, n_lists, n_ranges = len(gain), len(rows), lists.shape[1], len(bounds)
+    saturates, is_narrow = k1 > 0.0, len(narrow) > 0
+    together = n_fields > 1 and not saturates
+    for f in range(n_fields):
+        together &= rows[f] == rows[0]
+    used, upon = np.zeros(n_fields, np.bool_), np.zeros(n_terms)
+    common, lowest, least, known = 0.0, 0.0, -math.inf, -math.inf
+    if not saturates:
+        common, lowest = bounds_of_terms(base, gain, background, constant, together, used, upon)
+    n_others, n_own = 0, 0
+    begins, often_in_all = np.zeros(n_terms + 1, np.int64), np.zeros(n_terms, np.int64)
+    for i in range(n_lists):
+        begins[lists[0, i] + 1] = i + 1
+        often_in_all[lists[0, i]] += lists[4, i]
+        n_own += lists[4, i] if place[lists[0, i]] < 0 else 0
+    turns = np.argsort(often_in_all)
+    for t in range(n_terms):
+        begins[t + 1] = max(begins[t + 1], begins[t])
+        n_others += int64(place[t] < 0)
+    n_words = members.shape[1]
+    others = np.zeros((n_others, n_words), np.uint64)
+    before = np.empty((n_terms, n_words), np.uint32)
+    steps, own_at, own_steps = np.empty((n_terms, 16)), np.zeros(n_others, np.int64), np.empty(n_own)
+    fill_bounds(
+        members, levels, where, codes, place, gain, k1, highest, packed, first, at, widths, lists, plain, plain_tf,
+        lengths, rows, base, slope, coefficient, others, before, steps, own_at, own_steps, sums, bounds,
+    )  # fmt: skip
+    members_of = np.zeros(n_ranges if only_allowed else 0, np.uint8)
+    if only_allowed:
+        _allow(allowed, bounds, members_of)
+    # Of entities: x of each term, then its share; what comes of the terms so far. Of ranges: what each term does at
+    # most, what the terms still to come do at most, and the most that comes of the terms so far.
+    width = uint64(8 * most)
+    x, total = floats[: uint64(n_terms) * width], floats[uint64(n_terms) * width : uint64(n_terms + 1) * width]
+    share, rest = floats[uint64(n_terms + 1) * width :], floats[uint64(n_terms + 2) * width :]
+    reach, step = rest[most:], rest[2 * most :]
+    # Of postings: entity in the batch, its id, occurrences. Of ranges: which they are, those that live, those of these
+    # that have the term at hand.
+    docs, ids, often = whole[: width + ROOM], whole[width + ROOM : 2 * (width + ROOM)], whole[2 * (width + ROOM) :]
+    ranges, live = whole[3 * (width + ROOM) :][:most], whole[3 * (width + ROOM) + most :][:most]
+    having, matched = whole[3 * (width + ROOM) + 2 * most :][:most], np.empty(width, np.uint8)
+    slots, entities = np.empty(CHUNK, np.uint32), np.empty(CHUNK, np.uint32)
+    block_ids, block_tf = np.empty(ROOM, np.uint32), np.empty(ROOM, np.uint32)
+    chunk, each = room[: (3 + n_fields) * CHUNK], room[(3 + n_fields) * CHUNK :]
+    cursor = np.empty(n_lists, np.int64)
+    one = 0.0 if saturates else 1.0
+    n_out, scored, limit, rounds = int64(0), int64(0), -math.inf, 0
+    upper = float32(np.inf)
+    lower = reached_by(bounds, wanted)
+    while True:
+        for i in range(n_lists):
+            cursor[i] = lists[3, i] if lists[2, i] < 0 else lists[2, i]
+        r = uint64(0)
+        while True:
+            n, r = next_ranges(bounds, r, max(lower, float32(limit)), upper, ranges)
+            if n == uint64(0):
+                break
+            if n_out == len(out_ids) and out_scores[0] != known:
+                known = out_scores[0]
+                least = limit = _limit(known)
+                if not saturates:
+                    least = least_product(known, common, lowest) if common > 0.0 else -math.inf
+            n_docs, n_live = n << uint64(3), n
+            for j in range(n_docs):
+                total[j], matched[j] = one, 0
+            for j in range(n):
+                live[j], rest[j], reach[j] = j, one, one
+                slot_of[ranges[j]] = int32(j)
+            for t in range(uint64(n_terms)):
+                own = step[t * uint64(most) :]
+                steps_of(
+                    t, ranges, n, members, levels, where, place, others, before, steps, own_at, own_steps, own
+                )  # fmt: skip
+                if saturates:
+                    for j in range(n):
+                        rest[j] += max(own[j], 0.0)
+                else:
+                    for j in range(n):
+                        rest[j] *= max(own[j], 1.0)
+                for j in range(t * width, t * width + n_docs):
+                    x[j] = 0.0
+            for turn in range(n_terms):
+                t = turns[turn]
+                own, g, u, n_having = step[t * most :], gain[t], upon[t], uint64(0)
+                for j in range(n_live):
+                    having[n_having] = live[j]
+                    n_having += uint64(own[live[j]] >= 0.0)
+                if n_having == uint64(0):
+                    continue
+                begin, of_term = uint64(t) * width, x[uint64(t) * width :]
+                low = int64(ranges[having[0]]) << 3
+                high = (int64(ranges[having[n_having - uint64(1)]]) + 1) << 3
+                share_of_ids = float64(high - low) / (float64(lengths.shape[1]) * float64(n_having))
+                for i in range(begins[t], begins[t + 1]):
+                    f, block, size = lists[1, i], lists[2, i], lists[4, i]
+                    if block < 0:
+                        m = take_plain(
+                            i, plain, plain_tf, lists[3, i] + size, low, high, cursor, slot_of, docs, ids, often
+                        )  # fmt: skip
+                    elif float64(size) * share_of_ids > SPARSE:
+                        m = take_near(
+                            i, packed, first, at, widths, block, size, ranges, having, n_having, cursor, block_ids,
+                            docs, ids, often,
+                        )  # fmt: skip
+                    else:
+                        m = take_all(
+                            i, packed, first, at, widths, block, size, low, high, cursor, slot_of, block_ids, block_tf,
+                            docs, ids, often,
+                        )  # fmt: skip
+                    c, row, a, b = coefficient[t, f], rows[f], base[f], slope[f]
+                    # Apart from the rest, so that the processor fetches many lengths at once.
+                    if together:
+                        for j in range(m):
+                            share[j] = c * float64(often[j])
+                    elif is_narrow:
+                        for j in range(m):
+                            length = uint32(narrow[row, ids[j]])
+                            if length == uint32(LONG):
+                                length = lengths[row, ids[j]]
+                            share[j] = c * float64(often[j]) * (1.0 / (a + b * float64(length)))
+                    else:
+                        for j in range(m):
+                            share[j] = c * float64(often[j]) * (1.0 / (a + b * float64(lengths[row, ids[j]])))
+                    for j in range(m):
+                        of_term[docs[j]] += share[j]
+                    if t < words:
+                        for j in range(m):
+                            matched[docs[j]] = 1
+                for j in range(n_having):
+                    l = uint64(having[j])
+                    from_ = l << uint64(3)
+                    most_here = 0.0
+                    if saturates:
+                        for e in range(from_, from_ + uint64(8)):
+                            of_term[e] = g * of_term[e] / (k1 + of_term[e])
+                            total[e] += of_term[e]
+                        for e in range(from_, from_ + uint64(8)):
+                            most_here = total[e] if total[e] > most_here else most_here
+                        rest[l] -= own[l]
+                    else:
+                        for e in range(from_, from_ + uint64(8)):
+                            total[e] *= 1.0 + of_term[e] * u
+                        for e in range(from_, from_ + uint64(8)):
+                            most_here = total[e] if total[e] > most_here else most_here
+                        rest[l] /= max(own[l], 1.0)
+                    reach[l] = most_here
+                left = uint64(0)
+                for j in range(n_live):
+                    l = live[j]
+                    come = reach[l] + rest[l] if saturates else reach[l] * rest[l]
+                    if come < least:
+                        slot_of[ranges[l]] = -1
+                    else:
+                        live[left] = l
+                        left += uint64(1)
+                n_live = left
+                if n_live == uint64(0):
+                    break
+            j = uint64(0)
+            while j < n_live:
+                m = uint64(0)
+                while j < n_live and m + uint64(8) <= uint64(CHUNK):
+                    l = uint64(live[j])
+                    j += uint64(1)
+                    for e in range(uint64(8)):
+                        d = (l << uint64(3)) + e
+                        slots[m], entities[m] = d, (uint64(ranges[l]) << uint64(3)) + e
+                        taken = (matched[d] != 0) & (not total[d] < least)
+                        if only_allowed:
+                            taken &= ((members_of[ranges[l]] >> e) & uint64(1)) != uint64(0)
+                        m += uint64(taken)
+                if saturates:
+                    for s in range(m):
+                        score = 0.0
+                        for t in range(uint64(n_terms)):
+                            score += x[t * width + uint64(slots[s])]
+                        chunk[s] = score
+                else:
+                    for s in range(m):
+                        for t in range(uint64(n_terms)):
+                            each[s * uint64(n_terms) + t] = x[t * width + uint64(slots[s])]
+                        slots[s] = s
+                    logarithms(
+                        m, slots, entities, each, lengths, rows, base, slope, gain, background, constant, together,
+                        used, chunk,
+                    )  # fmt: skip
+                scored += int64(m)
+                for s in range(m):
+                    if n_out < len(out_ids) or chunk[s] >= out_scores[0]:
+                        own_rank = rank_of[entities[s]] if len(rank_of) else entities[s]
+                        n_out = offer(entities[s], own_rank, chunk[s], out_ids, out_ranks, out_scores, n_out)
+            for j in range(n):
+                slot_of[ranges[j]] = -1
+        if n_out == len(out_ids):
+            limit = _limit(out_scores[0])
+        if lower <= float32(limit) or lower == float32(-np.inf):
+            break
+        upper, lower = lower, float32(-np.inf)
+        if rounds < ROUNDS and limit > -math.inf:
+            wanted *= MORE
+            lower = next_cut(bounds, float32(limit), upper, wanted)
+        rounds += 1
+    order_best(out_ids[:n_out], out_ranks[:n_out], out_scores[:n_out])
+    return n_out, scored
