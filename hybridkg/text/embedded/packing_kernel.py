@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import float64, int64, njit, types, uint8, uint32, uint64, void
+from numba.core import cgutils
 from numba.core.types import Array
 from numba.extending import intrinsic
 
@@ -89,6 +90,41 @@ def pack(df: Any, ids: Any, tf: Any, at: Any, widths: Any, words: Any) -> None:
             start = stop
 
 
+_NUMBER = ir.IntType(32)
+_VECTOR = ir.VectorType(_NUMBER, 4)
+_ONES = ir.Constant(_VECTOR, [1, 1, 1, 1])
+_ZEROS = ir.Constant(_VECTOR, [0, 0, 0, 0])
+
+
+def _lanes(builder: Any, first: Any, second: Any, places: list[int]) -> Any:
+    """The vector of these four of the eight numbers of two vectors."""
+    return builder.shuffle_vector(first, second, ir.Constant(_VECTOR, places))
+
+
+def _four(builder: Any, value: Any) -> Any:
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(_NUMBER, 0))
+    return _lanes(builder, one, one, [0, 0, 0, 0])
+
+
+def _pointer(builder: Any, array: Any, place: Any) -> Any:
+    return builder.bitcast(builder.gep(array.data, [place]), _VECTOR.as_pointer())
+
+
+def _row(builder: Any, source: Any, word: Any, shift: Any, mask: Any) -> Any:
+    """1 + the four values of a row."""
+
+    def loaded(place: Any) -> Any:
+        found = builder.load(_pointer(builder, source, place))
+        found.align = 4
+        return found
+
+    low, high = loaded(word), loaded(builder.add(word, ir.Constant(ir.IntType(64), 4)))
+    # Shifted by 31 - shift and once more: a shift by 32 has no defined value.
+    back = _four(builder, builder.sub(ir.Constant(_NUMBER, 31), shift))
+    both = builder.or_(builder.lshr(low, _four(builder, shift)), builder.shl(builder.shl(high, back), _ONES))
+    return builder.add(builder.and_(both, _four(builder, mask)), _ONES)
+
+
 def _unpack_row(typing: Any, words: Any, word: Any, shift: Any, mask: Any, out: Any, place: Any) -> Any:
     del typing, word, shift, mask, place
     signature = types.void(words, types.uint64, types.uint32, types.uint32, out, types.uint64)
@@ -97,28 +133,7 @@ def _unpack_row(typing: Any, words: Any, word: Any, shift: Any, mask: Any, out: 
         source, word, shift, mask, target, place = arguments
         source = context.make_array(signature.args[0])(context, builder, source)
         target = context.make_array(signature.args[4])(context, builder, target)
-        number = ir.IntType(32)
-        vector = ir.VectorType(number, 4)
-
-        def pointer(array: Any, place: Any) -> Any:
-            return builder.bitcast(builder.gep(array.data, [place]), vector.as_pointer())
-
-        def row(place: Any) -> Any:
-            loaded = builder.load(pointer(source, place))
-            loaded.align = 4
-            return loaded
-
-        def four(value: Any) -> Any:
-            undefined = ir.Constant(vector, ir.Undefined)
-            one = builder.insert_element(undefined, value, ir.Constant(number, 0))
-            return builder.shuffle_vector(one, undefined, ir.Constant(vector, [0, 0, 0, 0]))
-
-        ones = ir.Constant(vector, [1, 1, 1, 1])
-        low, high = row(word), row(builder.add(word, ir.Constant(ir.IntType(64), 4)))
-        # Shifted by 31 - shift and once more: a shift by 32 has no defined value.
-        back = four(builder.sub(ir.Constant(number, 31), shift))
-        both = builder.or_(builder.lshr(low, four(shift)), builder.shl(builder.shl(high, back), ones))
-        stored = builder.store(builder.add(builder.and_(both, four(mask)), ones), pointer(target, place))
+        stored = builder.store(_row(builder, source, word, shift, mask), _pointer(builder, target, place))
         stored.align = 4
         return context.get_dummy_value()
 
@@ -127,6 +142,40 @@ def _unpack_row(typing: Any, words: Any, word: Any, shift: Any, mask: Any, out: 
 
 unpack_row: Any = intrinsic(_unpack_row)
 """out[place:place+4] = 1 + the four values of a row, in vector instructions, which LLVM does not find by itself."""
+
+
+def _unpack_sums(typing: Any, words: Any, word: Any, width: Any, mask: Any, rows: Any, before: Any, out: Any, place: Any) -> Any:
+    del typing, word, width, mask, rows, before, place
+    number = types.uint64
+    signature = types.void(words, number, number, types.uint32, number, types.uint32, out, number)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source, word, width, mask, rows, before, target, place = arguments
+        source = context.make_array(signature.args[0])(context, builder, source)
+        target = context.make_array(signature.args[6])(context, builder, target)
+
+        def long(value: int) -> Any:
+            return ir.Constant(ir.IntType(64), value)
+
+        sums = cgutils.alloca_once_value(builder, _four(builder, before))
+        with cgutils.for_range(builder, rows, intp=ir.IntType(64)) as loop:
+            bit = builder.mul(loop.index, width)
+            own = builder.add(word, builder.shl(builder.lshr(bit, long(5)), long(2)))
+            shift = builder.trunc(builder.and_(bit, long(31)), _NUMBER)
+            found = _row(builder, source, own, shift, mask)
+            found = builder.add(found, _lanes(builder, found, _ZEROS, [4, 0, 1, 2]))
+            found = builder.add(found, _lanes(builder, found, _ZEROS, [4, 4, 0, 1]))
+            found = builder.add(found, builder.load(sums))
+            stored = builder.store(found, _pointer(builder, target, builder.add(place, builder.shl(loop.index, long(2)))))
+            stored.align = 4
+            builder.store(_lanes(builder, found, found, [3, 3, 3, 3]), sums)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+unpack_sums: Any = intrinsic(_unpack_sums)
+"""out[place:], 4 * rows numbers: before + the sums of 1 + each value up to its own, in vector instructions."""
 
 
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
@@ -155,12 +204,12 @@ def _unsigned_rows(size: Any, width: Any) -> Any:
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
 def unpack_ids(words: Any, first: Any, row: Any, widths: Any, block: Any, size: Any, ids: Any, at: Any) -> None:
     """The ids of one block to ids[at:], which has room for three more than it has."""
-    _unpack_values(words, row, uint64(widths[block, 0]), size, ids, at)
-    last = uint32(first)
-    ids[at] = last
-    for j in range(uint64(1), size):
-        last = uint32(last + ids[at + j])
-        ids[at + j] = last
+    width = uint64(widths[block, 0])
+    mask = uint32((uint64(1) << width) - uint64(1))
+    # The first has no gap, which counts as 1.
+    unpack_sums(
+        words, row * uint64(4), width, mask, (size + uint64(3)) >> uint64(2), uint32(first - uint32(1)), ids, at
+    )  # fmt: skip
 
 
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]

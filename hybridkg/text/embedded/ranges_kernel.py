@@ -49,10 +49,12 @@ def take_all(
         unpack_ids(packed, first[own], uint64(at[own]), widths, own, here, block_ids, uint64(0))
         before = n
         for j in range(here):  # without a branch: whether a range is wanted cannot be foreseen
-            d = uint64(block_ids[j])
-            slot = int64(slot_of[d >> uint64(3)])
-            docs[n], ids[n], often[n] = uint32((slot << 3) | int64(d & uint64(7))), block_ids[j], uint32(j)
-            n += uint64(slot >= 0)
+            often[n] = uint32(j)
+            n += uint64(slot_of[uint64(block_ids[j]) >> uint64(3)] >= 0)
+        for j in range(before, n):
+            d = uint64(block_ids[often[j]])
+            docs[j] = uint32((int64(slot_of[d >> uint64(3)]) << 3) | int64(d & uint64(7)))
+            ids[j] = uint32(d)
         if n - before > uint64(SOME):
             unpack_occurrences(packed, uint64(at[own]), widths, own, here, block_tf, uint64(0))
             for j in range(before, n):
