@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -217,31 +217,6 @@ class QueryLists(NamedTuple):
         return cls(np.stack((number // n_fields, number % n_fields, np.full(len(active), -1), starts, sizes)), ids, tf)
 
 
-ASCENDING = np.zeros(0, np.int64)
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """What no score is above, by ranges of 8 ids; only ranges with a bound of low..below are looked at.
-
-    Args:
-        highest: float32[ranges].
-        width: entities of a window; 0 for the usual.
-        order: int64[windows], where windows begin that are looked at in this order; empty for all, ascending.
-        low: smallest bound of a range that is looked at.
-        below: bounds are below this.
-    """
-
-    highest: NDArray[np.float32]
-    width: int = 0
-    order: NDArray[np.int64] = field(default_factory=lambda: ASCENDING)
-    low: float = -math.inf
-    below: float = math.inf
-
-
-UNBOUNDED = Bounds(np.zeros(0, np.float32))
-
-
 class Best:
     """The best entities so far: a heap of at most k that the kernel keeps."""
 
@@ -294,7 +269,6 @@ def rank(
     packed: PackedPostings = NOTHING_PACKED,
     allowed: Ids | None = None,
     ranks: NDArray[np.uint32] = _NO_WORDS,
-    bounds: Bounds = UNBOUNDED,
     complete: bool = False,
     last: bool = True,
 ) -> None:
@@ -308,12 +282,11 @@ def rank(
         packed: what packed lists are in.
         allowed: uint32[...], ascending: the only entities that count; None for all.
         ranks: uint32[nodes], which decide ties; empty for the ids themselves.
-        bounds: ranges that can be passed over.
         complete: whether all entities are wanted, ascending, and not the best.
         last: whether nothing more will be added, so that the best are put in order.
     """
     n_terms, n_fields = form.coefficient.shape
-    width = bounds.width or _window(int(lists.sizes.sum()), form.lengths.shape[1], n_terms)
+    width = _window(int(lists.sizes.sum()), form.lengths.shape[1], n_terms)
     _scratch.grow((3 if form.k1 else 3 + n_terms) * width + (3 + n_fields) * CHUNK, 4 * (width + 1), stamps=2 * width)
     n, scored, _scratch.stamp = kernel.rank(
         packed.words, packed.first, packed.at, packed.widths,
@@ -321,9 +294,8 @@ def rank(
         form.lengths, form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1,
         form.background, form.constant, form.words,
         _NO_WORDS if allowed is None else allowed, allowed is not None, ranks,
-        width, bounds.highest, bounds.order, bounds.low, bounds.below,
-        _scratch.floats, _scratch.whole, _scratch.stamps, _scratch.stamp, best.ids, best.ranks, best.scores, best.n,
-        complete, last and not complete,
+        width, _scratch.floats, _scratch.whole, _scratch.stamps, _scratch.stamp,
+        best.ids, best.ranks, best.scores, best.n, complete, last and not complete,
     )  # fmt: skip
     best.n, best.scored = n, best.scored + scored
 

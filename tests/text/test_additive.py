@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hybridkg.interfaces.ranking_model import Postings
@@ -16,7 +17,6 @@ from hybridkg.text.additive import (
     SMALLEST,
     AdditiveForm,
     Best,
-    Bounds,
     PackedPostings,
     QueryLists,
     rank,
@@ -24,9 +24,9 @@ from hybridkg.text.additive import (
     score_compiled,
     score_numpy,
 )
+from hybridkg.text.embedded import topk
 from hybridkg.text.embedded.packing import PADDING, blocks_of, pack_numpy
-from hybridkg.text.embedded.peaks import RANGE
-from hybridkg.text.embedded.topk import by_highest
+from hybridkg.text.embedded.peaks import RANGE, words_of
 from hybridkg.text.sets import NO_POSTINGS, contains, restricted, union
 from hybridkg.text.stored import best
 
@@ -216,33 +216,35 @@ def test_equal_gains_bound_the_scores_of_logarithms(kernel, kind, gain):
         assert exactly(few) == want
 
 
-@settings(deadline=None, max_examples=100)
-@given(forms, st.sampled_from([1, 10, 500]), st.floats(0, 1), st.sampled_from([0.0, 1e-6, 3.0]), st.booleans())
-def test_ranges_passed_over_by_their_bounds_change_nothing(kernel, made, k, part, slack, among):
+@settings(deadline=None, max_examples=200)
+@given(
+    forms, st.sampled_from([1, 10, 500]), st.sampled_from([0, 1, 40]), st.sampled_from([1, 3, 64]), st.booleans(),
+    st.booleans(),
+)  # fmt: skip
+def test_ranges_passed_over_by_their_bounds_change_nothing(kernel, made, k, wanted, most, among, narrow):
     form, lists = made
+    form = form._replace(gain=np.abs(form.gain))
     n_nodes = form.lengths.shape[1]
     ids, scores = score_numpy(form, lists)
-    highest = np.full(-(-n_nodes // RANGE), -1e30, np.float32)
-    np.maximum.at(highest, ids // RANGE, (scores + slack).astype(np.float32))
     allowed = np.arange(0, n_nodes, 3, dtype=np.uint32) if among else None
     if among:
         kept = ids % 3 == 0
         ids, scores = ids[kept], scores[kept]
     query, packed = packed_of(form, lists)
-    cut, windows = float(np.quantile(highest, part)), np.arange(0, n_nodes, 512)
-    shuffled = np.random.default_rng(k).permutation(windows)
-    for turns in (
-        [Bounds(highest)],
-        [Bounds(highest, low=cut), Bounds(highest, below=cut)],
-        [Bounds(highest, 512, by_highest(highest, 512))],
-        [Bounds(highest, 512, shuffled, low=cut), Bounds(highest, 512, shuffled, below=cut)],
-    ):
-        found = Best(min(k, int(query.sizes.sum())))
-        for turn, bounds in enumerate(turns, 1):
-            last = turn == len(turns)
-            rank(kernel, form, query, found, packed=packed, allowed=allowed, bounds=bounds, last=last)
-        assert found.scored <= len(ids)
-        assert exactly(found.found()) == exactly(best(ids, scores, k, None))
+    assume(len(query.sizes) > 0)
+    ranges = -(-n_nodes // RANGE)
+    peaks = SimpleNamespace(
+        ranges=ranges, members=np.zeros((0, words_of(ranges)), np.uint64), levels=np.zeros(0, np.uint8)
+    )
+    lengths = np.minimum(form.lengths, LONG).astype(np.uint8) if narrow else NO_LENGTHS
+    found = Best(min(k, int(query.sizes.sum())))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(topk, "FIRST_RANGES", wanted)
+        patch.setattr(topk, "MOST_RANGES", most)
+        patch.setattr(topk, "FEWEST_RANGES", 1)
+        topk.pruned(form, query, found, packed, peaks, {}, NO_POSTINGS.ids, allowed, lengths)
+    assert found.scored <= len(ids)
+    assert exactly(found.found()) == exactly(best(ids, scores, k, None))
 
 
 @pytest.mark.parametrize("kind", ["saturated", "dirichlet", "jm", "one_text"])

@@ -56,9 +56,8 @@ def low_limits(kernel):
         patch.setattr(peaks, "COMMON", 20)
         patch.setattr(topk, "FEWEST_POSTINGS", 1)
         patch.setattr(topk, "FIRST_RANGES", 1)
-        patch.setattr(topk, "NARROW", 64)
-        patch.setattr(topk, "WIDEST", 64)
-        patch.setattr(topk, "FIRST_WINDOWS", 100)
+        patch.setattr(topk, "MOST_RANGES", 8)
+        patch.setattr(topk, "FEWEST_RANGES", 8)
         yield
 
 
@@ -82,15 +81,19 @@ def made(build, low_limits):
 
 @pytest.fixture
 def ranked(monkeypatch):
-    """What topk asks the kernel for: the best so far and the bounds of each call."""
-    seen, rank = [], topk.rank
+    """What topk ranked in each call: what of and the best; where it passed ranges over, their bounds as well."""
+    seen, rank, pruned = [], topk.rank, topk.pruned
 
     def told(kernel, form, lists, best, **options):
         rank(kernel, form, lists, best, **options)
-        bounds = options.get("bounds")
-        seen.append(SimpleNamespace(form=form, best=best, highest=None if bounds is None else bounds.highest.copy()))
+        seen.append(SimpleNamespace(form=form, best=best, highest=None))
+
+    def told_pruned(form, lists, best, packed, peaks, *rest):
+        pruned(form, lists, best, packed, peaks, *rest)
+        seen.append(SimpleNamespace(form=form, best=best, highest=topk._scratch.bounds[: peaks.ranges].copy()))
 
     monkeypatch.setattr(topk, "rank", told)
+    monkeypatch.setattr(topk, "pruned", told_pruned)
     return seen
 
 
@@ -219,20 +222,20 @@ def test_the_best_of_small_indexes_are_those_of_the_whole_ranking(made, question
 def test_no_score_is_above_the_bound_of_its_range(made, question, k):
     profile, query = question
     index, _ = made(profile, 2500)
-    seen, rank = [], topk.rank
+    seen, pruned = [], topk.pruned
 
-    def told(*args, **options):
-        seen.append(options.get("bounds"))
-        rank(*args, **options)
+    def told(form, lists, best, packed, peaks, *rest):
+        pruned(form, lists, best, packed, peaks, *rest)
+        seen.append(topk._scratch.bounds[: peaks.ranges].copy())
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(topk, "rank", told)
+        patch.setattr(topk, "pruned", told)
         index.topk(query, k)
-    assume(seen and seen[0] is not None)
+    assume(seen)
     ids, scores = index.matching(query)
-    highest = seen[0].highest
+    highest = seen[0]
     assert not np.isnan(highest).any()
-    # The kernel asks a little less of a bound than the score that it stands for (additive_kernel.py).
+    # The kernel asks a little less of a bound than the score that it stands for (pruned_kernel.py).
     assert (scores - 1e-5 * (1 + np.abs(scores)) <= highest[ids // RANGE]).all()
 
 

@@ -56,6 +56,7 @@ def fill_bounds(
     """
     nothing = 0.0
     table = np.empty(16, np.float32)
+    done: Any = 0
     ids, tf = np.empty(ROOM, np.uint32), np.empty(ROOM, np.uint32)
     for t in range(len(gain)):
         if k1 == 0.0:
@@ -183,7 +184,7 @@ def reached_by(bounds: Any, wanted: Any) -> Any:
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def next_ranges(bounds: Any, r: Any, lower: Any, upper: Any, out: Any) -> Any:
-    """Fills `out` with the next ranges from r that have a bound of lower..upper; returns how many and where to go on."""
+    """Fills `out` with the ranges from r on that have a bound of lower..upper; returns how many, and where to go on."""
     n, most, end = uint64(0), uint64(len(out)), uint64(len(bounds))
     r = uint64(r)
     while r < end and n < most:

@@ -144,7 +144,9 @@ unpack_row: Any = intrinsic(_unpack_row)
 """out[place:place+4] = 1 + the four values of a row, in vector instructions, which LLVM does not find by itself."""
 
 
-def _unpack_sums(typing: Any, words: Any, word: Any, width: Any, mask: Any, rows: Any, before: Any, out: Any, place: Any) -> Any:
+def _unpack_sums(
+    typing: Any, words: Any, word: Any, width: Any, mask: Any, rows: Any, before: Any, out: Any, place: Any
+) -> Any:
     del typing, word, width, mask, rows, before, place
     number = types.uint64
     signature = types.void(words, number, number, types.uint32, number, types.uint32, out, number)
@@ -157,7 +159,7 @@ def _unpack_sums(typing: Any, words: Any, word: Any, width: Any, mask: Any, rows
         def long(value: int) -> Any:
             return ir.Constant(ir.IntType(64), value)
 
-        sums = cgutils.alloca_once_value(builder, _four(builder, before))
+        sums = cgutils.alloca_once_value(builder, _four(builder, before))  # type: ignore[no-untyped-call, unused-ignore]
         with cgutils.for_range(builder, rows, intp=ir.IntType(64)) as loop:
             bit = builder.mul(loop.index, width)
             own = builder.add(word, builder.shl(builder.lshr(bit, long(5)), long(2)))
@@ -166,7 +168,9 @@ def _unpack_sums(typing: Any, words: Any, word: Any, width: Any, mask: Any, rows
             found = builder.add(found, _lanes(builder, found, _ZEROS, [4, 0, 1, 2]))
             found = builder.add(found, _lanes(builder, found, _ZEROS, [4, 4, 0, 1]))
             found = builder.add(found, builder.load(sums))
-            stored = builder.store(found, _pointer(builder, target, builder.add(place, builder.shl(loop.index, long(2)))))
+            stored = builder.store(
+                found, _pointer(builder, target, builder.add(place, builder.shl(loop.index, long(2))))
+            )
             stored.align = 4
             builder.store(_lanes(builder, found, found, [3, 3, 3, 3]), sums)
         return context.get_dummy_value()

@@ -143,6 +143,8 @@ def best(
     cursor = np.empty(n_lists, np.int64)
     one = 0.0 if saturates else 1.0
     n_out, scored, limit, rounds = int64(0), int64(0), -math.inf, 0
+    j: Any = uint64(0)
+    m: Any = uint64(0)
     upper = float32(np.inf)
     lower = reached_by(bounds, wanted)
     while True:
@@ -185,7 +187,7 @@ def best(
                     n_having += uint64(own[live[j]] >= 0.0)
                 if n_having == uint64(0):
                     continue
-                begin, of_term = uint64(t) * width, x[uint64(t) * width :]
+                of_term = x[uint64(t) * width :]
                 low = int64(ranges[having[0]]) << 3
                 high = (int64(ranges[having[n_having - uint64(1)]]) + 1) << 3
                 share_of_ids = float64(high - low) / (float64(lengths.shape[1]) * float64(n_having))
@@ -225,8 +227,8 @@ def best(
                         for j in range(m):
                             matched[docs[j]] = 1
                 for j in range(n_having):
-                    l = uint64(having[j])
-                    from_ = l << uint64(3)
+                    slot = uint64(having[j])
+                    from_ = slot << uint64(3)
                     most_here = 0.0
                     if saturates:
                         for e in range(from_, from_ + uint64(8)):
@@ -234,22 +236,22 @@ def best(
                             total[e] += of_term[e]
                         for e in range(from_, from_ + uint64(8)):
                             most_here = total[e] if total[e] > most_here else most_here
-                        rest[l] -= own[l]
+                        rest[slot] -= own[slot]
                     else:
                         for e in range(from_, from_ + uint64(8)):
                             total[e] *= 1.0 + of_term[e] * u
                         for e in range(from_, from_ + uint64(8)):
                             most_here = total[e] if total[e] > most_here else most_here
-                        rest[l] /= max(own[l], 1.0)
-                    reach[l] = most_here
+                        rest[slot] /= max(own[slot], 1.0)
+                    reach[slot] = most_here
                 left = uint64(0)
                 for j in range(n_live):
-                    l = live[j]
-                    come = reach[l] + rest[l] if saturates else reach[l] * rest[l]
+                    slot = live[j]
+                    come = reach[slot] + rest[slot] if saturates else reach[slot] * rest[slot]
                     if come < least:
-                        slot_of[ranges[l]] = -1
+                        slot_of[ranges[slot]] = -1
                     else:
-                        live[left] = l
+                        live[left] = slot
                         left += uint64(1)
                 n_live = left
                 if n_live == uint64(0):
@@ -258,14 +260,14 @@ def best(
             while j < n_live:
                 m = uint64(0)
                 while j < n_live and m + uint64(8) <= uint64(CHUNK):
-                    l = uint64(live[j])
+                    slot = uint64(live[j])
                     j += uint64(1)
                     for e in range(uint64(8)):
-                        d = (l << uint64(3)) + e
-                        slots[m], entities[m] = d, (uint64(ranges[l]) << uint64(3)) + e
+                        d = (slot << uint64(3)) + e
+                        slots[m], entities[m] = d, (uint64(ranges[slot]) << uint64(3)) + e
                         taken = (matched[d] != 0) & (not total[d] < least)
                         if only_allowed:
-                            taken &= ((members_of[ranges[l]] >> e) & uint64(1)) != uint64(0)
+                            taken &= ((members_of[ranges[slot]] >> e) & uint64(1)) != uint64(0)
                         m += uint64(taken)
                 if saturates:
                     for s in range(m):

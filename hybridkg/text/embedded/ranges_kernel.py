@@ -68,8 +68,8 @@ def take_all(
 
 @njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def take_near(
-    i: Any, packed: Any, first: Any, at: Any, widths: Any, block: Any, size: Any, ranges: Any, having: Any, n_having: Any,
-    cursor: Any, block_ids: Any, docs: Any, ids: Any, often: Any,
+    i: Any, packed: Any, first: Any, at: Any, widths: Any, block: Any, size: Any, ranges: Any, having: Any,
+    n_having: Any, cursor: Any, block_ids: Any, docs: Any, ids: Any, often: Any,
 ) -> Any:  # fmt: skip
     """The same, by looking for each of the ranges `ranges[having]`; blocks without any are passed over."""
     n, end, j, here = uint64(0), block + (size + BLOCK - 1) // BLOCK, uint64(0), uint64(0)

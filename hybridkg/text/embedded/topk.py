@@ -27,7 +27,7 @@ from hybridkg.text.additive import (
     rank,
     rank_few,
 )
-from hybridkg.text.embedded.peaks import RANGE, Peaks
+from hybridkg.text.embedded.peaks import LEVELS, RANGE, Peaks
 from hybridkg.text.embedded.plain import PlainQuery
 from hybridkg.text.kernels import PATIENCE, LazyKernel
 
@@ -54,6 +54,7 @@ MOST_RANGES = 1_024
 """Ranges that are looked at together."""
 
 FEWEST_RANGES = 64
+"""The same of queries of many terms."""
 
 MOST_SUMS = 4_096
 """Ranges times terms that are looked at together, so that what comes of their entities stays in the cache."""
@@ -140,10 +141,13 @@ def pruned(
     most = min(MOST_RANGES, max(FEWEST_RANGES, MOST_SUMS // n_terms))
     kernel = BOUNDS.loaded
     assert kernel is not None  # or nothing is pruned
-    _scratch.grow(peaks.ranges, (2 * n_terms + 3) * RANGE * most, (n_terms + n_fields + 3) * CHUNK)
+    _scratch.grow(
+        peaks.ranges, (2 * n_terms + 3) * RANGE * most, 3 * (RANGE * most + ROOM) + 4 * most,
+        (n_terms + n_fields + 3) * CHUNK,
+    )  # fmt: skip
     best.n, best.scored = kernel.best(
-        peaks.members, peaks.levels, np.array([found[:2] for found in common.values()], np.int64),
-        np.array([codes for _, _, codes in common.values()]), place, highest,
+        peaks.members, peaks.levels, np.array([found[:2] for found in common.values()], np.int64).reshape(-1, 2),
+        np.array([codes for _, _, codes in common.values()]).reshape(-1, LEVELS), place, highest,
         packed.words, packed.first, packed.at, packed.widths, *lists,
         form.lengths, narrow, form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1,
         form.background, form.constant, form.words,
@@ -196,15 +200,19 @@ class _Scratch(threading.local):
         self.bounds, self.sums, self.slots = np.zeros(0, np.float32), np.zeros(0), np.zeros(0, np.int32)
         self.floats, self.room, self.whole = np.zeros(0), np.zeros(0), np.zeros(0, np.uint32)
 
-    def grow(self, ranges: int, floats: int, room: int) -> None:
+    def grow(self, ranges: int, floats: int, whole: int, room: int) -> None:
         if len(self.bounds) < ranges:
-            self.bounds, self.sums, self.slots = np.empty(ranges, np.float32), np.zeros(ranges), np.full(ranges, -1, np.int32)
+            self.bounds, self.sums, self.slots = (
+                np.empty(ranges, np.float32),
+                np.zeros(ranges),
+                np.full(ranges, -1, np.int32),
+            )
         if len(self.floats) < floats:
             self.floats = np.empty(floats)
         if len(self.room) < room:
             self.room = np.empty(room)
-        if not len(self.whole):
-            self.whole = np.empty(3 * (RANGE * MOST_RANGES + ROOM) + 4 * MOST_RANGES, np.uint32)
+        if len(self.whole) < whole:
+            self.whole = np.empty(whole, np.uint32)
 
 
 _scratch = _Scratch()
