@@ -362,6 +362,13 @@ def test_equal_scores_at_the_last_place_are_settled_by_rank(build, low_limits, r
     assert ranked[0].best.scored < n
 
 
+def test_one_text_without_a_length_of_its_own_is_not_passed_over(made):
+    index, rank = made("plain", 73, 2, False)
+    for text in ("bb ab ba -ab", "bb ab ba"):
+        query = TextQuery(text, model="lm", arguments=(("lambda", 1e-6),))
+        assert exactly(index.topk(query, 1)) == exactly(exhaustive(index, query, 1, rank))
+
+
 @pytest.mark.parametrize("k", [0, -1])
 def test_no_entities_are_none(made, k):
     ids, scores = made("one", 2500)[0].topk(TextQuery("aa"), k)

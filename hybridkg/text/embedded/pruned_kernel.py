@@ -239,7 +239,8 @@ def best(
                         rest[slot] -= own[slot]
                     else:
                         for e in range(from_, from_ + uint64(8)):
-                            total[e] *= 1.0 + of_term[e] * u
+                            if of_term[e] > 0.0:  # u may be infinite
+                                total[e] *= 1.0 + of_term[e] * u
                         for e in range(from_, from_ + uint64(8)):
                             most_here = total[e] if total[e] > most_here else most_here
                         rest[slot] /= max(own[slot], 1.0)
