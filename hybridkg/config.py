@@ -41,6 +41,7 @@ TEMPLATE = """\
 profile = {profile}  # name of a shipped profile, or path of a Turtle file
 text = {text}  # text index: "embedded" or "elasticsearch" (docs/elasticsearch.md); hybridkg index KB builds it
 encoder = {encoder}  # vectors for NEAR: "lsa", learned from the texts themselves, or "none"
+vectors = {vectors}  # index of the vectors: "flat" compares with every one of them (docs/vectors.md)
 default_graph = {default_graph}  # "default", or "union" of all graphs
 service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
 """
@@ -99,6 +100,7 @@ class Config:
         profile: name of a shipped profile or path of a Turtle file; says which predicates feed which field.
         text: the text engine that `index` builds for.
         encoder: what makes the vectors that NEAR compares: a name of ENCODERS, or `none`.
+        vectors: the index that `index` builds of them: a name of VECTOR_INDEXES.
         default_graph: what a query sees outside GRAPH: the `default` graph, or the `union` of all.
         service: whether SERVICE may reach the network: `refuse` or `allow`.
         synonyms: path of a file of synonyms (hybridkg.text.synonyms), from the folder of the knowledge base; empty for
@@ -110,6 +112,7 @@ class Config:
     profile: str = "default"
     text: str = "embedded"
     encoder: str = "none"
+    vectors: str = "flat"
     default_graph: str = "default"
     service: str = "refuse"
     synonyms: str = ""

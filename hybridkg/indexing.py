@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,11 +15,12 @@ from hybridkg.entities.extract import Extraction, extract
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
 from hybridkg.entities.verbalised import verbalised
-from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, Encoder
+from hybridkg.interfaces.encoder import ENCODERS, Encoder, Vectors
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import Taker, TextEngine
-from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.interfaces.text_index import Ids, IndexedField
+from hybridkg.interfaces.vector_index import ENCODER, INDEX_FILE, VectorIndexKind
 from hybridkg.rdf.terms import Literal
 from hybridkg.snapshot import ENGINE_FILE, PROFILE_FILE, VECTORS
 from hybridkg.text.synonyms import FILE as SYNONYMS_FILE
@@ -31,6 +33,21 @@ PROJECTION = "projection"
 """In a generation: the folder, and the name of the index."""
 
 PROJECTION_WORK = "projection.tmp"
+
+
+@dataclass(frozen=True)
+class Vectorising:
+    """How the vectors of a knowledge base are made.
+
+    Args:
+        encoder: a name of ENCODERS.
+        name: of the kind of index, in VECTOR_INDEXES.
+        index: builds it.
+    """
+
+    encoder: str
+    name: str
+    index: VectorIndexKind
 
 
 class Source:
@@ -94,9 +111,9 @@ def build_indexes(
     *,
     union_default_graph: bool,
     synonyms: Synonyms = NO_SYNONYMS,
-    encoder: str = NO_ENCODER,
+    vectors: Vectorising | None = None,
 ) -> dict[str, Any]:
-    """Writes `nodes.*`, `text/` and, with an encoder, `vectors/` into a generation that is being built.
+    """Writes `nodes.*`, `text/` and, where they are wanted, `vectors/` into a generation that is being built.
 
     Args:
         folder: the generation's folder; holds neither yet.
@@ -107,7 +124,7 @@ def build_indexes(
         progress: told about rows read and entities indexed.
         union_default_graph: how the store shows the graph.
         synonyms: what the queries of the index use.
-        encoder: a name of ENCODERS; NO_ENCODER for no vectors.
+        vectors: how vectors are made; None for no vectors.
 
     Returns:
         Counts: entities, fields, terms, postings, tokens, text_bytes; `vectors` with those of the vectors; and
@@ -115,13 +132,13 @@ def build_indexes(
     """
     text_folder = folder / "text"
     text_folder.mkdir()
-    keeps = encoder != NO_ENCODER
+    keeps = vectors is not None
     source = Source(folder, profile, store, documents, progress, union_default_graph=union_default_graph, keeps=keeps)
     name, builder = engine
     with _collector_paused():
         counts: dict[str, Any] = builder.build(text_folder, source, progress)
-    if source.found is not None:
-        counts["vectors"] = build_vectors(folder / VECTORS, encoder, source.found, progress)
+    if source.found is not None and vectors is not None:
+        counts["vectors"] = build_vectors(folder / VECTORS, vectors, source.found, progress)
     (text_folder / PROFILE_FILE).write_text(source.profile.to_json(), encoding="utf-8")
     (text_folder / ENGINE_FILE).write_text(f"{name}\n", encoding="ascii")
     if synonyms.rules:
@@ -131,12 +148,12 @@ def build_indexes(
     return {"fields": len(source.fields), **counts, "notes": doubts(source.profile, store, empty)}
 
 
-def build_vectors(folder: Path, kind: str, found: Extraction, progress: Progress) -> dict[str, Any]:
+def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress: Progress) -> dict[str, Any]:
     """Writes a vector of every entity that has text into a new folder.
 
     Args:
         folder: does not exist yet.
-        kind: a name of ENCODERS.
+        wanted: how they are made.
         found: the text.
         progress: told about entities.
 
@@ -145,20 +162,24 @@ def build_vectors(folder: Path, kind: str, found: Extraction, progress: Progress
     """
     import numpy as np
 
-    from hybridkg.vector.flat import ENCODER, FlatWriter
-
     (folder / ENCODER).mkdir(parents=True)
     fields = len(found.fields)
-    encoder: Encoder = ENCODERS.get(kind)().prepare(
+    encoder: Encoder = ENCODERS.get(wanted.encoder)().prepare(
         folder / ENCODER, lambda: (texts for _, texts in verbalised(found, fields)), len(found.nodes), progress
     )
-    progress.start("encoding entities", len(found.nodes))
-    with FlatWriter(folder, encoder) as writer:
+
+    def encoded() -> Iterator[tuple[Ids, Vectors]]:
+        progress.start("encoding entities", len(found.nodes))
+        n = 0
         for ids, texts in verbalised(found, fields):
-            writer.add(np.array(ids, np.uint32), encoder.passages(texts))
+            vectors = encoder.passages(texts)
+            yield np.array(ids, np.uint32), vectors
+            n += int(vectors.any(axis=1).sum())
             progress.advance(len(ids), len(ids))
-        counts = writer.finish(kind)
-    progress.done(counts["entities"])
+        progress.done(n)
+
+    counts = wanted.index.build(folder, encoder, wanted.encoder, encoded(), progress)
+    (folder / INDEX_FILE).write_text(f"{wanted.name}\n", encoding="ascii")
     return counts
 
 

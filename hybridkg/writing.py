@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 from hybridkg.entities.documents import Documents, add_documents, check_document_files
 from hybridkg.entities.fields import Profile
 from hybridkg.errors import ConfigError, TextServerError, UnknownNameError
-from hybridkg.indexing import PROJECTION, build_indexes, build_projection, copying
+from hybridkg.indexing import PROJECTION, Vectorising, build_indexes, build_projection, copying
 from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind
+from hybridkg.registry import Registry
 from hybridkg.snapshot import VECTORS
 from hybridkg.store.building import Building
 from hybridkg.store.generations import Folder
@@ -55,10 +57,10 @@ def load(
     check_sources(inputs)
     check_document_files(texts)
     engine = _engine(folder)
-    synonyms = NO_SYNONYMS
+    synonyms, vectors = NO_SYNONYMS, None
     if profile is not None:
         check_analyzers(profile, folder)
-        check_encoder(folder)
+        vectors = vectorising(folder)
         synonyms = configured_synonyms(folder)
     with _removed_on_failure(folder, engine[1]), folder.building(progress) as building, ExitStack() as stack:
         copy: ProjectionBuilder | None = None
@@ -82,19 +84,19 @@ def load(
             for name in TEXT_INDEX:
                 building.keep(name)
         else:
-            counts["index"] = _index(building, folder, profile, engine, synonyms, progress, copy)
+            counts["index"] = _index(building, folder, profile, engine, synonyms, vectors, progress, copy)
     return counts
 
 
 def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any]:
     """Builds the node table and the text index anew, in a generation with the same graph and documents."""
     check_analyzers(profile, folder)
-    check_encoder(folder)
+    vectors = vectorising(folder)
     engine, synonyms = _engine(folder), configured_synonyms(folder)
     with _removed_on_failure(folder, engine[1]), folder.building(progress) as building:
         engine[1].ready()
         folder.remember_engine(engine[0])
-        return _index(building, folder, profile, engine, synonyms, progress)
+        return _index(building, folder, profile, engine, synonyms, vectors, progress)
 
 
 def _engine(folder: Folder) -> tuple[str, TextEngine]:
@@ -144,22 +146,31 @@ def check_analyzers(profile: Profile, folder: Folder) -> None:
             ) from None
 
 
-def check_encoder(folder: Folder) -> None:
-    """Whether the encoder that kb.toml names is there, before any work is done.
+def vectorising(folder: Folder) -> Vectorising | None:
+    """How kb.toml wants vectors made, once it is sure that they can be, before any work is done; None for none.
 
     Raises:
-        ConfigError: it is not; names those that are.
+        ConfigError: there is no such encoder, or no such index; names those that there are.
         MissingExtraError: its package is not installed.
+        HybridkgError: the index cannot be built now.
     """
-    name = folder.config.encoder
-    if name == NO_ENCODER:
-        return
+    config = folder.config
+    if config.encoder == NO_ENCODER:
+        return None
+    _known(ENCODERS, config.encoder, folder, NO_ENCODER)
+    index: VectorIndexKind = _known(VECTOR_INDEXES, config.vectors, folder)(folder.path, config)
+    index.ready()
+    return Vectorising(config.encoder, config.vectors, index)
+
+
+def _known(registry: Registry, name: str, folder: Folder, *others: str) -> Any:
+    """What kb.toml names."""
     try:
-        ENCODERS.get(name)
+        return registry.get(name)
     except UnknownNameError as e:
-        known = ", ".join([NO_ENCODER, *ENCODERS.names()])
+        known = ", ".join([*others, *registry.names()])
         raise ConfigError(
-            f"no encoder {name!r}; known: {known}", hint=e.hint, place=str(folder.path / "kb.toml")
+            f"no {registry.kind} {name!r}; known: {known}", hint=e.hint, place=str(folder.path / "kb.toml")
         ) from None
 
 
@@ -207,6 +218,7 @@ def _index(
     profile: Profile,
     engine: tuple[str, TextEngine],
     synonyms: Synonyms,
+    vectors: Vectorising | None,
     progress: Progress,
     loaded: ProjectionBuilder | None = None,
 ) -> dict[str, Any]:
@@ -227,11 +239,11 @@ def _index(
         progress,
         union_default_graph=union,
         synonyms=synonyms,
-        encoder=folder.config.encoder,
+        vectors=vectors,
     )
     building.built("text", engine[1].name_of(building.path / "text"))
     if "vectors" in counts:
-        building.built(VECTORS, "flat")
+        building.built(VECTORS, folder.config.vectors)
     projection = build_projection(building.path, store, progress, union_default_graph=union, loaded=loaded)
     if "note" in projection:
         return {**counts, "notes": [*counts["notes"], projection["note"]]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -188,8 +189,6 @@ def test_an_unknown_encoder_is_told_before_any_work(tmp_path):
 
 
 def test_damaged_vectors_leave_text_and_graph_at_work(folder, tmp_path, caplog):
-    import shutil
-
     shutil.copytree(folder / "kb", tmp_path / "kb")
     (header,) = tmp_path.glob("kb/*/vectors/vectors.json")
     header.write_text(header.read_text().replace('"dimensions"', '"extent"'))
@@ -204,8 +203,6 @@ def test_damaged_vectors_leave_text_and_graph_at_work(folder, tmp_path, caplog):
 
 
 def test_vectors_stay_through_a_load_and_are_said_to_be_behind(folder, tmp_path):
-    import shutil
-
     shutil.copytree(folder / "kb", tmp_path / "kb")
     (tmp_path / "more.ttl").write_text('<http://e/new> <http://e/text> "an engine" .')
     with KnowledgeBase.open(tmp_path / "kb") as kb:
@@ -220,8 +217,6 @@ def test_vectors_stay_through_a_load_and_are_said_to_be_behind(folder, tmp_path)
 
 
 def test_the_same_input_gives_the_same_bytes(folder, tmp_path):
-    import shutil
-
     shutil.copytree(folder / "kb", tmp_path / "kb")
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         before = files(kb)
@@ -234,3 +229,27 @@ def test_the_command_line_shows_the_plan(folder):
     result = CliRunner().invoke(cli, ["explain", str(folder / "kb"), query], catch_exceptions=False)
     assert 'similarity to "engine" (lsa/1 8, 8 vectors)' in result.output
     assert 'Match ?x NEAR "engine" AS ?s' in result.output
+
+
+def test_no_such_index_of_vectors(tmp_path):
+    kb = KnowledgeBase.create(tmp_path / "kb")
+    toml = tmp_path / "kb" / "kb.toml"
+    toml.write_text(
+        toml.read_text().replace('encoder = "none"', 'encoder = "lsa"').replace('vectors = "flat"', 'vectors = "flot"')
+    )
+    with pytest.raises(ConfigError, match="no vector index 'flot'; known: flat") as raised:
+        kb.index()
+    assert "did you mean 'flat'?" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize(("content", "state"), [("flat\n", "ready"), (None, "ready"), ("tree\n", "of kind 'tree'")])
+def test_the_index_that_was_built_is_the_one_that_is_opened(folder, tmp_path, content, state):
+    shutil.copytree(folder / "kb", tmp_path / "kb")
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        file = kb.snapshot.generation.path / "vectors" / "index"
+        assert file.read_text() == "flat\n"
+    file.unlink()
+    if content is not None:
+        file.write_text(content)
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert state in kb.stats()["vectors"]["state"]

@@ -1,12 +1,27 @@
-"""What the engine asks of a vector index, and the question it asks."""
+"""What the engine asks of a vector index, what builds and opens them, and the kinds by name.
+
+A new kind is one file and one line.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
+from hybridkg.errors import CorruptError
+from hybridkg.interfaces.encoder import Encoder, Vectors
+from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.rdf.terms import Node
+from hybridkg.registry import Registry
+
+INDEX_FILE = "index"
+"""In the folder of the vectors: the kind of index; before there was a second, none was written."""
+
+ENCODER = "encoder"
+"""In the folder of the vectors: what the encoder needs."""
 
 
 @dataclass(frozen=True)
@@ -64,3 +79,76 @@ class VectorIndex(Protocol):
 
     def score(self, query: VectorQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity is not in the relation; ids in any order, repeats allowed."""
+
+
+class VectorIndexKind(Protocol):
+    """Builds and opens indexes of one kind. Made with the folder of the knowledge base and its settings."""
+
+    def ready(self) -> None:
+        """Whether a build could begin; asked before the long work of loading and encoding.
+
+        Raises:
+            HybridkgError: it could not; says why.
+        """
+
+    def build(
+        self, folder: Path, encoder: Encoder, kind: str, vectors: Iterable[tuple[Ids, Vectors]], progress: Progress
+    ) -> dict[str, Any]:
+        """Builds an index; nobody finds it before the generation of the folder is live.
+
+        Args:
+            folder: of the vectors, in the generation that is being built; holds the encoder (ENCODER) already.
+            encoder: what makes the vectors.
+            kind: its name in ENCODERS.
+            vectors: (ids uint32[n], ascending over all batches; vectors float32[n, dimensions], of length 1, or 0 for
+                none), made while they are read; tells the progress about entities itself.
+            progress: told about the work behind that.
+
+        Returns:
+            Counts: kind, encoder, dimensions, entities, and what else there is to know.
+
+        Raises:
+            VectorQueryError: a vector is not finite, or its length neither 1 nor 0.
+        """
+
+    def open(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]) -> VectorIndex:
+        """Opens the index of a folder; a server is not asked before the first query.
+
+        Args:
+            folder: filled by `build`.
+            find: the id of a node, None where it has none.
+            rank: order of the nodes, for ties: ids -> ranks.
+
+        Raises:
+            CorruptError: a file is missing or damaged.
+        """
+
+
+VECTOR_INDEXES = Registry(
+    "vector index",
+    "hybridkg.vector_indexes",
+    {
+        "flat": "hybridkg.vector.flat:Flat",
+    },
+)
+"""Classes of VectorIndexKind, made as `Kind(folder of the knowledge base, config)`."""
+
+
+def kind_of(folder: Path) -> str:
+    """The kind of the index in a folder of vectors, a name of VECTOR_INDEXES.
+
+    Raises:
+        CorruptError: the file that says so cannot be read, or names no kind.
+    """
+    file = folder / INDEX_FILE
+    try:
+        name = file.read_text(encoding="ascii").strip() if file.exists() else "flat"
+    except (OSError, UnicodeDecodeError) as e:
+        raise CorruptError(f"cannot read {INDEX_FILE!r} of the vectors", hint="index again", place=str(file)) from e
+    if name not in VECTOR_INDEXES.names():
+        raise CorruptError(
+            f"vectors in an index of kind {name!r}; this hybridkg knows {', '.join(VECTOR_INDEXES.names())}",
+            hint="index again",
+            place=str(file),
+        )
+    return name

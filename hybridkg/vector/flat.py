@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,15 @@ from hybridkg.arrays import Layout, Reader, Writer
 from hybridkg.errors import CorruptError, UnknownNameError, VectorQueryError
 from hybridkg.interfaces.encoder import ENCODERS, Encoder, Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
-from hybridkg.interfaces.vector_index import VectorQuery
+from hybridkg.interfaces.vector_index import ENCODER, VectorQuery
 from hybridkg.rdf.terms import Node
 from hybridkg.vector.similarity import padded, similarities
 
-LAYOUT = Layout("hybridkg vectors", 1, "vectors.json", "vector index")
+if TYPE_CHECKING:
+    from hybridkg.config import Config
+    from hybridkg.interfaces.progress import Progress
 
-ENCODER = "encoder"
-"""In the folder: what the encoder needs."""
+LAYOUT = Layout("hybridkg vectors", 1, "vectors.json", "vector index")
 
 MOST_KNOWN = 64
 """Questions whose vectors are remembered: a plan asks about the same one several times."""
@@ -50,6 +51,39 @@ class Asked:
 
     vector: Vectors | None
     entity: int = -1
+
+
+class Flat:
+    """The VectorIndexKind of FlatIndex.
+
+    Args:
+        path: of the knowledge base.
+        config: its settings.
+    """
+
+    def __init__(self, path: Path, config: Config):
+        """Everything is in the folder of the vectors."""
+
+    def ready(self) -> None:
+        """Nothing can be missing."""
+
+    def build(
+        self,
+        folder: Path,
+        encoder: Encoder,
+        kind: str,
+        vectors: Iterable[tuple[Ids, Vectors]],
+        progress: Progress,
+    ) -> dict[str, Any]:
+        """As VectorIndexKind has it."""
+        with FlatWriter(folder, encoder) as writer:
+            for ids, some in vectors:
+                writer.add(ids, some)
+            return writer.finish(kind)
+
+    def open(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]) -> FlatIndex:
+        """As VectorIndexKind has it."""
+        return FlatIndex(folder, find, rank)
 
 
 class FlatWriter:
