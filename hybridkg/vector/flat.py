@@ -1,4 +1,4 @@
-"""The exact vector index: one matrix of all vectors, memory-mapped."""
+"""The exact vector index: one matrix of all vectors and their 8-bit codes, memory-mapped."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.arrays import Layout, Reader, Writer
+from hybridkg.arrays import Array, Layout, Reader, Writer
 from hybridkg.errors import CorruptError, UnknownNameError, VectorQueryError
 from hybridkg.interfaces.encoder import ENCODERS, Encoder, Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import ENCODER, VectorQuery
 from hybridkg.rdf.terms import Node
+from hybridkg.vector.codes import LENGTH_ERROR, Codes, coded, proposed
 from hybridkg.vector.similarity import padded, similarities
 
 if TYPE_CHECKING:
     from hybridkg.config import Config
     from hybridkg.interfaces.progress import Progress
 
-LAYOUT = Layout("hybridkg vectors", 1, "vectors.json", "vector index")
+LAYOUT = Layout("hybridkg vectors", 2, "vectors.json", "vector index")
 
 MOST_KNOWN = 64
 """Questions whose vectors are remembered: a plan asks about the same one several times."""
@@ -33,11 +34,11 @@ ERROR_PER_DIMENSION = 2.0**-23
 """Of a sum of float32 products of two vectors of length 1, whatever its order: below dimensions x 2**-24 for the sum
 (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), doubled."""
 
-LENGTH_ERROR = 1e-3
-"""How far an encoder may be from vectors of length 1."""
-
 MATRIX_ABOVE = 4_096
-"""Candidates from which a BLAS proposes them; fewer are compared one by one."""
+"""Candidates from which a BLAS proposes them, where there is no kernel; fewer are compared one by one."""
+
+CODES_ABOVE = 64
+"""Candidates from which the codes propose them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,11 @@ class FlatWriter:
         self._writer, self._encoder = Writer(LAYOUT, folder), encoder
         self._columns = padded(encoder.dimensions)
         self._vectors = self._writer.stream("vectors", np.float32, self._columns)
+        self._codes = self._writer.stream("codes", np.int8, self._columns)
+        self._scales = self._writer.stream("scales", np.float32)
+        self._errors = self._writer.stream("errors", np.float32)
         self._ids = self._writer.stream("ids", np.uint32)
+        self._streams = self._vectors, self._codes, self._scales, self._errors, self._ids
 
     def __enter__(self) -> Self:
         return self
@@ -106,8 +111,8 @@ class FlatWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._vectors.close()
-        self._ids.close()
+        for stream in self._streams:
+            stream.close()
 
     def add(self, ids: Ids, vectors: Vectors) -> None:
         """Adds entities, ascending; those whose vector is all zeros have none.
@@ -123,8 +128,10 @@ class FlatWriter:
         kept = vectors.any(axis=1)
         rows = np.zeros((int(kept.sum()), self._columns), np.float32)
         rows[:, : vectors.shape[1]] = vectors[kept]
-        self._vectors.append(rows)
-        self._ids.append(ids[kept])
+        codes = coded(rows)
+        parts: list[Array] = [rows, codes.codes, codes.scales, codes.errors, ids[kept]]
+        for stream, part in zip(self._streams, parts, strict=True):
+            stream.append(part)
 
     def finish(self, kind: str) -> dict[str, Any]:
         """Writes the header, and gives its counts.
@@ -132,8 +139,8 @@ class FlatWriter:
         Args:
             kind: of ENCODERS.
         """
-        self._vectors.close()
-        self._ids.close()
+        for stream in self._streams:
+            stream.close()
         about = {"kind": kind, "encoder": self._encoder.name, "dimensions": self._encoder.dimensions}
         self._writer.finish(about)
         return {**about, "entities": self._ids.rows}
@@ -157,12 +164,14 @@ class FlatIndex:
         self._dimensions: int = reader.about("dimensions")
         self._ids: Ids = reader.array("ids")
         self._vectors: Vectors = reader.array("vectors")
+        self._codes = Codes(reader.array("codes"), reader.array("scales"), reader.array("errors"))
         if (
             not isinstance(self._dimensions, int)
             or self._dimensions < 0
             or self._ids.shape != self._vectors.shape[:1]
             or self._vectors.shape[1:] != (padded(self._dimensions),)
             or (self._ids.dtype, self._vectors.dtype) != (np.dtype("<u4"), np.dtype("<f4"))
+            or not self._codes.fit(self._vectors)
         ):
             raise CorruptError("the vectors do not fit their header", hint="index again", place=str(folder))
         self._opened: Encoder | None = None
@@ -185,7 +194,7 @@ class FlatIndex:
             "encoder": self._name,
             "entities": self.size,
             "dimensions": self._dimensions,
-            "bytes": int(self._vectors.nbytes + self._ids.nbytes),
+            "bytes": int(self._vectors.nbytes + self._codes.nbytes + self._ids.nbytes),
         }
 
     def check(self, query: VectorQuery) -> None:
@@ -217,15 +226,12 @@ class FlatIndex:
         return self._ids[kept], scores[kept]
 
     def topk(self, query: VectorQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
-        """As VectorIndex has it: a BLAS proposes, with room for its rounding, and `similarities` decides."""
+        """As VectorIndex has it: codes or a BLAS propose, with room for their errors, and `similarities` decides."""
         asked = self._asked(query)
         if asked.vector is None or k < 1:
             return np.empty(0, np.uint32), np.empty(0)
         places = None if among is None else self._places(among)[1]
-        n = self.size if places is None else len(places)
-        if n > max(MATRIX_ABOVE, k + 1):
-            proposed = self._proposed(asked.vector, k, places)
-            places = proposed if places is None else places[proposed]
+        places = self._proposed(asked.vector, k + 1, places)
         scores = self._similar(places, asked.vector)
         ids = self._ids if places is None else self._ids[places]
         kept = _kept(query, asked, ids, scores)
@@ -238,13 +244,25 @@ class FlatIndex:
         scores = similarities(self._vectors, places, vector)
         return np.clip(scores, -1.0, 1.0, out=scores)
 
-    def _proposed(self, vector: Vectors, k: int, places: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """Indices of at least the best k + 1, one of which may be the entity that is left out.
+    def _proposed(self, vector: Vectors, k: int, places: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+        """Rows, of some or of all (None), that have the best k: k + 1 where one may be an entity that is left out."""
+        n = self.size if places is None else len(places)
+        if n <= max(CODES_ABOVE, k):
+            return places
+        found = proposed(self._codes, places, vector, k)
+        if found is None:
+            if n <= max(MATRIX_ABOVE, k):
+                return places
+            found = self._proposed_by_blas(vector, k, places)
+        return found if places is None else places[found]
+
+    def _proposed_by_blas(self, vector: Vectors, k: int, places: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """As `codes.proposed`.
 
         The room is twice what two errors of the product need, so it covers what `_similar` cuts off above 1 as well.
         """
         about = (self._vectors if places is None else self._vectors[places]) @ vector
-        least = np.partition(about, len(about) - k - 1)[len(about) - k - 1]
+        least = np.partition(about, len(about) - k)[len(about) - k]
         room = 2 * ERROR_PER_DIMENSION * self._vectors.shape[1]
         return np.flatnonzero(about >= least - np.float32(room))
 
