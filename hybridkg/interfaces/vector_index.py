@@ -34,6 +34,7 @@ class VectorQuery:
         vector: numbers of the index's own space, of any length but 0; empty for none.
         within: the least similarity, -1..1; None for no bound.
         encoder: name that the query gives; empty for the one of the index.
+        exact: whether the true best are demanded.
     """
 
     text: str = ""
@@ -41,6 +42,7 @@ class VectorQuery:
     vector: tuple[float, ...] = ()
     within: float | None = None
     encoder: str = ""
+    exact: bool = False
 
 
 class VectorIndex(Protocol):
@@ -48,9 +50,6 @@ class VectorIndex(Protocol):
 
     Entities without a vector are in no relation: their score is NaN.
     """
-
-    exact: bool
-    """Whether `topk` is the true best k; told to the user with every answer."""
 
     @property
     def size(self) -> int:
@@ -61,7 +60,16 @@ class VectorIndex(Protocol):
         """Of the vectors."""
 
     def about(self) -> dict[str, Any]:
-        """What `stats` says of it."""
+        """What `stats` says of it; cheap. `problem` says what does not work, where something does not."""
+
+    def is_exact(self, query: VectorQuery, k: int, among: int | None = None) -> bool:
+        """Whether the best k, of so many candidates or of everyone, are surely the true ones; told with every answer.
+
+        Others may be missing; those that are there have their true similarities.
+        """
+
+    def comparisons(self, query: VectorQuery, among: float | None = None) -> float:
+        """How many vectors could be compared one after the other in the time that finding the best few takes."""
 
     def check(self, query: VectorQuery) -> None:
         """Raises UnknownNameError (encoder) or VectorQueryError (dimensions, numbers)."""
@@ -75,6 +83,9 @@ class VectorIndex(Protocol):
     def topk(self, query: VectorQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
         """Best k: (ids uint32[m], similarities float64[m]), by similarity descending, then the node's rank; of `among`
         (uint32, ascending, distinct) where they are given.
+
+        Exact or not, there are k where so many take part, and the best of a smaller k come first among those of a
+        greater one.
         """
 
     def score(self, query: VectorQuery, ids: Ids) -> Scores:
@@ -129,6 +140,7 @@ VECTOR_INDEXES = Registry(
     "hybridkg.vector_indexes",
     {
         "flat": "hybridkg.vector.flat:Flat",
+        "hnsw": "hybridkg.vector.hnsw:Hnsw",
     },
 )
 """Classes of VectorIndexKind, made as `Kind(folder of the knowledge base, config)`."""

@@ -40,6 +40,10 @@ MATRIX_ABOVE = 4_096
 CODES_ABOVE = 64
 """Candidates from which the codes propose them."""
 
+ONE_OF_SOME = 4
+"""Vectors that are passed over, one after the other, in the time that one of a candidate set takes: 23 and 95 ns for
+384 numbers."""
+
 
 @dataclass(frozen=True, eq=False)
 class Asked:
@@ -155,8 +159,6 @@ class FlatIndex:
         rank: order of the nodes, for ties: ids -> ranks.
     """
 
-    exact = True
-
     def __init__(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]):
         reader = Reader(LAYOUT, folder)
         self._folder, self._find, self._rank = folder, find, rank
@@ -187,6 +189,11 @@ class FlatIndex:
         """Of the vectors."""
         return self._dimensions
 
+    @property
+    def vectors(self) -> Vectors:
+        """float32[size, columns]: those of the entities, ascending; columns behind the dimensions are 0."""
+        return self._vectors
+
     def about(self) -> dict[str, Any]:
         """Index, encoder, how many vectors of how many dimensions, and their bytes."""
         return {
@@ -196,6 +203,14 @@ class FlatIndex:
             "dimensions": self._dimensions,
             "bytes": int(self._vectors.nbytes + self._codes.nbytes + self._ids.nbytes),
         }
+
+    def is_exact(self, query: VectorQuery, k: int, among: int | None = None) -> bool:
+        """Always."""
+        return True
+
+    def comparisons(self, query: VectorQuery, among: float | None = None) -> float:
+        """Everyone, or every candidate, whose codes do not lie one after the other."""
+        return float(self.size) if among is None else ONE_OF_SOME * min(among, self.size)
 
     def check(self, query: VectorQuery) -> None:
         """As VectorIndex has it."""
@@ -238,6 +253,18 @@ class FlatIndex:
         ids, scores = ids[kept], scores[kept]
         best = np.lexsort((self._rank(ids), -scores))[:k]
         return ids[best], scores[best]
+
+    def best_rows(self, vector: Vectors, k: int) -> NDArray[np.int64]:
+        """Rows of the best k, best first.
+
+        Args:
+            vector: float32[columns] of length 1.
+            k: how many; at most all.
+        """
+        rows = self._proposed(vector, k, None)
+        scores = self._similar(rows, vector)
+        best = np.argsort(-scores, kind="stable")[:k]
+        return best if rows is None else rows[best]
 
     def _similar(self, places: NDArray[np.int64] | None, vector: Vectors) -> Scores:
         """The cosines of the rows at some places, or of all: float32 leaves lengths of 1 some 1e-8 too large."""
