@@ -157,20 +157,21 @@ class Snapshot:
     @property
     def vectors_state(self) -> dict[str, Any]:
         """What `stats` says of the vectors, or why there are none."""
-        return self._vectors[1]
+        index, state = self._vectors
+        return {"state": state} if index is None else {**index.about(), "state": state}
 
     @cached_property
-    def _vectors(self) -> tuple[VectorIndex | None, dict[str, Any]]:
+    def _vectors(self) -> tuple[VectorIndex | None, str]:
         folder = self.generation.path / VECTORS
         if self.nodes is None or not folder.is_dir():
-            return None, {"state": "none; where kb.toml names an encoder, hybridkg index builds them"}
+            return None, "none; where kb.toml names an encoder, hybridkg index builds them"
         try:
             kind = VECTOR_INDEXES.get(kind_of(folder))(self.generation.path.parent, self.config)
             index: VectorIndex = kind.open(folder, self.nodes.find, self.nodes.rank)
         except CorruptError as e:
             _log.warning("the vectors cannot be used, NEAR finds none (%s); hybridkg index builds them anew", e.message)
-            return None, {"state": f"not used: {e.message}; hybridkg index builds them anew"}
-        return index, {**index.about(), "state": "ready"}
+            return None, f"not used: {e.message}; hybridkg index builds them anew"
+        return index, "ready"
 
     @cached_property
     def statistics(self) -> Statistics | None:

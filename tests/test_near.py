@@ -253,3 +253,73 @@ def test_the_index_that_was_built_is_the_one_that_is_opened(folder, tmp_path, co
         file.write_text(content)
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         assert state in kb.stats()["vectors"]["state"]
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory):
+    """A knowledge base of 400 short texts whose vectors have a graph."""
+    pytest.importorskip("faiss")
+    folder = tmp_path_factory.mktemp("graphs")
+    words = sorted({word for text in TEXTS for word in text.split()})
+    lines = [
+        f':n{i} :text "{words[i % 23]} {words[i * i % 29]} {words[i * 7 % 31]} {words[i * 5 % 11]}" ; :year {i % 10} .'
+        for i in range(400)
+    ]
+    (folder / "data.ttl").write_text("@prefix : <http://e/> .\n" + "\n".join(lines))
+    (folder / "profile.ttl").write_text(PROFILE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hybridkg.vector.hnsw.STEP", 0)
+        kb = KnowledgeBase.create(folder / "kb")
+        toml = folder / "kb" / "kb.toml"
+        written = toml.read_text().replace('encoder = "none"', 'encoder = "lsa"')
+        toml.write_text(written.replace('vectors = "flat"', 'vectors = "hnsw"'))
+        counts = kb.load(folder / "data.ttl", index=True, profile=folder / "profile.ttl")
+        assert counts["index"]["vectors"]["recall@10"] >= 0.95
+        yield kb
+        kb.close()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "exact"),
+    [
+        ('?x NEAR "engine" AS ?s', False),
+        ('?x NEAR EXACT "engine" AS ?s', True),
+        ('?x NEAR "engine" WITHIN 0.1 AS ?s', True),
+        ('?x NEAR "engine" TOP 20 AS ?s . ?x :year 3', False),
+        ('?x NEAR EXACT "engine" TOP 20 AS ?s . ?x :year 3', True),
+        ("VALUES ?x { :n1 :n5 } ?x NEAR :n3 AS ?s", True),
+        ('?x :year 3 . ?x MATCH "wheels" AS ?t', True),
+    ],
+)
+def test_an_answer_says_whether_it_is_exact(graphs, pattern, exact):
+    scored = "?t" if "?t" in pattern else "?s"
+    result = graphs.query(f"{PREFIX} SELECT ?x {{ {pattern} }} RANK BY {scored} LIMIT 10")
+    assert result.exact is exact
+    scores = [row.rank_score for row in result]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("strategy", ["reference", "filter_first", "filtered_topk", "rank_first"])
+def test_strategies_agree_on_scores_and_the_exact_ones_on_rows(graphs, strategy):
+    query = (
+        f'{PREFIX} SELECT ?x ?s {{ ?x :year ?y . ?x NEAR %s"engine wheels" AS ?s FILTER(?y < 8) }} RANK BY ?s LIMIT 30'
+    )
+    true = graphs.query(query % "EXACT ", strategy="reference")
+    assert [tuple(row) for row in graphs.query(query % "EXACT ", strategy=strategy)] == [tuple(row) for row in true]
+    of = {str(row["x"]): row.scores["s"] for row in graphs.query((query % "").replace("LIMIT 30", ""))}
+    found = graphs.query(query % "", strategy=strategy)
+    assert len(found) == len({str(row["x"]) for row in found}) == 30
+    assert all(of[str(row["x"])] == row.scores["s"] for row in found)
+    assert len({str(row["x"]) for row in found} & {str(row["x"]) for row in true}) >= 27
+
+
+def test_stats_and_doctor_tell_the_recall(graphs, monkeypatch):
+    vectors = graphs.stats()["vectors"]
+    assert vectors["index"] == "hnsw"
+    assert vectors["recall@10"] >= 0.95
+    path = str(graphs.path)
+    shown = CliRunner().invoke(cli, ["doctor", path]).output
+    assert f"hnsw, recall@10 {vectors['recall@10']:g}" in shown
+    monkeypatch.setattr("hybridkg.vector.graph.find_spec", lambda name: None)
+    shown = CliRunner().invoke(cli, ["doctor", path]).output
+    assert "the graph is not used: vector index 'hnsw' needs the package 'faiss'" in " ".join(shown.split())

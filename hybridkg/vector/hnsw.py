@@ -101,7 +101,7 @@ class HnswIndex(FlatIndex):
             self._lose(e)
 
     def _lose(self, error: HybridkgError) -> None:
-        self._header, self._problem = None, f"not used: {error.message}"
+        self._header, self._problem = None, f"the graph is not used: {error.message}"
         _log.warning(
             "the graph of vectors cannot be used (%s; %s); every vector is compared instead", error.message, error.hint
         )
@@ -109,8 +109,10 @@ class HnswIndex(FlatIndex):
     def about(self) -> dict[str, Any]:
         """As of the flat index; and the recall that was measured, or why there is no graph."""
         found = {**super().about(), "index": "hnsw"}
+        if self._problem:
+            return {**found, "problem": self._problem}
         if self._header is None:
-            return {**found, "graph": self._problem or "none: an exact search is as quick"}
+            return {**found, "graph": "none: an exact search is as quick"}
         return {**found, **_about(self._header)}
 
     @cached_property

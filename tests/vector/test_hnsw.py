@@ -243,7 +243,7 @@ def test_a_damaged_graph_loses_nothing(folder, tmp_path, flat, how, caplog):
     index = HnswIndex(tmp_path, find, rank)
     assert index.topk(QUERIES[0], 10)[0].tolist() == flat.topk(QUERIES[0], 10)[0].tolist()
     assert index.is_exact(QUERIES[0], 10)
-    assert index.about()["graph"].startswith("not used: ")
+    assert index.about()["problem"].startswith("the graph is not used: ")
     assert "every vector is compared instead" in caplog.text
 
 
@@ -252,7 +252,7 @@ def test_without_faiss_nothing_is_lost_and_nothing_is_built(folder, tmp_path, fl
     index = HnswIndex(folder, find, rank)
     assert index.topk(QUERIES[0], 10)[0].tolist() == flat.topk(QUERIES[0], 10)[0].tolist()
     assert index.is_exact(QUERIES[0], 10)
-    assert index.about()["graph"] == "not used: vector index 'hnsw' needs the package 'faiss'"
+    assert index.about()["problem"] == "the graph is not used: vector index 'hnsw' needs the package 'faiss'"
     assert 'pip install "hybridkg[hnsw]"' in caplog.text
     with pytest.raises(MissingExtraError):
         Hnsw(tmp_path, Config()).ready()
