@@ -317,7 +317,7 @@ def test_stats_and_doctor_tell_the_recall(graphs, monkeypatch):
     vectors = graphs.stats()["vectors"]
     assert vectors["index"] == "hnsw"
     assert vectors["recall@10"] >= 0.95
-    path = str(graphs.path)
+    path = str(graphs.snapshot.generation.path.parent)
     shown = CliRunner().invoke(cli, ["doctor", path]).output
     assert f"hnsw, recall@10 {vectors['recall@10']:g}" in shown
     monkeypatch.setattr("hybridkg.vector.graph.find_spec", lambda name: None)
