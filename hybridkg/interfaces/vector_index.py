@@ -84,8 +84,8 @@ class VectorIndex(Protocol):
         """Best k: (ids uint32[m], similarities float64[m]), by similarity descending, then the node's rank; of `among`
         (uint32, ascending, distinct) where they are given.
 
-        Exact or not, there are k where so many take part, and the best of a smaller k come first among those of a
-        greater one.
+        Exact or not, there are k where so many take part and are not missing, and the best of a smaller k come first
+        among those of a greater one.
         """
 
     def score(self, query: VectorQuery, ids: Ids) -> Scores:
