@@ -84,6 +84,7 @@ def kuzu(folder: Path, vectors: Any, values: Any) -> tuple[Ask, dict[str, Any]]:
         _copy(run, folder, f"BY{number}", [ids, authors[:, number]])
         pairs = np.unique(np.stack([authors[:, number], places[:, number]], axis=1), axis=0)
         _copy(run, folder, f"IN{number}", [pairs[:, 0], pairs[:, 1]])
+    cannot: dict[str, Any] = {}
     run("CALL CREATE_VECTOR_INDEX('E', 'near', 'vec', metric := 'cosine')")
 
     def ask(query: Any, condition: Any) -> list[int] | None:
@@ -93,21 +94,25 @@ def kuzu(folder: Path, vectors: Any, values: Any) -> tuple[Ask, dict[str, Any]]:
             (column, low, high), *more = condition["conditions"]
             if condition["shape"] == "two-hop":
                 match = f"MATCH (e:E)-[:BY{column}]->(:A)-[:IN{column}]->(p:P) WHERE p.v{column} >= {low!r} "
-                match += f"AND p.v{column} < {high!r} RETURN DISTINCT e"
+                match += f"AND p.v{column} < {high!r} RETURN e"  # RETURN DISTINCT e: "unordered_map::at" in 0.11.3
             else:
                 tests = [f"e.v{c} >= {lo!r} AND e.v{c} < {hi!r}" for c, lo, hi in ((column, low, high), *more)]
                 match = f"MATCH (e:E) WHERE {' AND '.join(tests)} RETURN e"
             run(f"CALL PROJECT_GRAPH_CYPHER('G', '{match}')")
-        found = run(
-            f"CALL QUERY_VECTOR_INDEX('{graph}', 'near', $q, {K}) RETURN node.id, distance ORDER BY distance",
-            {"q": query.tolist()},
-        )
-        answer = [row[0] for row in found]
-        if condition is not None:
-            run("CALL DROP_PROJECTED_GRAPH('G')")
-        return answer
+        try:
+            found = run(
+                f"CALL QUERY_VECTOR_INDEX('{graph}', 'near', $q, {K}) RETURN node.id, distance ORDER BY distance",
+                {"q": query.tolist()},
+            )
+            return [row[0] for row in found]
+        except RuntimeError as e:
+            cannot.setdefault(str(e), condition)
+            return None
+        finally:
+            if condition is not None:
+                run("CALL DROP_PROJECTED_GRAPH('G')")
 
-    return ask, {"version": library.__version__, "index": "HNSW"}
+    return ask, {"version": library.__version__, "index": "HNSW", "cannot": cannot}
 
 
 def _copy(run: Any, folder: Path, table: str, columns: list[Any]) -> None:
