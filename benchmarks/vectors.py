@@ -36,6 +36,7 @@ from hybridkg import KnowledgeBase
 from hybridkg.evaluation.run import Run
 from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.vector_index import VectorQuery
+from hybridkg.vector.codes import KERNEL as CODES
 from hybridkg.vector.flat import FlatIndex, FlatWriter
 from hybridkg.vector.lsa import unit
 from hybridkg.vector.similarity import KERNEL
@@ -93,6 +94,7 @@ def exact(folder: Path, entities: int, dimensions: int) -> dict[str, Any]:
         writer.finish("lsa")
     index = FlatIndex(folder, lambda node: None, lambda ids: ids)
     assert KERNEL.load() is not None
+    assert CODES.load() is not None
     queries = [
         VectorQuery(vector=tuple(map(float, random.standard_normal(dimensions).astype(np.float32))))
         for _ in range(REPEATS)

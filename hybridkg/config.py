@@ -44,6 +44,7 @@ TEMPLATE = """\
 profile = {profile}  # name of a shipped profile, or path of a Turtle file
 text = {text}  # text index: "embedded" or "elasticsearch" (docs/elasticsearch.md); hybridkg index KB builds it
 encoder = {encoder}  # vectors for NEAR: "lsa", learned from the texts, "sentence-transformers:MODEL" or "none"
+vectors = {vectors}  # their index: "flat" is exact; "hnsw" overlooks a few of many, and is quicker (docs/vectors.md)
 default_graph = {default_graph}  # "default", or "union" of all graphs
 service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
 """
@@ -122,6 +123,7 @@ class Config:
         text: the text engine that `index` builds for.
         encoder: what makes the vectors that NEAR compares: a name of ENCODERS, with `:MODEL` where it takes one; or
             `none`.
+        vectors: the index that `index` builds of them: a name of VECTOR_INDEXES.
         default_graph: what a query sees outside GRAPH: the `default` graph, or the `union` of all.
         service: whether SERVICE may reach the network: `refuse` or `allow`.
         synonyms: path of a file of synonyms (hybridkg.text.synonyms), from the folder of the knowledge base; empty for
@@ -134,6 +136,7 @@ class Config:
     profile: str = "default"
     text: str = "embedded"
     encoder: str = "none"
+    vectors: str = "flat"
     default_graph: str = "default"
     service: str = "refuse"
     synonyms: str = ""

@@ -20,6 +20,7 @@ from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import Taker, TextEngine
 from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.interfaces.vector_index import ENCODER, INDEX_FILE, Encoded, VectorIndexKind
 from hybridkg.rdf.terms import Literal
 from hybridkg.snapshot import ENGINE_FILE, PROFILE_FILE, VECTORS
 from hybridkg.store.durable import link_tree
@@ -28,7 +29,6 @@ from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms
 
 if TYPE_CHECKING:
     from hybridkg.graph.building import ProjectionBuilder
-    from hybridkg.vector.flat import FlatWriter
     from hybridkg.vector.kept import Known, Log
 
 PROJECTION = "projection"
@@ -38,6 +38,27 @@ PROJECTION_WORK = "projection.tmp"
 
 ENCODED_AT_ONCE = 64
 """Texts between two reports of progress; an interrupted run loses at most so many."""
+
+
+@dataclass(frozen=True)
+class Vectorising:
+    """How the vectors of a knowledge base are made.
+
+    Args:
+        encoder: a name of ENCODERS.
+        kind: of that name.
+        name: of the kind of index, in VECTOR_INDEXES.
+        index: builds it.
+        work: the folder in which an interrupted run has left some vectors, and this one may.
+        previous: the folder of the live vectors, where they are undamaged.
+    """
+
+    encoder: str
+    kind: EncoderKind
+    name: str
+    index: VectorIndexKind
+    work: Path
+    previous: Path | None = None
 
 
 class Source:
@@ -101,9 +122,9 @@ def build_indexes(
     *,
     union_default_graph: bool,
     synonyms: Synonyms = NO_SYNONYMS,
-    encoding: Encoding | None = None,
+    vectors: Vectorising | None = None,
 ) -> dict[str, Any]:
-    """Writes `nodes.*`, `text/` and, with an encoder, `vectors/` into a generation that is being built.
+    """Writes `nodes.*`, `text/` and, where they are wanted, `vectors/` into a generation that is being built.
 
     Args:
         folder: the generation's folder; holds neither yet.
@@ -114,7 +135,7 @@ def build_indexes(
         progress: told about rows read and entities indexed.
         union_default_graph: how the store shows the graph.
         synonyms: what the queries of the index use.
-        encoding: what makes the vectors; None for no vectors.
+        vectors: how vectors are made; None for no vectors.
 
     Returns:
         Counts: entities, fields, terms, postings, tokens, text_bytes; `vectors` with those of the vectors; and
@@ -122,13 +143,13 @@ def build_indexes(
     """
     text_folder = folder / "text"
     text_folder.mkdir()
-    keeps = encoding is not None
+    keeps = vectors is not None
     source = Source(folder, profile, store, documents, progress, union_default_graph=union_default_graph, keeps=keeps)
     name, builder = engine
     with _collector_paused():
         counts: dict[str, Any] = builder.build(text_folder, source, progress)
-    if encoding is not None and source.found is not None:
-        counts["vectors"] = build_vectors(folder / VECTORS, encoding, source.found, progress)
+    if source.found is not None and vectors is not None:
+        counts["vectors"] = build_vectors(folder / VECTORS, vectors, source.found, progress)
     (text_folder / PROFILE_FILE).write_text(source.profile.to_json(), encoding="utf-8")
     (text_folder / ENGINE_FILE).write_text(f"{name}\n", encoding="ascii")
     if synonyms.rules:
@@ -138,79 +159,68 @@ def build_indexes(
     return {"fields": len(source.fields), **counts, "notes": doubts(source.profile, store, empty)}
 
 
-@dataclass(frozen=True)
-class Encoding:
-    """What makes the vectors of an index, and those that there are already.
-
-    Args:
-        name: of ENCODERS.
-        kind: of that name.
-        previous: the folder of the live vectors, where they are undamaged.
-        work: the folder in which an interrupted run has left some, and this one may.
-    """
-
-    name: str
-    kind: EncoderKind
-    previous: Path | None
-    work: Path
-
-
-def build_vectors(folder: Path, encoding: Encoding, found: Extraction, progress: Progress) -> dict[str, Any]:
+def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress: Progress) -> dict[str, Any]:
     """Writes a vector of every entity that has text into a new folder; texts that have one already are not encoded.
 
     Args:
         folder: does not exist yet.
-        encoding: what makes them.
+        wanted: how they are made.
         found: the text.
         progress: told about entities that are encoded.
 
     Returns:
         Counts: kind, encoder, dimensions, entities; and `encoded`, where vectors can be used again.
     """
-    from hybridkg.vector.flat import ENCODER, FlatWriter, known_vectors
+    from hybridkg.vector.flat import known_vectors
     from hybridkg.vector.kept import Log, hashes
 
     def texts() -> Iterator[tuple[list[int], list[str]]]:
         return verbalised(found, len(found.fields))
 
     own = folder / ENCODER
-    settled = encoding.kind.settled_name()
-    known = known_vectors(encoding.previous, settled) if settled and encoding.previous else None
+    settled = wanted.kind.settled_name()
+    known = known_vectors(wanted.previous, settled) if settled and wanted.previous else None
     count = len(found.nodes)
-    if known is not None and encoding.previous is not None:
+    if known is not None and wanted.previous is not None:
         folder.mkdir()
-        link_tree(encoding.previous / ENCODER, own)
+        link_tree(wanted.previous / ENCODER, own)
         count = sum(int((known.places(hashes(batch)) < 0).sum()) for _, batch in texts())
     else:
         own.mkdir(parents=True)
-    encoder = encoding.kind.prepare(own, lambda: (batch for _, batch in texts()), count, progress)
-    with FlatWriter(folder, encoder, hashed=bool(settled)) as writer, ExitStack() as stack:
+    encoder = wanted.kind.prepare(own, lambda: (batch for _, batch in texts()), count, progress)
+    encoded = 0
+    with ExitStack() as stack:
         sources = [] if known is None else [known]
-        log = stack.enter_context(Log(encoding.work, settled, encoder.dimensions)) if settled else None
-        progress.start("encoding entities", count)
-        encoded = 0
-        for ids, batch in texts():
-            encoded += _add(writer, encoder, (ids, batch), sources, log, progress)
-        counts = writer.finish(encoding.name)
-    progress.done(encoded)
+        log = stack.enter_context(Log(wanted.work, settled, encoder.dimensions)) if settled else None
+
+        def batches() -> Iterator[Encoded]:
+            nonlocal encoded
+            progress.start("encoding entities", count)
+            for ids, batch in texts():
+                n, made = _encoded(encoder, ids, batch, sources, log, progress)
+                encoded += n
+                yield made
+            progress.done(encoded)
+
+        counts = wanted.index.build(folder, encoder, wanted.encoder, batches(), progress, hashed=bool(settled))
+    (folder / INDEX_FILE).write_text(f"{wanted.name}\n", encoding="ascii")
     return {**counts, "encoded": encoded} if settled else counts
 
 
-def _add(
-    writer: FlatWriter,
+def _encoded(
     encoder: Encoder,
-    batch: tuple[Sequence[int], Sequence[str]],
+    ids: Sequence[int],
+    texts: Sequence[str],
     sources: Sequence[Known],
     log: Log | None,
     progress: Progress,
-) -> int:
-    """Adds a batch of entities to an index; returns how many have been encoded."""
+) -> tuple[int, Encoded]:
+    """How many texts of a batch have been encoded, and the vectors of all."""
     import numpy as np
 
     from hybridkg.vector.flat import check_vectors
     from hybridkg.vector.kept import hashes
 
-    ids, texts = batch
     vectors = np.zeros((len(texts), encoder.dimensions), np.float32)
     missing, keys = np.ones(len(texts), bool), None
     if log is not None:
@@ -226,8 +236,7 @@ def _add(
         if log is not None and keys is not None:
             log.append(keys[some], vectors[some])
         progress.advance(len(some), len(some))
-    writer.add(np.array(ids, np.uint32), vectors, keys)
-    return len(order)
+    return len(order), Encoded(np.array(ids, np.uint32), vectors, keys)
 
 
 @contextmanager

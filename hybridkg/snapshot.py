@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.advice import Advisor
+from hybridkg.config import Config
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import CorruptError, IndexCorruptError
@@ -18,7 +19,7 @@ from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import TextIndex
-from hybridkg.interfaces.vector_index import VectorIndex
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndex, kind_of
 from hybridkg.model_parameters import folders_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
@@ -59,6 +60,7 @@ class Snapshot:
         documents: text that is not in the graph; None where none was loaded.
         text: the text index, None before the first index; `nodes` and `profile` come with it.
         union_default_graph: what a query sees outside GRAPH: the union of all graphs, or the default graph.
+        config: settings of the knowledge base, when this was opened.
     """
 
     generation: Generation
@@ -68,6 +70,7 @@ class Snapshot:
     nodes: NodeTable | None
     profile: Profile | None
     union_default_graph: bool = False
+    config: Config = field(default_factory=Config)
 
     @classmethod
     def open(cls, folder: Folder) -> Self:
@@ -78,21 +81,22 @@ class Snapshot:
             IndexCorruptError: one of the text index.
         """
         generation = folder.current()
-        union = folder.config.default_graph == "union"
+        config = folder.config
+        union = config.default_graph == "union"
         store = OxigraphStore.open(generation.graph, union_default_graph=union)
         documents = _documents(generation.documents)
         text_folder = generation.path / "text"
         if not text_folder.is_dir():
-            return cls(generation, store, documents, None, None, None, union)
+            return cls(generation, store, documents, None, None, None, union, config)
         try:
             nodes = NodeTable.open(generation.path)
-            engine = TEXT_ENGINES.get(engine_name(text_folder))(folder.path, folder.config)
+            engine = TEXT_ENGINES.get(engine_name(text_folder))(folder.path, config)
             text = engine.open(text_folder, nodes.rank, fresh="text" not in generation.behind())
             profile = read_profile(text_folder)
         except CorruptError as e:
             raise IndexCorruptError(e.message, hint=e.hint, place=e.place) from e
         text.linker = _LazyLinker(store, nodes, text, profile, documents, folders_of(folder.path))
-        return cls(generation, store, documents, text, nodes, profile, union)
+        return cls(generation, store, documents, text, nodes, profile, union, config)
 
     @cached_property
     def projection(self) -> Columns | None:
@@ -153,21 +157,21 @@ class Snapshot:
     @property
     def vectors_state(self) -> dict[str, Any]:
         """What `stats` says of the vectors, or why there are none."""
-        return self._vectors[1]
+        index, state = self._vectors
+        return {"state": state} if index is None else {**index.about(), "state": state}
 
     @cached_property
-    def _vectors(self) -> tuple[VectorIndex | None, dict[str, Any]]:
+    def _vectors(self) -> tuple[VectorIndex | None, str]:
         folder = self.generation.path / VECTORS
         if self.nodes is None or not folder.is_dir():
-            return None, {"state": "none; where kb.toml names an encoder, hybridkg index builds them"}
-        from hybridkg.vector.flat import FlatIndex
-
+            return None, "none; where kb.toml names an encoder, hybridkg index builds them"
         try:
-            index = FlatIndex(folder, self.nodes.find, self.nodes.rank)
+            kind = VECTOR_INDEXES.get(kind_of(folder))(self.generation.path.parent, self.config)
+            index: VectorIndex = kind.open(folder, self.nodes.find, self.nodes.rank)
         except CorruptError as e:
             _log.warning("the vectors cannot be used, NEAR finds none (%s); hybridkg index builds them anew", e.message)
-            return None, {"state": f"not used: {e.message}; hybridkg index builds them anew"}
-        return index, {**index.about(), "state": "ready"}
+            return None, f"not used: {e.message}; hybridkg index builds them anew"
+        return index, "ready"
 
     @cached_property
     def statistics(self) -> Statistics | None:

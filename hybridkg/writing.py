@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.entities.documents import Documents, add_documents, check_document_files
 from hybridkg.entities.fields import Profile
 from hybridkg.errors import ConfigError, TextServerError, UnknownNameError
-from hybridkg.indexing import PROJECTION, Encoding, build_indexes, build_projection, copying
+from hybridkg.indexing import PROJECTION, Vectorising, build_indexes, build_projection, copying
 from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, EncoderKind, ModelChoice
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind
+from hybridkg.registry import Registry
 from hybridkg.snapshot import VECTORS
 from hybridkg.store.building import Building
 from hybridkg.store.generations import Folder
@@ -58,10 +60,10 @@ def load(
     check_sources(inputs)
     check_document_files(texts)
     engine = _engine(folder)
-    synonyms, encoder = NO_SYNONYMS, None
+    synonyms, vectors = NO_SYNONYMS, None
     if profile is not None:
         check_analyzers(profile, folder)
-        encoder = check_encoder(folder)
+        vectors = vectorising(folder)
         synonyms = configured_synonyms(folder)
     with _removed_on_failure(folder, engine[1]), folder.building(progress) as building, ExitStack() as stack:
         copy: ProjectionBuilder | None = None
@@ -85,23 +87,23 @@ def load(
             for name in TEXT_INDEX:
                 building.keep(name)
         else:
-            counts["index"] = _index(building, folder, profile, (engine, encoder, synonyms), progress, copy)
-    if encoder is not None:
-        remove_logs(folder.path / VECTOR_WORK)
+            counts["index"] = _index(building, folder, profile, engine, synonyms, vectors, progress, copy)
+    if vectors is not None:
+        remove_logs(vectors.work)
     return counts
 
 
 def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any]:
     """Builds the node table and the text index anew, in a generation with the same graph and documents."""
     check_analyzers(profile, folder)
-    encoder = check_encoder(folder)
+    vectors = vectorising(folder)
     engine, synonyms = _engine(folder), configured_synonyms(folder)
     with _removed_on_failure(folder, engine[1]), folder.building(progress) as building:
         engine[1].ready()
         folder.remember_engine(engine[0])
-        counts = _index(building, folder, profile, (engine, encoder, synonyms), progress)
-    if encoder is not None:
-        remove_logs(folder.path / VECTOR_WORK)
+        counts = _index(building, folder, profile, engine, synonyms, vectors, progress)
+    if vectors is not None:
+        remove_logs(vectors.work)
     return counts
 
 
@@ -152,27 +154,20 @@ def check_analyzers(profile: Profile, folder: Folder) -> None:
             ) from None
 
 
-def check_encoder(folder: Folder) -> tuple[str, EncoderKind] | None:
-    """The encoder that kb.toml names, and whether it and its model are there, before any work is done.
-
-    Returns:
-        Its kind by name; None where kb.toml names none.
+def vectorising(folder: Folder) -> Vectorising | None:
+    """How kb.toml wants vectors made, once it is sure that they can be, before any work is done; None for none.
 
     Raises:
-        ConfigError: it is not there, or its model; names those that are.
-        MissingExtraError: its package is not installed.
-        EncoderError: its model cannot be fetched.
+        ConfigError: there is no such encoder, model or index; names those that there are.
+        MissingExtraError: a package is not installed.
+        EncoderError: the model cannot be fetched.
+        HybridkgError: the index cannot be built now.
     """
-    config = folder.config
+    config, place = folder.config, str(folder.path / "kb.toml")
     name, _, model = config.encoder.partition(":")
     if config.encoder == NO_ENCODER:
         return None
-    place = str(folder.path / "kb.toml")
-    try:
-        made = ENCODERS.get(name)
-    except UnknownNameError as e:
-        known = ", ".join([NO_ENCODER, *ENCODERS.names()])
-        raise ConfigError(f"no encoder {name!r}; known: {known}", hint=e.hint, place=place) from None
+    made = _known(ENCODERS, name, place, NO_ENCODER)
     if made.takes_model != bool(model):
         raise ConfigError(
             f"the encoder {name!r} takes {'a' if made.takes_model else 'no'} model",
@@ -182,12 +177,23 @@ def check_encoder(folder: Folder) -> tuple[str, EncoderKind] | None:
             place=place,
         )
     kind: EncoderKind = made(ModelChoice(model, folder.path, **asdict(config.encoding)))
+    index: VectorIndexKind = _known(VECTOR_INDEXES, config.vectors, place)(folder.path, config)
     try:
         kind.settled_name()
+        index.ready()
     except ConfigError as e:
         e.place = e.place or place
         raise
-    return name, kind
+    return Vectorising(name, kind, config.vectors, index, folder.path / VECTOR_WORK)
+
+
+def _known(registry: Registry, name: str, place: str, *others: str) -> Any:
+    """What kb.toml names."""
+    try:
+        return registry.get(name)
+    except UnknownNameError as e:
+        known = ", ".join([*others, *registry.names()])
+        raise ConfigError(f"no {registry.kind} {name!r}; known: {known}", hint=e.hint, place=place) from None
 
 
 def configured_synonyms(folder: Folder) -> Synonyms:
@@ -232,16 +238,15 @@ def _index(
     building: Building,
     folder: Folder,
     profile: Profile,
-    parts: tuple[tuple[str, TextEngine], tuple[str, EncoderKind] | None, Synonyms],
+    engine: tuple[str, TextEngine],
+    synonyms: Synonyms,
+    vectors: Vectorising | None,
     progress: Progress,
     loaded: ProjectionBuilder | None = None,
 ) -> dict[str, Any]:
     """Reads the graph of the generation in the making, so it sees what this very step has loaded."""
-    engine, encoder, synonyms = parts
-    encoding = None
-    if encoder is not None:
-        previous = building.previous.path / VECTORS if building.previous.is_intact(VECTORS) else None
-        encoding = Encoding(*encoder, previous, folder.path / VECTOR_WORK)
+    if vectors is not None and building.previous.is_intact(VECTORS):
+        vectors = replace(vectors, previous=building.previous.path / VECTORS)
     building.compact_graph()
     documents_folder = building.path / "documents"
     if not documents_folder.exists():
@@ -258,11 +263,11 @@ def _index(
         progress,
         union_default_graph=union,
         synonyms=synonyms,
-        encoding=encoding,
+        vectors=vectors,
     )
     building.built("text", engine[1].name_of(building.path / "text"))
     if "vectors" in counts:
-        building.built(VECTORS, "flat")
+        building.built(VECTORS, folder.config.vectors)
     projection = build_projection(building.path, store, progress, union_default_graph=union, loaded=loaded)
     if "note" in projection:
         return {**counts, "notes": [*counts["notes"], projection["note"]]}

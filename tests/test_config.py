@@ -17,7 +17,7 @@ def test_what_is_written_reads_back(profile, graph, synonyms):
 
 
 def test_missing_keys_have_defaults():
-    assert parse_config("", "kb.toml") == Config("default", "embedded", "none", "default", "refuse")
+    assert parse_config("", "kb.toml") == Config("default", "embedded", "none", "flat", "default", "refuse")
 
 
 @pytest.mark.parametrize(
@@ -25,15 +25,15 @@ def test_missing_keys_have_defaults():
     [
         (
             "\nprofil = 'x'",
-            "no setting 'profil'; known: profile, text, encoder, default_graph, service, synonyms, elasticsearch, "
-            "limits, encoding",
+            "no setting 'profil'; known: profile, text, encoder, vectors, default_graph, service, synonyms, "
+            "elasticsearch, limits, encoding",
             "did you mean 'profile'?",
             "k:2",
         ),
         (
             "[cluster]\nx = 1",
-            "no setting 'cluster'; known: profile, text, encoder, default_graph, service, synonyms, elasticsearch, "
-            "limits, encoding",
+            "no setting 'cluster'; known: profile, text, encoder, vectors, default_graph, service, synonyms, "
+            "elasticsearch, limits, encoding",
             "",
             "k:1",
         ),

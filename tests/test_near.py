@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -188,8 +189,6 @@ def test_an_unknown_encoder_is_told_before_any_work(tmp_path):
 
 
 def test_damaged_vectors_leave_text_and_graph_at_work(folder, tmp_path, caplog):
-    import shutil
-
     shutil.copytree(folder / "kb", tmp_path / "kb")
     (header,) = tmp_path.glob("kb/*/vectors/vectors.json")
     header.write_text(header.read_text().replace('"dimensions"', '"extent"'))
@@ -204,8 +203,6 @@ def test_damaged_vectors_leave_text_and_graph_at_work(folder, tmp_path, caplog):
 
 
 def test_vectors_stay_through_a_load_and_are_said_to_be_behind(folder, tmp_path):
-    import shutil
-
     shutil.copytree(folder / "kb", tmp_path / "kb")
     (tmp_path / "more.ttl").write_text('<http://e/new> <http://e/text> "an engine" .')
     with KnowledgeBase.open(tmp_path / "kb") as kb:
@@ -220,8 +217,6 @@ def test_vectors_stay_through_a_load_and_are_said_to_be_behind(folder, tmp_path)
 
 
 def test_the_same_input_gives_the_same_bytes(folder, tmp_path):
-    import shutil
-
     shutil.copytree(folder / "kb", tmp_path / "kb")
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         before = files(kb)
@@ -234,3 +229,97 @@ def test_the_command_line_shows_the_plan(folder):
     result = CliRunner().invoke(cli, ["explain", str(folder / "kb"), query], catch_exceptions=False)
     assert 'similarity to "engine" (lsa/1 8, 8 vectors)' in result.output
     assert 'Match ?x NEAR "engine" AS ?s' in result.output
+
+
+def test_no_such_index_of_vectors(tmp_path):
+    kb = KnowledgeBase.create(tmp_path / "kb")
+    toml = tmp_path / "kb" / "kb.toml"
+    toml.write_text(
+        toml.read_text().replace('encoder = "none"', 'encoder = "lsa"').replace('vectors = "flat"', 'vectors = "flot"')
+    )
+    with pytest.raises(ConfigError, match="no vector index 'flot'; known: flat") as raised:
+        kb.index()
+    assert "did you mean 'flat'?" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize(("content", "state"), [("flat\n", "ready"), (None, "ready"), ("tree\n", "of kind 'tree'")])
+def test_the_index_that_was_built_is_the_one_that_is_opened(folder, tmp_path, content, state):
+    shutil.copytree(folder / "kb", tmp_path / "kb")
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        file = kb.snapshot.generation.path / "vectors" / "index"
+        assert file.read_text() == "flat\n"
+    file.unlink()
+    if content is not None:
+        file.write_text(content)
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert state in kb.stats()["vectors"]["state"]
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory):
+    """A knowledge base of 400 short texts whose vectors have a graph."""
+    pytest.importorskip("faiss")
+    folder = tmp_path_factory.mktemp("graphs")
+    words = sorted({word for text in TEXTS for word in text.split()})
+    lines = [
+        f':n{i} :text "{words[i % 23]} {words[i * i % 29]} {words[i * 7 % 31]} {words[i * 5 % 11]}" ; :year {i % 10} .'
+        for i in range(400)
+    ]
+    (folder / "data.ttl").write_text("@prefix : <http://e/> .\n" + "\n".join(lines))
+    (folder / "profile.ttl").write_text(PROFILE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hybridkg.vector.hnsw.STEP", 0)
+        kb = KnowledgeBase.create(folder / "kb")
+        toml = folder / "kb" / "kb.toml"
+        written = toml.read_text().replace('encoder = "none"', 'encoder = "lsa"')
+        toml.write_text(written.replace('vectors = "flat"', 'vectors = "hnsw"'))
+        counts = kb.load(folder / "data.ttl", index=True, profile=folder / "profile.ttl")
+        assert counts["index"]["vectors"]["recall@10"] >= 0.95
+        yield kb
+        kb.close()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "exact"),
+    [
+        ('?x NEAR "engine" AS ?s', False),
+        ('?x NEAR EXACT "engine" AS ?s', True),
+        ('?x NEAR "engine" WITHIN 0.1 AS ?s', True),
+        ('?x NEAR "engine" TOP 20 AS ?s . ?x :year 3', False),
+        ('?x NEAR EXACT "engine" TOP 20 AS ?s . ?x :year 3', True),
+        ("VALUES ?x { :n1 :n5 } ?x NEAR :n3 AS ?s", True),
+        ('?x :year 3 . ?x MATCH "wheels" AS ?t', True),
+    ],
+)
+def test_an_answer_says_whether_it_is_exact(graphs, pattern, exact):
+    scored = "?t" if "?t" in pattern else "?s"
+    result = graphs.query(f"{PREFIX} SELECT ?x {{ {pattern} }} RANK BY {scored} LIMIT 10")
+    assert result.exact is exact
+    scores = [row.rank_score for row in result]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("strategy", ["reference", "filter_first", "filtered_topk", "rank_first"])
+def test_strategies_agree_on_scores_and_the_exact_ones_on_rows(graphs, strategy):
+    query = (
+        f'{PREFIX} SELECT ?x ?s {{ ?x :year ?y . ?x NEAR %s"engine wheels" AS ?s FILTER(?y < 8) }} RANK BY ?s LIMIT 30'
+    )
+    true = graphs.query(query % "EXACT ", strategy="reference")
+    assert [tuple(row) for row in graphs.query(query % "EXACT ", strategy=strategy)] == [tuple(row) for row in true]
+    of = {str(row["x"]): row.scores["s"] for row in graphs.query((query % "").replace("LIMIT 30", ""))}
+    found = graphs.query(query % "", strategy=strategy)
+    assert len(found) == len({str(row["x"]) for row in found}) == 30
+    assert all(of[str(row["x"])] == row.scores["s"] for row in found)
+    assert len({str(row["x"]) for row in found} & {str(row["x"]) for row in true}) >= 27
+
+
+def test_stats_and_doctor_tell_the_recall(graphs, monkeypatch):
+    vectors = graphs.stats()["vectors"]
+    assert vectors["index"] == "hnsw"
+    assert vectors["recall@10"] >= 0.95
+    path = str(graphs.snapshot.generation.path.parent)
+    shown = CliRunner().invoke(cli, ["doctor", path]).output
+    assert f"hnsw, recall@10 {vectors['recall@10']:g}" in shown
+    monkeypatch.setattr("hybridkg.vector.graph.find_spec", lambda name: None)
+    shown = CliRunner().invoke(cli, ["doctor", path]).output
+    assert "the graph is not used: vector index 'hnsw' needs the package 'faiss'" in " ".join(shown.split())

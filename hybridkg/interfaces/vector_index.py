@@ -1,15 +1,46 @@
-"""What the engine asks of a vector index, and the question it asks."""
+"""What the engine asks of a vector index, what builds and opens them, and the kinds by name.
+
+A new kind is one file and one line.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from hybridkg.errors import CorruptError
+from hybridkg.interfaces.encoder import Encoder, Vectors
+from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.rdf.terms import Node
+from hybridkg.registry import Registry
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
+
+INDEX_FILE = "index"
+"""In the folder of the vectors: the kind of index; before there was a second, none was written."""
+
+ENCODER = "encoder"
+"""In the folder of the vectors: what the encoder needs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Some entities and what an encoder makes of their texts.
+
+    Args:
+        ids: uint32[n], ascending.
+        vectors: float32[n, dimensions], of length 1, or 0 for a text of which the encoder knows nothing.
+        texts: uint8[n, 32], SHA-256 of the texts; None where vectors cannot be used again.
+    """
+
+    ids: Ids
+    vectors: Vectors
+    texts: NDArray[np.uint8] | None = None
 
 
 @dataclass(frozen=True)
@@ -22,6 +53,7 @@ class VectorQuery:
         vector: numbers of the index's own space, of any length but 0; empty for none.
         within: the least similarity, -1..1; None for no bound.
         encoder: name that the query gives; empty for the one of the index.
+        exact: whether the true best are demanded.
     """
 
     text: str = ""
@@ -29,6 +61,7 @@ class VectorQuery:
     vector: tuple[float, ...] = ()
     within: float | None = None
     encoder: str = ""
+    exact: bool = False
 
 
 class VectorIndex(Protocol):
@@ -36,9 +69,6 @@ class VectorIndex(Protocol):
 
     Entities without a vector are in no relation: their score is NaN.
     """
-
-    exact: bool
-    """Whether `topk` is the true best k; told to the user with every answer."""
 
     @property
     def size(self) -> int:
@@ -49,7 +79,16 @@ class VectorIndex(Protocol):
         """Of the vectors."""
 
     def about(self) -> dict[str, Any]:
-        """What `stats` says of it."""
+        """What `stats` says of it; cheap. `problem` says what does not work, where something does not."""
+
+    def is_exact(self, query: VectorQuery, k: int, among: int | None = None) -> bool:
+        """Whether the best k, of so many candidates or of everyone, are surely the true ones; told with every answer.
+
+        Others may be missing; those that are there have their true similarities.
+        """
+
+    def comparisons(self, query: VectorQuery, among: float | None = None) -> float:
+        """How many vectors could be compared one after the other in the time that finding the best few takes."""
 
     def check(self, query: VectorQuery) -> None:
         """Raises UnknownNameError (encoder) or VectorQueryError (dimensions, numbers)."""
@@ -63,6 +102,9 @@ class VectorIndex(Protocol):
     def topk(self, query: VectorQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
         """Best k: (ids uint32[m], similarities float64[m]), by similarity descending, then the node's rank; of `among`
         (uint32, ascending, distinct) where they are given.
+
+        Exact or not, there are k where so many take part and are not missing, and the best of a smaller k come first
+        among those of a greater one.
         """
 
     def estimates(self, query: VectorQuery, among: Ids | None = None) -> tuple[Ids, NDArray[Any], float]:
@@ -74,3 +116,78 @@ class VectorIndex(Protocol):
 
     def score(self, query: VectorQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity is not in the relation; ids in any order, repeats allowed."""
+
+
+class VectorIndexKind(Protocol):
+    """Builds and opens indexes of one kind. Made with the folder of the knowledge base and its settings."""
+
+    def ready(self) -> None:
+        """Whether a build could begin; asked before the long work of loading and encoding.
+
+        Raises:
+            HybridkgError: it could not; says why.
+        """
+
+    def build(
+        self, folder: Path, encoder: Encoder, kind: str, batches: Iterable[Encoded], progress: Progress, *, hashed: bool
+    ) -> dict[str, Any]:
+        """Builds an index; nobody finds it before the generation of the folder is live.
+
+        Args:
+            folder: of the vectors, in the generation that is being built; holds the encoder (ENCODER) already.
+            encoder: what makes the vectors.
+            kind: its name in ENCODERS.
+            batches: entities and their vectors, ids ascending over all of them; made while they are read, which tells
+                the progress about entities itself.
+            progress: told about the work behind that.
+            hashed: whether the batches have hashes of their texts, to be kept with the vectors.
+
+        Returns:
+            Counts: kind, encoder, dimensions, entities, and what else there is to know.
+
+        Raises:
+            VectorQueryError: a vector is not finite, or its length neither 1 nor 0.
+        """
+
+    def open(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]) -> VectorIndex:
+        """Opens the index of a folder; a server is not asked before the first query.
+
+        Args:
+            folder: filled by `build`.
+            find: the id of a node, None where it has none.
+            rank: order of the nodes, for ties: ids -> ranks.
+
+        Raises:
+            CorruptError: a file is missing or damaged.
+        """
+
+
+VECTOR_INDEXES = Registry(
+    "vector index",
+    "hybridkg.vector_indexes",
+    {
+        "flat": "hybridkg.vector.flat:Flat",
+        "hnsw": "hybridkg.vector.hnsw:Hnsw",
+    },
+)
+"""Classes of VectorIndexKind, made as `Kind(folder of the knowledge base, config)`."""
+
+
+def kind_of(folder: Path) -> str:
+    """The kind of the index in a folder of vectors, a name of VECTOR_INDEXES.
+
+    Raises:
+        CorruptError: the file that says so cannot be read, or names no kind.
+    """
+    file = folder / INDEX_FILE
+    try:
+        name = file.read_text(encoding="ascii").strip() if file.exists() else "flat"
+    except (OSError, UnicodeDecodeError) as e:
+        raise CorruptError(f"cannot read {INDEX_FILE!r} of the vectors", hint="index again", place=str(file)) from e
+    if name not in VECTOR_INDEXES.names():
+        raise CorruptError(
+            f"vectors in an index of kind {name!r}; this hybridkg knows {', '.join(VECTOR_INDEXES.names())}",
+            hint="index again",
+            place=str(file),
+        )
+    return name

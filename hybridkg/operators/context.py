@@ -125,6 +125,8 @@ class ExecutionContext:
     """How operators went about their work (`tell`)."""
     query_strings: dict[TextQuery, Span] = field(default_factory=dict)
     """Texts of rows that were read as query strings (MATCH QUERY ?text), and the place of their variable."""
+    exact: bool = True
+    """Whether every answer of an index was surely the true one."""
     running: list[PhysicalOperator] = field(default_factory=list)
     """The operators that are at work, the innermost last."""
     slice: Slice | None = None
@@ -166,6 +168,7 @@ class ExecutionContext:
 
     def answer(self, index: RankedIndex, question: Question) -> tuple[Ids, Scores]:
         """The relation that a question asks for, from the index unless the plan has asked for it already."""
+        self.note_exactness(index, question)
         answer = self._answers.get(question)
         if answer is None:
             query, k = question.query, question.k
@@ -175,6 +178,11 @@ class ExecutionContext:
         if before is None or found.n > before.n or found.is_all:
             self.found[question.query] = found
         return answer
+
+    def note_exactness(self, index: RankedIndex, question: Question, among: int | None = None) -> None:
+        """Remembers, where an index is asked for the best, of so many candidates or of everyone, that it may err."""
+        if question.k is not None and self.exact:
+            self.exact = index.is_exact(question.query, question.k, among)
 
     def run(self, operator: PhysicalOperator) -> Solutions:
         """Runs an operator and counts its rows and its own time."""

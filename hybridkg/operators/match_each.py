@@ -84,6 +84,8 @@ class MatchEach(OneChild):
             if len(questions) == 1:
                 yield batch[0], context.answer(index, questions[0])
             else:
+                for one in questions:
+                    context.note_exactness(index, one)
                 yield from zip(batch, index.answers(questions), strict=True)
 
     def _note(self, asked: Question, context: ExecutionContext) -> None:

@@ -64,6 +64,7 @@ def best_matches(
             found = context.answer(index, question)
         else:
             context.meter.add(MASKED, len(among))
+            context.note_exactness(index, question, len(among))
             found = index.topk(query, k, among)
         context.meter.add(HITS, len(found[0]))
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hybridkg.errors import HybridkgError, IndexMissingError, QueryCheckError, Span, UnknownNameError
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
 from hybridkg.interfaces.text_index import Argument, FieldChoice, TextQuery, alternatives_of
@@ -17,17 +19,17 @@ def ranked_query(item: ast.RankedItem, given: Term | None = None) -> RankedQuery
     """The question of a MATCH or NEAR; `given` stands where a variable gives the text (plain words) or the entity."""
     if isinstance(item, ast.Match):
         return text_query(item, given.value, given.language or "") if isinstance(given, Literal) else text_query(item)
-    encoder = item.encoder.name if item.encoder else ""
+    asked = VectorQuery(within=item.within, encoder=item.encoder.name if item.encoder else "", exact=item.exact)
     match item.target:
         case ast.Lit(lexical=text):
-            return VectorQuery(text, within=item.within, encoder=encoder)
+            return replace(asked, text=text)
         case ast.Iri(value=iri):
-            return VectorQuery(entity=NamedNode(iri), within=item.within, encoder=encoder)
+            return replace(asked, entity=NamedNode(iri))
         case ast.Vector(values=values):
-            return VectorQuery(vector=values, within=item.within, encoder=encoder)
+            return replace(asked, vector=values)
     if isinstance(given, NamedNode | BlankNode):
-        return VectorQuery(entity=given, within=item.within, encoder=encoder)
-    return VectorQuery(given.value if isinstance(given, Literal) else "", within=item.within, encoder=encoder)
+        return replace(asked, entity=given)
+    return replace(asked, text=given.value if isinstance(given, Literal) else "")
 
 
 def text_query(match: ast.Match, text: str | None = None, language: str = "") -> TextQuery:

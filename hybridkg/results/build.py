@@ -138,6 +138,7 @@ def build_result(
         scores=shape.scores,
         ranked_by=shape.ranked_by,
         requested=requested,
+        exact=context.exact,
         caps=caps(matches, context),
         shortfall=shortfall(returned, shape.offset, matches, context) if is_short else "",
         generation=generation,

@@ -27,7 +27,6 @@ class Ranked:
 
     def __init__(self, text: TextIndex, vectors: VectorIndex | None = None):
         self.text, self.vectors = text, vectors
-        self.exact = text.exact and (vectors is None or vectors.exact)
         self.scan_limit: int | None = text.scan_limit
         self.counts: Mapping[str, int] = text.counts
         self.fields: tuple[str, ...] = text.fields
@@ -55,6 +54,10 @@ class Ranked:
     def most(self, query: RankedQuery) -> int:
         """As RankedIndex has it."""
         return self._near.size if isinstance(query, VectorQuery) else self.text.most(query)
+
+    def is_exact(self, query: RankedQuery, k: int, among: int | None = None) -> bool:
+        """As RankedIndex has it."""
+        return self._near.is_exact(query, k, among) if isinstance(query, VectorQuery) else self.text.exact
 
     def prepare(self, queries: Sequence[RankedQuery]) -> None:
         """As RankedIndex has it."""

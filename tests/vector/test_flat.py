@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hybridkg.errors import CorruptError, UnknownNameError, VectorQueryError
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.rdf.terms import NamedNode
-from hybridkg.vector import flat
+from hybridkg.vector import codes_kernel, flat
 from hybridkg.vector.flat import FlatIndex, FlatWriter
 from hybridkg.vector.lsa import unit
 from hybridkg.vector.similarity import similarities
@@ -62,7 +62,10 @@ def test_topk_is_the_head_of_the_relation(data, n, k, seed, ties, tmp_path_facto
     for among in (None, np.sort(draw.choice(200, 90, replace=False)).astype(np.uint32)):
         allowed = [i for i in best if among is None or relation[i] in among][:k]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(flat, "MATRIX_ABOVE", data.draw(st.sampled_from([0, 4096])))
+            above = data.draw(st.sampled_from([0, 4096]))
+            patch.setattr(flat, "MATRIX_ABOVE", above)
+            patch.setattr(flat, "CODES_ABOVE", above)
+            patch.setattr("hybridkg.vector.codes.KERNEL._module", data.draw(st.sampled_from([None, codes_kernel])))
             found, found_scores = index.topk(asked, k, among)
         assert found.tolist() == relation[allowed].tolist()
         assert found_scores.tolist() == scores[allowed].tolist()
@@ -121,9 +124,11 @@ def test_no_similarity_is_above_one_and_equal_vectors_are_ties(tmp_path):
     raw = [similarities(index._vectors, None, row).max() for row in np.array(index._vectors)]
     assert max(raw) > 1
     for id in range(0, 150, 3):
-        for patched in (0, 4096):
+        for patched, kernel in ((0, None), (0, codes_kernel), (4096, None)):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(flat, "MATRIX_ABOVE", patched)
+                patch.setattr(flat, "CODES_ABOVE", patched)
+                patch.setattr("hybridkg.vector.codes.KERNEL._module", kernel)
                 found, scores = index.topk(VectorQuery(entity=node(id)), 2)
             assert scores.max() <= 1
             assert found.tolist() == [id + 2, id + 1]
