@@ -310,7 +310,7 @@ def _read_store(store: GraphStore, builder: ProjectionBuilder, progress: Progres
     counted = store.select("SELECT ?p (COUNT(*) AS ?n) WHERE { ?s ?p ?o } GROUP BY ?p").rows
     sizes = {str(predicate): int(cast(Literal, n).value) for predicate, n in counted}
     predicates = sorted(sizes, key=lambda predicate: (-sizes[predicate], predicate))
-    queries = [f"SELECT ?s ?o WHERE {{ ?s {predicate} ?o }}" for predicate in predicates]
+    queries = [(f"SELECT ?s ?o WHERE {{ ?s {predicate} ?o }}", sizes[predicate]) for predicate in predicates]
     reported = 0
     with closing(store.select_text(queries)) as answers:
         for i, rows in answers:

@@ -35,9 +35,12 @@ class GraphStore(Protocol):
             rely on. Close the generator unless it is read to its end.
         """
 
-    def select_text(self, queries: Sequence[str]) -> Generator[tuple[int, bytes], None, None]:
+    def select_text(self, queries: Sequence[tuple[str, int]]) -> Generator[tuple[int, bytes], None, None]:
         """The same as text in UTF-8: (index of a query, some of its lines, the last one without its end), then
         (index, b"") once.
+
+        Args:
+            queries: as for `select`, each with the number of its rows.
         """
 
     def ask(self, sparql: str, bound: Mapping[str, Term] | None = None) -> bool:

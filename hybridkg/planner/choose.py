@@ -99,7 +99,7 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
                 hint="leave the strategy out, or use 'reference', which always applies",
             )
         return PhysicalPlan(root, strategy, whole, chosen.cost(logical, planning), forced=True)
-    for name in ALONE:
+    for name in planning.fixed("alone", lambda: [one for one in ALONE if planning.root(one, logical) is not None]):
         root = planning.root(name, logical)
         if root is not None:
             return PhysicalPlan(root, name, whole, STRATEGIES.get(name).cost(logical, planning))

@@ -105,21 +105,23 @@ class Costs:
         self._entities = float(planning.entities)
         self._n = max(self._entities, 1.0)
         self._k = float(ranking.k or 0)
+        self._asked, is_fused, only_texts = planning.fixed(
+            (id(ranking), "costs"), lambda: _unchanging(ranking, planning)
+        )
+        """Fragments that are asked for rows once the entities are chosen."""
         self._joined_lists = [float(planning.most(match.match)) for match in ranking.spine.matches]
         most = dict(zip(map(id, ranking.spine.matches), self._joined_lists, strict=True))
         self._lists = [most[id(match)] for match in ranking.scored]
         """No fewer entities match, for each scored MATCH."""
-        self._reads = [planning.read(match.match) for match in ranking.scored]
+        self._reads = self._lists if only_texts else [planning.read(match.match) for match in ranking.scored]
         """Postings that its best are found among, for each of them."""
-        self._optional = [float(planning.most(match.match)) for match in ranking.optional]
+        self._optional = [float(planning.most(match.match)) for match in ranking.optional] if ranking.optional else []
         """The same as `_lists` of those that OPTIONAL adds."""
         self._filters = [most[id(match)] for match in ranking.filters] if ranking.filters else []
-        self._asked = len(ranking.spine.fragments) - len(settled(ranking, planning))
-        """Fragments that are asked for rows once the entities are chosen."""
         self._graphs = {variable: self._graph(variable, planning) for variable in ranking.spine.variables}
         self._compared: list[float] = []
         """Of each list that is fused: what it takes to compare the candidates with a NEAR, in postings."""
-        if fuses(ranking):
+        if is_fused:
             among = self._graphs[ranking.variables[0]].size.guess if ranking.is_restricted else self._n
             among = min([among, *(most[id(match)] for match in ranking.scored if isinstance(match.match, ast.Match))])
             for match in (*ranking.scored, *ranking.optional):
@@ -130,7 +132,8 @@ class Costs:
         self.filter_first = self.filtered_topk = UNPRICED
         if len(ranking.variables) == 1:
             graph = self._graphs[ranking.variables[0]]
-            self._price_candidates(graph, planning.read(ranking.scored[0].match, graph.size.guess))
+            read = self._reads[0] if only_texts else planning.read(ranking.scored[0].match, graph.size.guess)
+            self._price_candidates(graph, read)
 
     def _graph(self, variable: str, planning: Planning) -> Graph:
         """What is known of the candidate set of a variable."""
@@ -393,6 +396,14 @@ class Costs:
         if fragments:
             each += fragments * cost.us_per_row_of_terms + graph.each_us
         return fragments * cost.us_per_graph_question + operators * cost.us_per_operator, each
+
+
+def _unchanging(ranking: Ranking, planning: Planning) -> tuple[int, bool, bool]:
+    """(fragments that are asked for rows once the entities are chosen, whether lists are fused, whether none of those
+    that score is a NEAR): no value of a parameter changes this.
+    """
+    asked = len(ranking.spine.fragments) - len(settled(ranking, planning))
+    return asked, fuses(ranking), all(isinstance(match.match, ast.Match) for match in ranking.scored)
 
 
 def _mean(costs: list[float]) -> Size:

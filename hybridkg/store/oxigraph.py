@@ -113,18 +113,25 @@ class OxigraphStore:
         """
         return read_lines([self._writer(sparql) for sparql in queries])
 
-    def select_text(self, queries: Sequence[str]) -> Generator[tuple[int, bytes], None, None]:
-        """The same as text, without taking lines apart: (index of a query, lines), then (index, b"") once."""
-        return read_chunks([self._writer(sparql) for sparql in queries])
+    def select_text(self, queries: Sequence[tuple[str, int]]) -> Generator[tuple[int, bytes], None, None]:
+        """The same as text, without taking lines apart: (index of a query, lines), then (index, b"") once.
 
-    def _writer(self, sparql: str) -> Writer:
+        Args:
+            queries: each with the number of its rows.
+        """
+        return read_chunks([self._writer(sparql, rows) for sparql, rows in queries])
+
+    def _writer(self, sparql: str, rows: int | None = None) -> Writer:
+        def counted() -> int:
+            count = f"SELECT (COUNT(*) AS ?n) WHERE {{ {{ {sparql} LIMIT {MOST_ROWS_AT_ONCE} }} }}"
+            return int(cast(Literal, next(self.select(count).rows)[0]).value)
+
         def write(output: Output) -> None:
             answer = self._ask_store(sparql, None)
             if not isinstance(answer, QuerySolutions):
                 raise TypeError(f"not a SELECT query: {sparql!r}")
-            counted = f"SELECT (COUNT(*) AS ?n) WHERE {{ {{ {sparql} LIMIT {MOST_ROWS_AT_ONCE} }} }}"
             with _reading_errors("reading the graph failed"):
-                if int(cast(Literal, next(self.select(counted).rows)[0]).value) < MOST_ROWS_AT_ONCE:
+                if (counted() if rows is None else rows) < MOST_ROWS_AT_ONCE:
                     output.write(cast(bytes, answer.serialize(format=QueryResultsFormat.TSV)))
                 else:
                     answer.serialize(cast(IO[bytes], output), QueryResultsFormat.TSV)

@@ -143,6 +143,14 @@ class JoinNode:
                 times[name] = times.get(name, 0) + 1
         return frozenset(names).union(name for name, count in times.items() if count > 1)
 
+    @cached_property
+    def alone(self) -> frozenset[str]:
+        """Variables of which nothing but one triple pattern says anything."""
+        said = [name for edge in self.edges for name in edge.variables]
+        said += [*self.conditions, *(member.variable for member in self.members)]
+        said += [name for node in self.others for name in node.certain]
+        return frozenset(name for name in said if said.count(name) == 1)
+
     def is_tree(self, variable: str) -> bool:
         """Whether semi-joins alone decide which values a variable has."""
         if self.tests or not self._edges_are_a_tree:

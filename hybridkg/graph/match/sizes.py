@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from hybridkg.graph.match.combine import NothingNode, RestrictNode, SelectNode, TableNode, UnionNode
 from hybridkg.graph.match.conditions import Condition
-from hybridkg.graph.match.edges import Edge, End, entries
+from hybridkg.graph.match.edges import Edge, entries
 from hybridkg.graph.match.ids import Ranges
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import Node
@@ -146,7 +146,7 @@ class Counts:
                 # The first list is a view; of an intersection each id of the smaller set is looked up.
                 total += 1.0 if current == float("inf") else min(size, current)
                 current = min(current, size)
-            elif self._is_free(other, edge):
+            elif other in self._node.alone:  # so nothing but this edge
                 size = edge.relation.sources(forward)
                 total += 1.0 if current == float("inf") else min(size, current)
                 current = min(current, size)
@@ -157,16 +157,6 @@ class Counts:
             total += min(alone, 2.0 * near)
             current = min(current, self._by_edge(edge, variable, forward, seen))
         return total
-
-    def _is_free(self, end: End, edge: Edge) -> bool:
-        """Whether nothing but this edge says anything of the variable at its end."""
-        node = self._node
-        return not (
-            end in node.conditions
-            or any(other is not edge and end in other.variables for other in node.edges)
-            or any(member.variable == end for member in node.members)
-            or any(end in other.certain for other in node.others)
-        )
 
     def _alone(self, edge: Edge, variable: str, forward: bool, seen: frozenset[str]) -> float:
         """Entries that it takes to solve what is behind an edge and to carry it back."""
