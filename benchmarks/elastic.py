@@ -219,10 +219,10 @@ def bulk(kb: KnowledgeBase, url: str, work: Path, repeats: int = 3) -> dict[str,
     from elasticsearch import Elasticsearch
     from elasticsearch.helpers import parallel_bulk, streaming_bulk
 
+    from hybridkg.elastic.server import Server
     from hybridkg.entities.extract import extract
     from hybridkg.interfaces.progress import SILENT
     from hybridkg.text.elastic.builder import ElasticTextBuilder, add_all
-    from hybridkg.text.elastic.server import Server
 
     snapshot = kb.snapshot
     assert snapshot.profile is not None

@@ -44,7 +44,7 @@ TEMPLATE = """\
 profile = {profile}  # name of a shipped profile, or path of a Turtle file
 text = {text}  # text index: "embedded" or "elasticsearch" (docs/elasticsearch.md); hybridkg index KB builds it
 encoder = {encoder}  # vectors for NEAR: "lsa", learned from the texts, "sentence-transformers:MODEL" or "none"
-vectors = {vectors}  # their index: "flat" is exact; "hnsw" overlooks a few of many, and is quicker (docs/vectors.md)
+vectors = {vectors}  # their index: "flat" is exact; "hnsw" and "elasticsearch" overlook a few (docs/vectors.md)
 default_graph = {default_graph}  # "default", or "union" of all graphs
 service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
 """

@@ -325,6 +325,8 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
         vectors = found["vectors"]
         state = str(vectors["state"])
         if state == "ready":
+            if "problem" in vectors and "url" in vectors:
+                return BROKEN, f"{vectors['problem']}; NEAR finds nothing", ""
             if "problem" in vectors:
                 return NOTE, f"{vectors['problem']}; every vector is compared instead", f"hybridkg index {shown}"
             recall = f", recall@10 {vectors['recall@10']:g}" if "recall@10" in vectors else ""

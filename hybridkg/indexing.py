@@ -20,7 +20,7 @@ from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import Taker, TextEngine
 from hybridkg.interfaces.text_index import IndexedField
-from hybridkg.interfaces.vector_index import ENCODER, INDEX_FILE, Encoded, VectorIndexKind
+from hybridkg.interfaces.vector_index import ENCODER, INDEX_FILE, Encoded, KnownVectors, VectorIndexKind
 from hybridkg.rdf.terms import Literal
 from hybridkg.snapshot import ENGINE_FILE, PROFILE_FILE, VECTORS
 from hybridkg.store.durable import link_tree
@@ -29,7 +29,7 @@ from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms
 
 if TYPE_CHECKING:
     from hybridkg.graph.building import ProjectionBuilder
-    from hybridkg.vector.kept import Known, Log
+    from hybridkg.vector.kept import Log
 
 PROJECTION = "projection"
 """In a generation: the folder, and the name of the index."""
@@ -51,6 +51,7 @@ class Vectorising:
         index: builds it.
         work: the folder in which an interrupted run has left some vectors, and this one may.
         previous: the folder of the live vectors, where they are undamaged.
+        before: the kind of these.
     """
 
     encoder: str
@@ -59,6 +60,7 @@ class Vectorising:
     index: VectorIndexKind
     work: Path
     previous: Path | None = None
+    before: VectorIndexKind | None = None
 
 
 class Source:
@@ -171,7 +173,6 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
     Returns:
         Counts: kind, encoder, dimensions, entities; and `encoded`, where vectors can be used again.
     """
-    from hybridkg.vector.flat import known_vectors
     from hybridkg.vector.kept import Log, hashes
 
     def texts() -> Iterator[tuple[list[int], list[str]]]:
@@ -179,7 +180,7 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
 
     own = folder / ENCODER
     settled = wanted.kind.settled_name()
-    known = known_vectors(wanted.previous, settled) if settled and wanted.previous else None
+    known = wanted.before.known(wanted.previous, settled) if settled and wanted.previous and wanted.before else None
     count = len(found.nodes)
     if known is not None and wanted.previous is not None:
         folder.mkdir()
@@ -190,7 +191,7 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
     encoder = wanted.kind.prepare(own, lambda: (batch for _, batch in texts()), count, progress)
     encoded = 0
     with ExitStack() as stack:
-        sources = [] if known is None else [known]
+        sources: list[KnownVectors] = [] if known is None else [known]
         log = stack.enter_context(Log(wanted.work, settled, encoder.dimensions)) if settled else None
 
         def batches() -> Iterator[Encoded]:
@@ -211,14 +212,14 @@ def _encoded(
     encoder: Encoder,
     ids: Sequence[int],
     texts: Sequence[str],
-    sources: Sequence[Known],
+    sources: Sequence[KnownVectors],
     log: Log | None,
     progress: Progress,
 ) -> tuple[int, Encoded]:
     """How many texts of a batch have been encoded, and the vectors of all."""
     import numpy as np
 
-    from hybridkg.vector.flat import check_vectors
+    from hybridkg.vector.asking import check_vectors
     from hybridkg.vector.kept import hashes
 
     vectors = np.zeros((len(texts), encoder.dimensions), np.float32)

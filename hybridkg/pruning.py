@@ -11,7 +11,8 @@ from typing import Any
 from hybridkg.config import Config
 from hybridkg.errors import ConfigError, CorruptError, HybridkgError
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
-from hybridkg.snapshot import engine_name
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES, kind_of
+from hybridkg.snapshot import VECTORS, engine_name
 from hybridkg.store.durable import storage_error
 from hybridkg.store.generations import Folder
 
@@ -35,8 +36,8 @@ def prune(folder: Folder, *, remove: bool, names: Sequence[str] | None = None) -
     """
     found = []
     with folder.locked():
-        live = [path / "text" for path in folder.generations() if (path / "text").is_dir()]
-        for name, engine in _engines(folder, map(engine_name, live)).items():
+        live = _indexes(folder.generations())
+        for name, engine in _engines(folder, map(_engine_of, live)).items():
             unused = [{"engine": name, **one} for one in engine.unused(live)]
             unused = [one for one in unused if names is None or one["name"] in names]
             if remove and unused:
@@ -71,9 +72,9 @@ def _everything_outside(folder: Folder) -> tuple[list[tuple[TextEngine, list[str
     Of a damaged knowledge base, what can still be read.
     """
     needed: dict[str, list[Path]] = {}
-    for text in sorted(path for path in folder.path.glob("*/text") if path.is_dir()):
+    for index in _indexes(sorted(path for path in folder.path.iterdir() if path.is_dir())):
         with suppress(OSError, UnicodeDecodeError):
-            needed.setdefault(engine_name(text), []).append(text)
+            needed.setdefault(_engine_of(index), []).append(index)
     try:
         engines = _engines(folder, needed)
     except ConfigError:
@@ -89,7 +90,8 @@ def _everything_outside(folder: Folder) -> tuple[list[tuple[TextEngine, list[str
                 if name in folder.engines():
                     left.append(f"{name}: indexes of earlier states, if any, because {e.message}")
                 continue
-            first = f"nothing was deleted, because the text index is kept by {name!r}"
+            what = "text index is" if any(index.name == "text" for index in needed[name]) else "vectors are"
+            first = f"nothing was deleted, because the {what} kept by {name!r}"
             e.hint = "\n".join([first, *filter(None, [e.hint])])
             raise
         if found:
@@ -100,6 +102,22 @@ def _everything_outside(folder: Folder) -> tuple[list[tuple[TextEngine, list[str
                 if used != name and used.split()[-1] not in found:
                     left.append(used)
     return outside, left
+
+
+def _indexes(generations: Sequence[Path]) -> list[Path]:
+    """The folders of the text indexes, and of those vectors of which something is outside."""
+    found = [path / part for path in generations for part in ("text", VECTORS) if (path / part).is_dir()]
+    return [index for index in found if index.name == "text" or _engine_of(index)]
+
+
+def _engine_of(index: Path) -> str:
+    """The text engine of an index, or the one that knows what is outside of vectors; empty where nothing is."""
+    if index.name == "text":
+        return engine_name(index)
+    try:
+        return str(VECTOR_INDEXES.get(kind_of(index)).engine)
+    except CorruptError:
+        return ""
 
 
 def _delete(path: Path) -> None:

@@ -205,6 +205,8 @@ class Snapshot:
             return False
         if self.text is None or self.text.scan_limit is not None:
             return True
+        if self.vectors is not None and self.vectors.scan_limit is not None:
+            return False  # of the two, only the text is here, and what the other takes would be charged to it
         from hybridkg.text.additive import KERNEL
 
         return KERNEL.settled

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.entities.documents import Documents, add_documents, check_document_files
 from hybridkg.entities.fields import Profile
-from hybridkg.errors import ConfigError, TextServerError, UnknownNameError
+from hybridkg.errors import ConfigError, CorruptError, TextServerError, UnknownNameError
 from hybridkg.indexing import PROJECTION, Vectorising, build_indexes, build_projection, copying
 from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, EncoderKind, ModelChoice
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
-from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind, kind_of
 from hybridkg.registry import Registry
 from hybridkg.snapshot import VECTORS
 from hybridkg.store.building import Building
@@ -65,11 +65,15 @@ def load(
         check_analyzers(profile, folder)
         vectors = vectorising(folder)
         synonyms = configured_synonyms(folder)
-    with _removed_on_failure(folder, engine[1]), folder.building(progress) as building, ExitStack() as stack:
+    with (
+        _removed_on_failure(folder, *_builders(engine, vectors)),
+        folder.building(progress) as building,
+        ExitStack() as stack,
+    ):
         copy: ProjectionBuilder | None = None
         if profile is not None:
             engine[1].ready()
-            folder.remember_engine(engine[0])
+            _remember(folder, engine, vectors)
             if inputs and not building.counts["quads"]:  # otherwise the new statements would be a part of the graph
                 union = folder.config.default_graph == "union"
                 copy = stack.enter_context(copying(building.path, union_default_graph=union, stored=False))
@@ -98,9 +102,9 @@ def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any
     check_analyzers(profile, folder)
     vectors = vectorising(folder)
     engine, synonyms = _engine(folder), configured_synonyms(folder)
-    with _removed_on_failure(folder, engine[1]), folder.building(progress) as building:
+    with _removed_on_failure(folder, *_builders(engine, vectors)), folder.building(progress) as building:
         engine[1].ready()
-        folder.remember_engine(engine[0])
+        _remember(folder, engine, vectors)
         counts = _index(building, folder, profile, engine, synonyms, vectors, progress)
     if vectors is not None:
         remove_logs(vectors.work)
@@ -113,15 +117,28 @@ def _engine(folder: Folder) -> tuple[str, TextEngine]:
     return config.text, TEXT_ENGINES.get(config.text)(folder.path, config)
 
 
+def _builders(engine: tuple[str, TextEngine], vectors: Vectorising | None) -> list[TextEngine | VectorIndexKind]:
+    """Whatever may build outside the folder."""
+    return [engine[1]] if vectors is None else [engine[1], vectors.index]
+
+
+def _remember(folder: Folder, engine: tuple[str, TextEngine], vectors: Vectorising | None) -> None:
+    """Writes down who is about to build outside the folder."""
+    for name in (engine[0], vectors.index.engine if vectors else ""):
+        if name:
+            folder.remember_engine(name)
+
+
 @contextmanager
-def _removed_on_failure(folder: Folder, engine: TextEngine) -> Iterator[None]:
-    """What an engine has built outside the folder goes when the generation does not come to life."""
+def _removed_on_failure(folder: Folder, *builders: TextEngine | VectorIndexKind) -> Iterator[None]:
+    """What has been built outside the folder goes when the generation does not come to life."""
     before = folder.live_name()
     try:
         yield
     except BaseException as e:
         if folder.live_name() == before:
-            engine.discard()
+            for builder in builders:
+                builder.discard()
         if isinstance(e, TextServerError):
             e.hint = "\n".join(filter(None, [e.hint, NOTHING_CHANGED]))
         raise
@@ -246,7 +263,10 @@ def _index(
 ) -> dict[str, Any]:
     """Reads the graph of the generation in the making, so it sees what this very step has loaded."""
     if vectors is not None and building.previous.is_intact(VECTORS):
-        vectors = replace(vectors, previous=building.previous.path / VECTORS)
+        previous = building.previous.path / VECTORS
+        with suppress(CorruptError):  # of a kind that is not installed any more
+            before: VectorIndexKind = VECTOR_INDEXES.get(kind_of(previous))(folder.path, folder.config)
+            vectors = replace(vectors, previous=previous, before=before)
     building.compact_graph()
     documents_folder = building.path / "documents"
     if not documents_folder.exists():

@@ -70,16 +70,23 @@ class VectorIndex(Protocol):
     Entities without a vector are in no relation: their score is NaN.
     """
 
+    scan_limit: int | None
+    """As of a text index: for one on a server, the size of a relation beyond which the graph is read first."""
+
     @property
     def size(self) -> int:
         """Entities that have a vector."""
+
+    @property
+    def made_by(self) -> str:
+        """Name and version of the encoder."""
 
     @property
     def dimensions(self) -> int:
         """Of the vectors."""
 
     def about(self) -> dict[str, Any]:
-        """What `stats` says of it; cheap. `problem` says what does not work, where something does not."""
+        """What `stats` says of it; a server is asked how it is. `problem` says what does not work, if anything."""
 
     def is_exact(self, query: VectorQuery, k: int, among: int | None = None) -> bool:
         """Whether the best k, of so many candidates or of everyone, are surely the true ones; told with every answer.
@@ -118,8 +125,21 @@ class VectorIndex(Protocol):
         """float64[len(ids)]; NaN where the entity is not in the relation; ids in any order, repeats allowed."""
 
 
+class KnownVectors(Protocol):
+    """Vectors by the hash of their text."""
+
+    def places(self, texts: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """int64[n]: 0 or more for each of uint8[n, 32] whose vector is known, -1 for the others."""
+
+    def fill(self, texts: NDArray[np.uint8], target: Vectors, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Writes what is known of the wanted rows of float32[n, dimensions], and tells which of them that is."""
+
+
 class VectorIndexKind(Protocol):
     """Builds and opens indexes of one kind. Made with the folder of the knowledge base and its settings."""
+
+    engine: str
+    """The text engine that knows what this kind keeps outside the folder, for `prune`; empty where it keeps nothing."""
 
     def ready(self) -> None:
         """Whether a build could begin; asked before the long work of loading and encoding.
@@ -161,6 +181,12 @@ class VectorIndexKind(Protocol):
             CorruptError: a file is missing or damaged.
         """
 
+    def known(self, folder: Path, encoder: str) -> KnownVectors | None:
+        """The vectors of an index by their texts; None unless it is whole and was made by an encoder of that name."""
+
+    def discard(self) -> None:
+        """What this object has built will never be live; it goes, as far as it can be reached."""
+
 
 VECTOR_INDEXES = Registry(
     "vector index",
@@ -168,6 +194,7 @@ VECTOR_INDEXES = Registry(
     {
         "flat": "hybridkg.vector.flat:Flat",
         "hnsw": "hybridkg.vector.hnsw:Hnsw",
+        "elasticsearch": "hybridkg.vector.elastic.kind:ElasticVectors",
     },
 )
 """Classes of VectorIndexKind, made as `Kind(folder of the knowledge base, config)`."""

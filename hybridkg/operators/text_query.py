@@ -163,8 +163,7 @@ def describe(item: ast.RankedItem, index: RankedIndex | None) -> str:
     if item.within is not None:
         parts.append(f"within {item.within:g}")
     if index is not None and index.vectors is not None:
-        about = index.vectors.about()
-        parts.append(f"({about['encoder']}, {about['entities']:,} vectors)")
+        parts.append(f"({index.vectors.made_by}, {index.vectors.size:,} vectors)")
     return " ".join(parts)
 
 

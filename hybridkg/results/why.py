@@ -173,7 +173,7 @@ class Reasons:
         (score,) = index.score(ranked_query(near, asked), ids.astype(np.uint32)).tolist()
         if math.isnan(score):
             return None
-        model = f"similarity ({index.vectors.about()['encoder']})"
+        model = f"similarity ({index.vectors.made_by})"
         return Hit(entity, label, _target(near, asked), ScoreExplanation(model, score, ()), ())
 
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
-from math import isfinite
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -15,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.arrays import Array, Layout, Reader, Writer
-from hybridkg.errors import CorruptError, UnknownNameError, VectorQueryError
-from hybridkg.interfaces.encoder import ENCODERS, Encoder, Vectors
+from hybridkg.errors import CorruptError
+from hybridkg.interfaces.encoder import Encoder, Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
-from hybridkg.interfaces.vector_index import ENCODER, Encoded, VectorQuery
+from hybridkg.interfaces.vector_index import Encoded, VectorQuery
 from hybridkg.rdf.terms import Node
-from hybridkg.vector.codes import LENGTH_ERROR, Codes, coded, proposed
+from hybridkg.vector.asking import Asking, check_vectors, kept_in
+from hybridkg.vector.codes import Codes, coded, proposed
 from hybridkg.vector.kept import HASH_BYTES, Hashes, Known
 from hybridkg.vector.similarity import padded, similarities
 
@@ -32,9 +30,6 @@ LAYOUT = Layout("hybridkg vectors", 2, "vectors.json", "vector index")
 
 TEXTS = "texts"
 """The array of hashes of the texts, where an encoder's vectors can be used again."""
-
-MOST_KNOWN = 64
-"""Questions whose vectors are remembered: a plan asks about the same one several times."""
 
 ERROR_PER_DIMENSION = 2.0**-23
 """Of a sum of float32 products of two vectors of length 1, whatever its order: below dimensions x 2**-24 for the sum
@@ -54,19 +49,6 @@ ONE_OF_SOME = 4
 384 numbers."""
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """A question as numbers.
-
-    Args:
-        vector: float32[columns] of length 1; None where there is none, and nothing is near to it.
-        entity: the id of the entity that is left out; -1 for none.
-    """
-
-    vector: Vectors | None
-    entity: int = -1
-
-
 class Flat:
     """The VectorIndexKind of FlatIndex.
 
@@ -74,6 +56,8 @@ class Flat:
         path: of the knowledge base.
         config: its settings.
     """
+
+    engine = ""
 
     def __init__(self, path: Path, config: Config):
         """Everything is in the folder of the vectors."""
@@ -100,6 +84,13 @@ class Flat:
     def open(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]) -> FlatIndex:
         """As VectorIndexKind has it."""
         return FlatIndex(folder, find, rank)
+
+    def known(self, folder: Path, encoder: str) -> Known | None:
+        """As VectorIndexKind has it."""
+        return known_vectors(folder, encoder)
+
+    def discard(self) -> None:
+        """Nothing is outside the folder."""
 
 
 class FlatWriter:
@@ -178,7 +169,7 @@ def known_vectors(folder: Path, encoder: str) -> Known | None:
     return None
 
 
-class FlatIndex:
+class FlatIndex(Asking):
     """A VectorIndex that compares the query with every vector, or with every candidate.
 
     Args:
@@ -187,12 +178,11 @@ class FlatIndex:
         rank: order of the nodes, for ties: ids -> ranks.
     """
 
+    scan_limit: int | None = None
+
     def __init__(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]):
         reader = Reader(LAYOUT, folder)
-        self._folder, self._find, self._rank = folder, find, rank
-        self._kind, self._name = str(reader.about("kind")), str(reader.about("encoder"))
-        self._dimensions: int = reader.about("dimensions")
-        self._ids: Ids = reader.array("ids")
+        super().__init__(folder, reader, find, rank)
         self._vectors: Vectors = reader.array("vectors")
         self._codes = Codes(reader.array("codes"), reader.array("scales"), reader.array("errors"))
         if (
@@ -204,18 +194,9 @@ class FlatIndex:
             or not self._codes.fit(self._vectors)
         ):
             raise CorruptError("the vectors do not fit their header", hint="index again", place=str(folder))
-        self._opened: Encoder | None = None
-        self._known: dict[VectorQuery, Asked] = {}
 
-    @property
-    def size(self) -> int:
-        """Entities that have a vector."""
-        return len(self._ids)
-
-    @property
-    def dimensions(self) -> int:
-        """Of the vectors."""
-        return self._dimensions
+    def _vector_at(self, place: int) -> Vectors:
+        return np.array(self._vectors[place])
 
     @property
     def vectors(self) -> Vectors:
@@ -240,32 +221,13 @@ class FlatIndex:
         """Everyone, or every candidate, whose codes do not lie one after the other."""
         return float(self.size) if among is None else ONE_OF_SOME * min(among, self.size)
 
-    def check(self, query: VectorQuery) -> None:
-        """As VectorIndex has it."""
-        if query.encoder and query.encoder != self._kind:
-            raise UnknownNameError(
-                f"the vectors of this knowledge base were made by {self._kind!r}, not by {query.encoder!r}",
-                hint=f"leave USING out, or write USING {self._kind}",
-            )
-        if query.vector and len(query.vector) != self._dimensions:
-            raise VectorQueryError(
-                f"a vector of {len(query.vector)} numbers; those of this knowledge base have {self._dimensions}",
-                hint=f"they were made by {self._name!r}",
-            )
-        if query.vector and not (all(map(isfinite, query.vector)) and any(query.vector)):
-            raise VectorQueryError("a vector must have a direction: finite numbers, and not all of them 0")
-
-    def knows(self, query: VectorQuery) -> bool:
-        """As VectorIndex has it."""
-        return self._asked(query).vector is not None
-
     def matching(self, query: VectorQuery) -> tuple[Ids, Scores]:
         """As VectorIndex has it."""
         asked = self._asked(query)
         if asked.vector is None:
             return np.empty(0, np.uint32), np.empty(0)
         scores = self._similar(None, asked.vector)
-        kept = _kept(query, asked, self._ids, scores)
+        kept = kept_in(query, asked, self._ids, scores)
         return self._ids[kept], scores[kept]
 
     def topk(self, query: VectorQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
@@ -277,7 +239,7 @@ class FlatIndex:
         places = self._proposed(asked.vector, k + 1, places)
         scores = self._similar(places, asked.vector)
         ids = self._ids if places is None else self._ids[places]
-        kept = _kept(query, asked, ids, scores)
+        kept = kept_in(query, asked, ids, scores)
         ids, scores = ids[kept], scores[kept]
         best = np.lexsort((self._rank(ids), -scores))[:k]
         return ids[best], scores[best]
@@ -291,7 +253,7 @@ class FlatIndex:
         ids = self._ids if places is None else self._ids[places]
         if len(ids) <= MATRIX_ABOVE:
             scores = self._similar(places, asked.vector)
-            kept = _kept(query, asked, ids, scores)
+            kept = kept_in(query, asked, ids, scores)
             return ids[kept], scores[kept], 0.0
         if places is None or len(places) > self.size // COPIED_OF:
             about = self._vectors @ asked.vector
@@ -305,7 +267,7 @@ class FlatIndex:
             kept &= about >= np.float32(query.within + 2 * error)
             near = np.flatnonzero(np.abs(about - np.float32(query.within)) <= np.float32(2 * error))
             exact = self._similar(near if places is None else places[near], asked.vector)
-            kept[near] = _kept(query, asked, ids[near], exact)
+            kept[near] = kept_in(query, asked, ids[near], exact)
         return ids[kept], about[kept], error
 
     def best_rows(self, vector: Vectors, k: int) -> NDArray[np.int64]:
@@ -355,79 +317,6 @@ class FlatIndex:
             return found
         has, places = self._places(ids)
         scores = self._similar(places, asked.vector)
-        scores[~_kept(query, asked, self._ids[places], scores)] = np.nan
+        scores[~kept_in(query, asked, self._ids[places], scores)] = np.nan
         found[has] = scores
         return found
-
-    @property
-    def encoder(self) -> Encoder:
-        """What makes vectors of texts, opened when it is first needed.
-
-        Raises:
-            CorruptError: its files are damaged, or it is no longer the one that made the vectors.
-        """
-        if self._opened is None:
-            opened: Encoder = ENCODERS.get(self._kind)().open(self._folder / ENCODER)
-            if opened.name != self._name:
-                raise CorruptError(
-                    f"the vectors were made by {self._name!r}, and the encoder is {opened.name!r} now",
-                    hint="build the index again: hybridkg index KB",
-                )
-            self._opened = opened
-        return self._opened
-
-    def _asked(self, query: VectorQuery) -> Asked:
-        asked = self._known.get(query)
-        if asked is None:
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            asked = self._known[query] = self._numbers(query)
-        return asked
-
-    def _numbers(self, query: VectorQuery) -> Asked:
-        found = np.zeros(self._vectors.shape[1], np.float32)
-        if query.entity is not None:
-            entity = self._find(query.entity)
-            has, places = self._places(np.array([0 if entity is None else entity], np.uint32))
-            if entity is None or not has[0]:
-                return Asked(None)
-            return Asked(np.array(self._vectors[places[0]]), entity)
-        if query.vector:
-            wide = np.array(query.vector, np.float64)
-            wide /= np.abs(wide).max()
-            found[: self._dimensions] = wide / np.linalg.norm(wide)
-        else:
-            vectors = self.encoder.queries([query.text])
-            check_vectors(vectors, self.encoder)
-            found[: self._dimensions] = vectors[0]
-        return Asked(found if found.any() else None)
-
-    def _places(self, ids: Ids) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Which of some entities have a vector, and the rows of those."""
-        if not self.size:
-            return np.zeros(len(ids), bool), np.empty(0, np.int64)
-        rows = self._row_of[np.minimum(ids, len(self._row_of) - 1)]
-        has = rows >= 0
-        return has, rows[has].astype(np.int64)
-
-    @cached_property
-    def _row_of(self) -> NDArray[np.int32]:
-        """The row of each id up to the greatest and one more; -1 for none. To search the ids takes far longer."""
-        rows = np.full(int(self._ids[-1]) + 2, -1, np.int32)
-        rows[self._ids] = np.arange(self.size, dtype=np.int32)
-        return rows
-
-
-def check_vectors(vectors: Vectors, encoder: Encoder) -> None:
-    """Raises VectorQueryError unless all are finite and of length 1 or 0."""
-    if not np.isfinite(vectors).all():
-        raise VectorQueryError(f"the encoder {encoder.name!r} gave a vector that is not finite")
-    lengths = np.linalg.norm(vectors, axis=1)
-    if not ((np.abs(lengths - 1) < LENGTH_ERROR) | (lengths == 0)).all():
-        raise VectorQueryError(f"the encoder {encoder.name!r} gave a vector whose length is neither 1 nor 0")
-
-
-def _kept(query: VectorQuery, asked: Asked, ids: Ids, scores: Scores) -> NDArray[np.bool_]:
-    """Which entities are in the relation."""
-    kept = np.ones(len(ids), bool) if query.within is None else scores >= query.within
-    return kept & (ids != asked.entity) if asked.entity >= 0 else kept

@@ -21,8 +21,11 @@ from hybridkg.interfaces.encoder import Encoder, Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import Encoded, VectorQuery
 from hybridkg.rdf.terms import Node
-from hybridkg.vector.flat import ONE_OF_SOME, Asked, Flat, FlatIndex
+from hybridkg.vector.asking import Asked
+from hybridkg.vector.deepening import deepened
+from hybridkg.vector.flat import ONE_OF_SOME, Flat, FlatIndex
 from hybridkg.vector.graph import LINKS, Graph, GraphHeader, check_installed, read_header
+from hybridkg.vector.kept import Known
 
 if TYPE_CHECKING:
     from hybridkg.config import Config
@@ -61,6 +64,8 @@ class Hnsw:
         seed: of the graph, and of the sample that measures it.
     """
 
+    engine = ""
+
     def __init__(self, path: Path, config: Config, seed: int = 0):
         self._flat, self._seed = Flat(path, config), seed
 
@@ -79,6 +84,13 @@ class Hnsw:
     def open(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]) -> HnswIndex:
         """As VectorIndexKind has it."""
         return HnswIndex(folder, find, rank)
+
+    def known(self, folder: Path, encoder: str) -> Known | None:
+        """As VectorIndexKind has it."""
+        return self._flat.known(folder, encoder)
+
+    def discard(self) -> None:
+        """Nothing is outside the folder."""
 
 
 class HnswIndex(FlatIndex):
@@ -148,30 +160,21 @@ class HnswIndex(FlatIndex):
     def topk(self, query: VectorQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
         """As VectorIndex has it, without those of the best that the graph overlooks.
 
-        The list for a smaller k is the beginning of that for a greater one: a later look only adds what comes behind
-        the last one found before. And no list is shorter than an exact one: where the graph finds too few, the exact
-        search goes on.
+        Lists begin alike, and none is shorter than an exact one: see `deepened`.
         """
         asked = self._asked(query)
         if asked.vector is None or self.is_exact(query, k, None if among is None else len(among)):
             return super().topk(query, k, among)
         assert self._graph is not None
-        ids, scores = np.empty(0, np.uint32), np.empty(0)
-        for depth, breadth in self._looks(query, None if among is None else len(among)):
-            more = self._behind(ids, scores, *self._found(self._graph, asked, breadth, among))
-            if len(ids) + len(more[0]) < depth:
-                break
-            ids, scores = np.concatenate([ids, more[0]])[:depth], np.concatenate([scores, more[1]])[:depth]
-            if k <= depth:
-                return ids[:k], scores[:k]
-        asking = k
-        while True:
-            exact = super().topk(query, asking, among)
-            more = self._behind(ids, scores, *exact)
-            if len(ids) + len(more[0]) >= k or len(exact[0]) < asking:
-                break
-            asking *= 2
-        return np.concatenate([ids, more[0]])[:k], np.concatenate([scores, more[1]])[:k]
+        graph, exactly = self._graph, super().topk
+        looks = self._looks(query, None if among is None else len(among))
+        return deepened(
+            k,
+            looks,
+            lambda breadth: self._found(graph, asked, breadth, among),
+            lambda n: exactly(query, n, among),
+            self._rank,
+        )
 
     def _found(self, graph: Graph, asked: Asked, breadth: int, among: Ids | None) -> tuple[Ids, Scores]:
         """What a search of the graph finds of some or of all, best first."""
@@ -186,15 +189,6 @@ class HnswIndex(FlatIndex):
         scores = self._similar(places, asked.vector)
         best = np.lexsort((self._rank(ids), -scores))
         return ids[best], scores[best]
-
-    def _behind(self, ids: Ids, scores: Scores, more: Ids, more_scores: Scores) -> tuple[Ids, Scores]:
-        """Those of an ordered list that come behind the last of another."""
-        if not len(ids):
-            return more, more_scores
-        behind = (more_scores < scores[-1]) | (
-            (more_scores == scores[-1]) & (self._rank(more) > self._rank(ids[-1:])[0])
-        )
-        return more[behind], more_scores[behind]
 
 
 def _about(header: GraphHeader) -> dict[str, Any]:

@@ -69,8 +69,12 @@ class Known:
         """Writes what is known of the wanted rows of float32[n, dimensions], and tells which of them that is."""
         rows = self.places(texts[wanted])
         found = rows >= 0
-        target[np.flatnonzero(wanted)[found]] = self._vectors[rows[found], : target.shape[1]]
+        target[np.flatnonzero(wanted)[found]] = self._take(rows[found])[:, : target.shape[1]]
         return found
+
+    def _take(self, rows: NDArray[np.int64]) -> Vectors:
+        """float32[n, at least dimensions]: the vectors of some rows."""
+        return self._vectors[rows]
 
 
 def _first_bytes(texts: Hashes) -> NDArray[np.uint64]:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from hybridkg.config import ElasticSettings
+from hybridkg.elastic.server import Server
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import NamedNode
 from hybridkg.text.elastic.builder import ElasticTextBuilder
 from hybridkg.text.elastic.index import ElasticTextIndex
-from hybridkg.text.elastic.server import Server
 from hybridkg.text.synonyms import FILE, parse_synonyms
 
 Documents = Mapping[int, Mapping[str, Sequence[str]]]

@@ -10,10 +10,10 @@ from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 
+from hybridkg.elastic.server import Server
 from hybridkg.errors import HybridkgError, TextQueryError, UnknownNameError
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.registry import did_you_mean
-from hybridkg.text.elastic.server import Server
 
 NATIVE_ANALYZERS = (
     "arabic", "armenian", "basque", "bengali", "brazilian", "bulgarian", "catalan", "cjk", "czech", "danish", "dutch",

@@ -8,17 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hybridkg.elastic.server import Body
 from hybridkg.errors import TextQueryError
 from hybridkg.interfaces.text_index import Condition, Ids
 from hybridkg.text.elastic.mapping import GAP, SEPARATOR, TERMS, VALUE_GAP
-from hybridkg.text.elastic.server import Body
 from hybridkg.text.items import Group, Item, OnField, Pattern, Patterns, ResolvedQuery
-
-IDS_AT_ONCE = 65_536
-"""Values of a `terms` query: `index.max_terms_count`."""
-
-ROWS_AT_ONCE = 10_000
-"""Rows of a page: `index.max_result_window`."""
 
 DEEPEST = 20
 """Groups inside each other; Elasticsearch takes 30 queries inside each other."""

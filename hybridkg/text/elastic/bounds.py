@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from hybridkg.elastic.server import Body
 from hybridkg.text.elastic.bodies import TERM_FREQUENCY, WORDS_AT_ONCE, counted, occurs, words_of
-from hybridkg.text.elastic.server import Body
 from hybridkg.text.elastic.wordcounts import ItemCounts
 from hybridkg.text.items import Item, ResolvedQuery
 from hybridkg.text.models.bm25f import DEFAULT_K1 as BM25F_K1

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import heapq
-import secrets
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hybridkg.errors import HybridkgError, ProfileError, TextServerError
+from hybridkg.elastic.new_index import NewIndex
+from hybridkg.elastic.server import Server
+from hybridkg.errors import ProfileError
 from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import ExtractedText, Values
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import Node
 from hybridkg.text.elastic.analysis import native_analyzers
-from hybridkg.text.elastic.bulk import BulkSender, lost
 from hybridkg.text.elastic.documents import DocumentMaker
 from hybridkg.text.elastic.header import IDENTITY, LAYOUT, IndexIdentity
-from hybridkg.text.elastic.mapping import check_as_asked, index_body
-from hybridkg.text.elastic.server import Server
+from hybridkg.text.elastic.mapping import index_body
 from hybridkg.text.elastic.statistics import field_statistics
 from hybridkg.text.elastic.terms import TermCollector
 from hybridkg.text.layout import ArrayWriter
 from hybridkg.text.presence import MOST_FIELDS, describe_fields, write_presence
 
 ENTITIES_PER_REPORT = 1_000
-
-NO_PIPELINES = {"default_pipeline": "_none", "final_pipeline": "_none"}
-"""Those that an index template of the cluster names would change our documents."""
-
-PLACING_SECONDS = 30
-"""How long the server may look for a disk for the new index."""
 
 
 class ElasticTextBuilder:
@@ -76,41 +67,16 @@ class ElasticTextBuilder:
         self._lengths = None if self._native else self._out.create("lengths", "<u4", (len(fields), n_nodes))
         self._terms = TermCollector(folder, len(fields))
         self._documents = DocumentMaker(fields, self._analyzers, self._lengths, self._terms)
-        self._build = secrets.token_hex(8)
-        now = datetime.now(UTC)
-        self.index = f"{alias}-{now:%Y%m%d%H%M%S}-{self._build[:6]}"
-        meta = {"build": self._build, "owner": owner, "alias": alias, "created": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
-        body = index_body(fields, filters, settings, meta)
-        body["settings"] |= NO_PIPELINES
         try:
-            placed = server.ask(
-                "making an index",
-                lambda client: client.indices.create(
-                    index=self.index, **body, aliases={self._loading: {}}, timeout=f"{PLACING_SECONDS}s"
-                )["shards_acknowledged"],
-                again=False,
-            )
-            if not placed:
-                raise TextServerError(
-                    f"{server.url} found no place for a new index within {PLACING_SECONDS} s",
-                    hint="is its disk nearly full? GET _cluster/allocation/explain says what it lacks",
-                )
-            made = server.ask("reading the new index", lambda client: client.indices.get(index=self.index)[self.index])
-            check_as_asked(body, made)
-            self._sender = BulkSender(server, self._loading)
-            self._sender.__enter__()
+            self._new = NewIndex(server, alias, owner, lambda meta: index_body(fields, filters, settings, meta))
         except BaseException:
-            self.abandon()
+            self._terms.discard()
             raise
+        self.index = self._new.name
 
     @property
     def _native(self) -> bool:
         return self._server.settings.analysis == "native"
-
-    @property
-    def _loading(self) -> str:
-        """An alias that only a load knows; it goes with the index."""
-        return f"{self.index}-loading"
 
     def add(self, entity: int, node: Node, texts: Sequence[tuple[int, Values]], filters: Sequence[list[str]]) -> None:
         """One entity, once.
@@ -121,7 +87,7 @@ class ElasticTextBuilder:
             texts: (position of a field, values) of each field that it has.
             filters: for each filter, the objects as N-Triples writes them; or nothing at all.
         """
-        self._sender.put(self._documents.document(entity, node, texts, filters))
+        self._new.put(self._documents.document(entity, node, texts, filters))
 
     def finish(self, n_entities: int) -> dict[str, int]:
         """Waits for the last document, counts them on the server, and writes the header.
@@ -132,25 +98,12 @@ class ElasticTextBuilder:
         Returns:
             Counts: entities, terms (not with native analysis), tokens, text_bytes.
         """
-        self._sender.__exit__(None, None, None)
-        self._server.ask("refreshing the index", lambda client: client.indices.refresh(index=self.index))
-        found = self._server.ask("counting", lambda client: int(client.count(index=self.index)["count"]))
-        if found != n_entities or self._sender.sent != n_entities:
-            raise lost(n_entities, found)
-        settings = {"index": {"blocks": {"write": True}, "auto_expand_replicas": "0-1"}}
-        self._server.ask(
-            "closing the index for writing",
-            lambda client: client.indices.put_settings(index=self.index, settings=settings),
-        )
-        self._server.ask(
-            "removing the alias of the load",
-            lambda client: client.indices.delete_alias(index=self.index, name=self._loading),
-        )
+        self._new.finish(n_entities)
         described = self._described()
         with_words = n_entities if self._lengths is None else write_presence(self._out, self._lengths)
         own = self._server.settings
         identity = IndexIdentity(
-            LAYOUT, self.index, self._alias, self._build, own.analysis, n_entities, own.shards,
+            LAYOUT, self.index, self._alias, self._new.build, own.analysis, n_entities, own.shards,
             float(own.k1), float(own.b), self._filters, self._union,
         )  # fmt: skip
         terms = {} if self._lengths is None else {"terms": self._terms.write(self._out)}
@@ -184,14 +137,7 @@ class ElasticTextBuilder:
     def abandon(self) -> None:
         """Stops, and removes the index if the server can be reached; else it stays, and `prune` will list it."""
         self._terms.discard()
-        if hasattr(self, "_sender"):
-            self._sender.__exit__(RuntimeError, None, None)
-        with contextlib.suppress(HybridkgError):
-            self._server.ask(
-                "removing a half-finished index",
-                lambda client: client.indices.delete(index=self.index, ignore_unavailable=True),
-                again=False,
-            )
+        self._new.abandon()
 
 
 def analyzers_of(server: Server, names: set[str], *, native: bool) -> dict[str, Analyzer]:

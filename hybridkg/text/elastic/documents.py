@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
+from hybridkg.elastic.server import Body
 from hybridkg.entities.filters import number_of
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.interfaces.text_engine import Values
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import NamedNode, Node
 from hybridkg.text.elastic.mapping import GAP, LONGEST_FILTER_VALUE, SEPARATOR
-from hybridkg.text.elastic.server import Body
 from hybridkg.text.elastic.terms import TermCollector
 from hybridkg.text.layout import Array
 

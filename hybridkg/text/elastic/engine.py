@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import platform
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from hybridkg.config import Config
-from hybridkg.errors import ConfigError, CorruptError, HybridkgError, TextServerError
+from hybridkg.elastic.left import FILE as LEFT
+from hybridkg.elastic.left import Left
+from hybridkg.elastic.names import alias_of, check_alias, owner_of
+from hybridkg.elastic.server import Server
+from hybridkg.errors import CorruptError, HybridkgError, TextServerError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TextSource
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.elastic.builder import ElasticTextBuilder, add_all
 from hybridkg.text.elastic.header import IndexIdentity, identity_in
 from hybridkg.text.elastic.index import ElasticTextIndex
-from hybridkg.text.elastic.server import Server
 
 NAMES_AT_ONCE = 20
 """Names travel in the address of a request, which holds 4,096 bytes."""
-
-ALIAS = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 
 
 class ElasticTextEngine:
@@ -37,10 +35,8 @@ class ElasticTextEngine:
 
     def __init__(self, folder: Path, config: Config):
         self._server, self._config = Server(config.elasticsearch), config
-        self._owner = _owner(folder)
+        self._owner, self._alias = owner_of(folder), alias_of(folder, config.elasticsearch)
         self._made = ""
-        words = re.sub(r"[^a-z0-9]+", "-", folder.resolve().stem.lower()).strip("-")[:40]
-        self._alias = config.elasticsearch.alias or f"hybridkg-{words or 'kb'}-{self._owner[:6]}"
 
     def ready(self) -> None:
         """Whether the server answers, is new enough, and has no other use for the alias.
@@ -49,12 +45,7 @@ class ElasticTextEngine:
             ConfigError: the alias cannot be a name in Elasticsearch.
             TextServerError: it does not, is not, or has.
         """
-        if not ALIAS.fullmatch(self._alias):
-            raise ConfigError(
-                f"setting 'elasticsearch.alias' cannot be {self._alias!r}",
-                hint="lower-case letters, digits, '-' and '_', at most 100, beginning with a letter or digit",
-            )
-        self._check_alias()
+        check_alias(self._server, self._alias)
 
     def build(self, folder: Path, source: TextSource, progress: Progress) -> dict[str, int]:
         """Builds a new index, once it is `ready`; a failure removes it again, if the server can be reached.
@@ -87,7 +78,7 @@ class ElasticTextEngine:
 
     def name_of(self, folder: Path) -> str:
         """For the manifest."""
-        return f"elasticsearch index {identity_in(folder).index}"
+        return f"elasticsearch index {_index_of(folder)}"
 
     def publish(self, folder: Path) -> None:
         """Points the alias to the index of the folder, in one step."""
@@ -118,7 +109,10 @@ class ElasticTextEngine:
         Returns:
             For each: name, created, documents, bytes.
         """
-        kept = {own.index for folder in live if (own := _identity(folder)) is not None}
+        kept = set()
+        for folder in live:
+            with suppress(CorruptError):  # another engine's, or damaged
+                kept.add(_index_of(folder))
         found = self._server.ask(
             "listing indexes",
             lambda client: client.indices.get(index="*", expand_wildcards="open", filter_path="*.mappings._meta"),
@@ -152,27 +146,6 @@ class ElasticTextEngine:
         for name in names:
             self._server.ask("removing an index", partial(_delete_index, name), again=again)
 
-    def _check_alias(self) -> None:
-        """An index that has the alias's name would keep the alias from ever being set; a stranger's that has the
-        alias would be mixed with ours, or lose it.
-        """
-        found = self._server.ask(
-            "looking at the alias",
-            lambda client: {
-                name: about.get("mappings", {}).get("_meta", {})
-                for name, about in client.indices.get(index=self._alias, ignore_unavailable=True).items()
-            },
-        )
-        for name, meta in found.items():
-            if name == self._alias or "hybridkg" not in meta or not name.startswith(f"{self._alias}-"):
-                what = (
-                    f"index named {name!r}" if name == self._alias else f"alias {self._alias!r}, of the index {name!r}"
-                )
-                raise TextServerError(
-                    f"{self._server.url} has an {what}, which hybridkg did not make",
-                    hint="set another elasticsearch.alias in kb.toml",
-                )
-
 
 def _delete_index(name: str, client: Any) -> Any:
     # An index may go between being looked up and being removed: an earlier request, given up here, comes through there.
@@ -183,17 +156,13 @@ def _sizes_of(names: str, client: Any) -> Any:
     return client.indices.stats(index=names, metric=["store", "docs"])
 
 
-def _owner(folder: Path) -> str:
-    """Who a folder is: the same after it was renamed, another for a copy, and for what is made in its old place."""
-    try:
-        about = folder.stat()
-    except OSError:
-        return ""
-    return blake2b(f"{platform.node()}\0{about.st_dev}\0{about.st_ino}".encode(), digest_size=8).hexdigest()
-
-
 def _identity(folder: Path) -> IndexIdentity | None:
     try:
         return identity_in(folder)
     except CorruptError:
         return None  # the embedded engine's, or damaged
+
+
+def _index_of(folder: Path) -> str:
+    """The index of a folder of text, or of vectors."""
+    return Left.read(folder).index if (folder / LEFT).exists() else identity_in(folder).index

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from hybridkg.errors import CorruptError, TextServerError
+from hybridkg.errors import CorruptError
 from hybridkg.text.layout import ArrayReader
 
 LAYOUT = 1
@@ -85,11 +85,3 @@ def identity_in(folder: Path) -> IndexIdentity:
         CorruptError: there is no whole header.
     """
     return IndexIdentity.from_data(ArrayReader(folder).about(IDENTITY), str(folder))
-
-
-def unexpected(found: int, wanted: int) -> TextServerError:
-    """The error when an index does not hold what was left there."""
-    return TextServerError(
-        f"the index on the server holds {found:,} entities; {wanted:,} were left there",
-        hint="somebody has changed it; build it again: hybridkg index KB",
-    )

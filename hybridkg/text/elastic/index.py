@@ -24,7 +24,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hybridkg.errors import HybridkgError, TextServerError
+from hybridkg.elastic.left import check_left
+from hybridkg.elastic.pages import IDS_AT_ONCE, scores_of
+from hybridkg.elastic.server import Body, Server, Steps
+from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.interfaces.explanation import Passage
 from hybridkg.interfaces.links import Linker
@@ -39,13 +42,11 @@ from hybridkg.interfaces.text_index import (
 )
 from hybridkg.text.elastic import bodies
 from hybridkg.text.elastic.analysis import native_analyzers
-from hybridkg.text.elastic.bodies import IDS_AT_ONCE
 from hybridkg.text.elastic.bounds import bound_clauses
-from hybridkg.text.elastic.header import IDENTITY, IndexIdentity, unexpected
+from hybridkg.text.elastic.header import IDENTITY, IndexIdentity
 from hybridkg.text.elastic.mapping import LONGEST_FILTER_VALUE
 from hybridkg.text.elastic.native import native_clauses, order_matters
-from hybridkg.text.elastic.reading import Reader, scores_of
-from hybridkg.text.elastic.server import Body, Server, Steps
+from hybridkg.text.elastic.reading import Reader
 from hybridkg.text.elastic.tasks import Tasks, narrowed
 from hybridkg.text.elastic.terms import stored_vocabulary
 from hybridkg.text.elastic.wordcounts import WordCounts
@@ -239,23 +240,7 @@ class ElasticTextIndex(FieldsOfIndex):
             if self._connected:
                 return
             own = self._identity
-            _ = self._server.version
-            found = self._server.ask(
-                "looking for the index", lambda client: client.indices.get(index=own.index, ignore_unavailable=True)
-            )
-            if own.index not in found:
-                raise TextServerError(
-                    f"{self._server.url} has no index {own.index!r}, which this knowledge base needs",
-                    hint="build it again: hybridkg index KB; or elasticsearch.url in kb.toml names another server",
-                )
-            if found[own.index]["mappings"].get("_meta", {}).get("build") != own.build:
-                raise TextServerError(
-                    f"the index {own.index!r} on {self._server.url} is not the one that was built",
-                    hint="build it again: hybridkg index KB",
-                )
-            held = int(self._server.ask("counting", lambda client: client.count(index=own.index))["count"])
-            if held != own.documents:
-                raise unexpected(held, own.documents)
+            check_left(self._server, own.index, own.build, own.documents)
             self._connected = True
 
     def _conditions(self, query: TextQuery) -> list[Body]:

@@ -19,7 +19,6 @@ from typing import Any
 
 from hybridkg import __version__
 from hybridkg.config import ElasticSettings
-from hybridkg.errors import TextServerError
 from hybridkg.interfaces.text_index import IndexedField
 
 GAP = " "
@@ -109,48 +108,3 @@ def _terms(analyzer: str) -> dict[str, Any]:
         "index_options": "positions",
         "position_increment_gap": VALUE_GAP,
     }
-
-
-def check_as_asked(asked: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    """Whether an index is as it was asked for: index templates of a cluster can change it silently.
-
-    Args:
-        asked: from `index_body`.
-        found: `settings` and `mappings` of the index as the server describes it.
-
-    Raises:
-        TextServerError: names what differs.
-    """
-    wanted, own = asked["mappings"], found["mappings"]
-    for key in sorted({*wanted, *own} - {"_meta"}):
-        if _plain(own.get(key)) != _plain(wanted.get(key)):
-            raise _changed(f"mappings.{key}")
-    similarity = found["settings"]["index"].get("similarity", {})
-    if _plain(similarity) != _plain(asked["settings"]["similarity"]):
-        raise _changed("settings.index.similarity")
-
-
-def _plain(value: Any) -> Any:
-    """A value as both sides write it: the server answers numbers and booleans as texts, and leaves defaults out."""
-    if isinstance(value, Mapping):
-        left_out = {"norms": True, "index_options": "positions", "type": "object"}
-        return {
-            key: _plain(inner)
-            for key, inner in sorted(value.items())
-            if not (key in left_out and inner == left_out[key])
-        }
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return str(float(value))
-    try:
-        return str(float(value))
-    except (TypeError, ValueError):
-        return value
-
-
-def _changed(what: str) -> TextServerError:
-    return TextServerError(
-        f"the server made the new index with other {what} than asked for",
-        hint="an index template of the cluster matches its name; choose another elasticsearch.alias in kb.toml",
-    )

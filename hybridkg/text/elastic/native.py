@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hybridkg.elastic.server import Body
 from hybridkg.interfaces.text_index import TextQuery
 from hybridkg.text.elastic.bodies import path
 from hybridkg.text.elastic.header import IndexIdentity
-from hybridkg.text.elastic.server import Body
 from hybridkg.text.items import Item, ResolvedQuery
 
 LARGEST_SAFE = 1024.0

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hybridkg.elastic.server import Server
 from hybridkg.text.elastic.mapping import WHOLE
-from hybridkg.text.elastic.server import Server
 
 
 @dataclass(frozen=True)

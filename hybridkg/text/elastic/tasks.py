@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.elastic.server import Body, Server, Steps
 from hybridkg.interfaces.ranking_model import ScoredField, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.elastic import bodies
 from hybridkg.text.elastic.header import IndexIdentity
 from hybridkg.text.elastic.reading import Gathered, Reader
-from hybridkg.text.elastic.server import Body, Server, Steps
 from hybridkg.text.elastic.vectors import read_vectors
 from hybridkg.text.elastic.wordcounts import WordCounts
 from hybridkg.text.items import Item, ResolvedQuery

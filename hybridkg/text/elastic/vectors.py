@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.elastic.server import Server
 from hybridkg.errors import TextServerError
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.elastic.bodies import path
 from hybridkg.text.elastic.reading import Gathered
-from hybridkg.text.elastic.server import Server
 from hybridkg.text.items import Item, OnField, Pattern
 from hybridkg.text.windows import windows
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hybridkg.elastic.server import Body, Server, Steps
 from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.text.elastic import bodies
 from hybridkg.text.elastic.header import IndexIdentity
 from hybridkg.text.elastic.reading import Gathered, Reader
-from hybridkg.text.elastic.server import Body, Server, Steps
 from hybridkg.text.elastic.statistics import TermCounts, term_counts
 from hybridkg.text.elastic.vectors import read_vectors
 from hybridkg.text.items import Item, OnField

@@ -126,7 +126,7 @@ def test_a_renamed_knowledge_base_still_owns_its_index(path, elastic, elastic_na
 
 
 def test_remove_refuses_while_the_server_is_away(path, monkeypatch):
-    monkeypatch.setattr("hybridkg.text.elastic.server.WAITS", ())
+    monkeypatch.setattr("hybridkg.elastic.server.WAITS", ())
     folder = Folder.open(path)
     settings = folder.config.elasticsearch
     folder.configure(replace(folder.config, elasticsearch=replace(settings, url="http://127.0.0.1:1")))

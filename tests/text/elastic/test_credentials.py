@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridkg.config import ElasticSettings, parse_config
-from hybridkg.errors import ConfigError
-from hybridkg.text.elastic.credentials import (
+from hybridkg.elastic.credentials import (
     API_KEY,
     API_KEY_FILE,
     PASSWORD,
@@ -22,7 +21,8 @@ from hybridkg.text.elastic.credentials import (
     read_credentials,
     server_url,
 )
-from hybridkg.text.elastic.server import Server
+from hybridkg.elastic.server import Server
+from hybridkg.errors import ConfigError
 
 KEY = "VnVhQ2ZHY0JDZGJrUW0tZTVhT3g6dWkybHAyYXhUTm1zeWFrdzl0dk5udw=="
 WORD = "correct horse: battery"

@@ -19,9 +19,9 @@ from served_kb import ITEMS, During, items, moved_to, served
 
 from hybridkg.cli import cli
 from hybridkg.config import ElasticSettings
+from hybridkg.elastic.server import Server
 from hybridkg.errors import TextServerError
 from hybridkg.kb import KnowledgeBase
-from hybridkg.text.elastic.server import Server
 
 ABSENT = "http://127.0.0.1:1"
 
@@ -52,18 +52,18 @@ def alias(server, request):
 @pytest.fixture
 def small_bodies(monkeypatch):
     """So that a small load is many requests, and a report comes in their midst."""
-    monkeypatch.setattr("hybridkg.text.elastic.bulk.BODY_BYTES", 4_000)
-    monkeypatch.setattr("hybridkg.text.elastic.bulk.GROUP", 10)
-    monkeypatch.setattr("hybridkg.text.elastic.bulk.GROUPS_WAITING", 2)
+    monkeypatch.setattr("hybridkg.elastic.bulk.BODY_BYTES", 4_000)
+    monkeypatch.setattr("hybridkg.elastic.bulk.GROUP", 10)
+    monkeypatch.setattr("hybridkg.elastic.bulk.GROUPS_WAITING", 2)
     monkeypatch.setattr("hybridkg.text.elastic.builder.ENTITIES_PER_REPORT", ITEMS // 4)
 
 
 @pytest.fixture
 def impatient(monkeypatch):
     """Waits little before the next try."""
-    monkeypatch.setattr("hybridkg.text.elastic.server.WAITS", (0.01, 0.02))
-    monkeypatch.setattr("hybridkg.text.elastic.bulk.FIRST_WAIT", 0.01)
-    monkeypatch.setattr("hybridkg.text.elastic.bulk.LONGEST_WAIT", 0.02)
+    monkeypatch.setattr("hybridkg.elastic.server.WAITS", (0.01, 0.02))
+    monkeypatch.setattr("hybridkg.elastic.bulk.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("hybridkg.elastic.bulk.LONGEST_WAIT", 0.02)
 
 
 @pytest.fixture
@@ -339,7 +339,7 @@ def test_a_disk_that_fills_while_an_index_is_loaded_is_named(kept, server, small
 
 
 def test_a_disk_that_is_full_already_is_named(blue, server, alias, impatient, monkeypatch):
-    monkeypatch.setattr("hybridkg.text.elastic.builder.PLACING_SECONDS", 1)
+    monkeypatch.setattr("hybridkg.elastic.new_index.PLACING_SECONDS", 1)
     (good,) = server.indexes(alias)
     levels = ("low", "high", "flood_stage")
     full = {f"cluster.routing.allocation.disk.watermark.{level}": "900000gb" for level in levels}
@@ -513,8 +513,8 @@ def test_a_killed_server_loses_nothing_and_is_used_again_when_it_is_back(
 ):
     """One kill, because a start takes long: amid a load, between two pages of a query, and between two queries."""
     waits, between_pages, dead = Waits(), threading.Event(), threading.Event()
-    monkeypatch.setattr("hybridkg.text.elastic.server.WAITS", waits)
-    monkeypatch.setattr("hybridkg.text.elastic.reading.ROWS_AT_ONCE", ITEMS // 4)
+    monkeypatch.setattr("hybridkg.elastic.server.WAITS", waits)
+    monkeypatch.setattr("hybridkg.elastic.pages.ROWS_AT_ONCE", ITEMS // 4)
     search, places, found = Server.search, [], []
 
     def watched(self, index, bodies, *, dfs):

@@ -9,9 +9,9 @@ import pytest
 from elastic_server import unique_name
 from engine_pair import assert_same_best, assert_same_relation, assert_same_scores, build_pair
 
+from hybridkg.elastic.pages import BEST_FIRST, BY_NODE, Pages
 from hybridkg.entities.filters import satisfies
 from hybridkg.interfaces.text_index import Condition, FieldChoice, IndexedField, TextQuery, TextQuestion
-from hybridkg.text.elastic.reading import BEST_FIRST, BY_NODE, Pages
 
 pytestmark = pytest.mark.needs_elastic
 

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from served_kb import LABEL, items, moved_to, served
 
 from hybridkg.cli import cli
+from hybridkg.elastic.credentials import API_KEY, API_KEY_FILE, PASSWORD, URL, USERNAME
 from hybridkg.errors import HybridkgError, TextServerError
 from hybridkg.kb import KnowledgeBase
-from hybridkg.text.elastic.credentials import API_KEY, API_KEY_FILE, PASSWORD, URL, USERNAME
 
 WORD = "Correct-Horse_Battery.42"
 RED = 'SELECT ?e ?s { ?e MATCH "red" AS ?s } RANK BY ?s LIMIT 1000'

@@ -13,8 +13,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from hybridkg.config import ElasticSettings
-from hybridkg.errors import ConfigError, HybridkgError, MissingExtraError, TextQueryError, TextServerError
-from hybridkg.text.elastic.credentials import (
+from hybridkg.elastic.credentials import (
     API_KEY,
     USERNAME,
     Credentials,
@@ -22,6 +21,7 @@ from hybridkg.text.elastic.credentials import (
     read_credentials,
     server_url,
 )
+from hybridkg.errors import ConfigError, HybridkgError, MissingExtraError, TextQueryError, TextServerError
 
 T = TypeVar("T")
 Body = dict[str, Any]
@@ -67,6 +67,7 @@ ANSWER = [
     "responses.hits.hits.sort",
     "responses.hits.hits.matched_queries",
     "responses.hits.hits._source",
+    "responses.hits.hits.fields",
 ]
 
 
@@ -104,7 +105,7 @@ class Server:
             from elasticsearch import Elasticsearch
         except ModuleNotFoundError as e:
             raise MissingExtraError(
-                "text = \"elasticsearch\" needs the package 'elasticsearch'",
+                "Elasticsearch needs the package 'elasticsearch'",
                 hint='pip install "hybridkg[elasticsearch]"',
             ) from e
         own = self.credentials

@@ -1,0 +1,1 @@
+"""The vector index `elasticsearch`: vectors in an index of a cluster, which compares them."""
