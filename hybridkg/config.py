@@ -56,7 +56,7 @@ synonyms = {synonyms}  # path of a file of synonyms, from this folder; hybridkg 
 
 @dataclass(frozen=True, slots=True)
 class ElasticSettings:
-    """The table `[elasticsearch]`. Who asks is told by the environment (hybridkg.text.elastic.client), never here.
+    """The table `[elasticsearch]`. Who asks is told by the environment (hybridkg.elastic.credentials), never here.
 
     Args:
         url: of the server, `http://` or `https://`.

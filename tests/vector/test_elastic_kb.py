@@ -95,7 +95,7 @@ def test_without_the_server_text_and_graph_go_on(elastic, elastic_name, tmp_path
         with pytest.raises(TextServerError, match="cannot reach Elasticsearch"):
             kb.query(NEAR)
         assert "cannot reach Elasticsearch" in kb.stats()["vectors"]["problem"]
-    with pytest.raises(TextServerError, match="nothing has been deleted|cannot reach") as e:
+    with pytest.raises(TextServerError, match="cannot reach") as e:
         KnowledgeBase.remove(path)
     assert "because the vectors are kept by 'elasticsearch'" in e.value.hint
 
@@ -160,6 +160,8 @@ def test_every_strategy_gives_the_rows_of_the_reference(elastic, elastic_name, t
             for who, wrong in differences(case(seed), (Ranked(text, index), nodes), monkeypatch):
                 ran[who.split(",")[0]] += 1
                 assert not wrong, f"seed {seed}, {who}: {wrong}"
-        except HybridkgError as e:
-            assert not isinstance(e, TextServerError), e
+        except TextServerError:
+            raise
+        except HybridkgError:
+            continue
     assert {"filter_first", "filtered_topk", "rank_first"} <= ran.keys()
