@@ -93,7 +93,7 @@ class Planning:
 
     @property
     def is_far(self) -> bool:
-        """Whether the text index is on a server."""
+        """Whether the text index is on a server, or the vectors are."""
         return self.text is not None and self.text.scan_limit is not None
 
     def once(self, key: Hashable, find: Callable[[], T]) -> T:

@@ -55,7 +55,7 @@ class Asking:
         self._opened: Encoder | None = None
         self._known: dict[VectorQuery, Asked] = {}
 
-    def _vector_at(self, place: int) -> Vectors:
+    def _vector_of(self, place: int) -> Vectors:
         """float32[columns]: the vector of an entity, by its place among the ids."""
         raise NotImplementedError
 
@@ -130,7 +130,7 @@ class Asking:
             has, places = self._places(np.array([0 if entity is None else entity], np.uint32))
             if entity is None or not has[0]:
                 return Asked(None)
-            return Asked(self._vector_at(int(places[0])), entity)
+            return Asked(self._vector_of(int(places[0])), entity)
         if query.vector:
             wide = np.array(query.vector, np.float64)
             wide /= np.abs(wide).max()

@@ -195,7 +195,7 @@ class FlatIndex(Asking):
         ):
             raise CorruptError("the vectors do not fit their header", hint="index again", place=str(folder))
 
-    def _vector_at(self, place: int) -> Vectors:
+    def _vector_of(self, place: int) -> Vectors:
         return np.array(self._vectors[place])
 
     @property
