@@ -237,7 +237,7 @@ def test_no_such_index_of_vectors(tmp_path):
     toml.write_text(
         toml.read_text().replace('encoder = "none"', 'encoder = "lsa"').replace('vectors = "flat"', 'vectors = "flot"')
     )
-    with pytest.raises(ConfigError, match="no vector index 'flot'; known: flat") as raised:
+    with pytest.raises(ConfigError, match="no vector index 'flot'; known: elasticsearch, flat, hnsw") as raised:
         kb.index()
     assert "did you mean 'flat'?" in str(raised.value.hint)
 
