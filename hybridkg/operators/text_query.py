@@ -164,7 +164,7 @@ def describe(item: ast.RankedItem, index: RankedIndex | None) -> str:
         parts.append(f"within {item.within:g}")
     if index is not None and index.vectors is not None:
         about = index.vectors.about()
-        parts.append(f"({about['encoder']}, {about['entities']:,} vectors)")
+        parts.append(f"({about['encoder']}, {about.get('vectors', about['entities']):,} vectors)")
     return " ".join(parts)
 
 

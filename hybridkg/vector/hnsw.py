@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.errors import CorruptError, HybridkgError
+from hybridkg.errors import ConfigError, CorruptError, HybridkgError
 from hybridkg.interfaces.encoder import Encoder, Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import Encoded, VectorQuery
@@ -63,9 +63,15 @@ class Hnsw:
 
     def __init__(self, path: Path, config: Config, seed: int = 0):
         self._flat, self._seed = Flat(path, config), seed
+        self._what = config.encoding.what
 
     def ready(self) -> None:
-        """As VectorIndexKind has it."""
+        """As VectorIndexKind has it; a graph is one of whole entities."""
+        if self._what != "entity":
+            raise ConfigError(
+                f"the vector index 'hnsw' takes one vector of an entity, and not one of each of its {self._what}",
+                hint='vectors = "flat" in kb.toml, or what = "entity" in its table [encoding]',
+            )
         check_installed()
 
     def build(
