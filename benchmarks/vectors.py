@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,13 @@ from benchmarks.models_figures import SEED, compared, evaluated, means
 from benchmarks.models_systems import COLLECTIONS, Collection, collections
 from benchmarks.record import record
 from hybridkg import KnowledgeBase
+from hybridkg.config import EncodingSettings, read_config, write_config
 from hybridkg.evaluation.run import Run
 from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.vector.codes import KERNEL as CODES
-from hybridkg.vector.flat import FlatIndex, FlatWriter
+from hybridkg.vector.flat import FlatIndex
+from hybridkg.vector.flat_files import WHOLE, FlatWriter
 from hybridkg.vector.lsa import unit
 from hybridkg.vector.similarity import KERNEL
 
@@ -69,7 +72,7 @@ def encoders() -> dict[str, str]:
     return found
 
 
-class _Made:
+class Made:
     """Stands for an encoder: the vectors are random."""
 
     name = "random"
@@ -87,7 +90,7 @@ class _Made:
 def exact(folder: Path, entities: int, dimensions: int) -> dict[str, Any]:
     """Milliseconds of the best 10, and how far similarities are from float64 sums."""
     random = np.random.default_rng(SEED)
-    with FlatWriter(folder, _Made(dimensions)) as writer:
+    with FlatWriter(folder, Made(dimensions)) as writer:
         for first in range(0, entities, 50_000):
             ids = np.arange(first, min(first + 50_000, entities), dtype=np.uint32)
             writer.add(ids, unit(random.standard_normal((len(ids), dimensions), dtype=np.float32)))
@@ -101,22 +104,23 @@ def exact(folder: Path, entities: int, dimensions: int) -> dict[str, Any]:
     ]
     index.topk(queries[0], K)  # the pages of the file
     found: dict[str, Any] = {
-        "all": _times(queries, lambda query: index.topk(query, K)),
-        "all, complete relation": _times(queries[:5], index.matching),
+        "all": times(queries, lambda query: index.topk(query, K)),
+        "all, complete relation": times(queries[:5], index.matching),
     }
     for size in CANDIDATES:
         among = np.sort(random.choice(entities, min(size, entities), replace=False)).astype(np.uint32)
-        found[f"{size:,} candidates"] = _times(queries, lambda query, among=among: index.topk(query, K, among))
+        found[f"{size:,} candidates"] = times(queries, lambda query, among=among: index.topk(query, K, among))
     return {"entities": entities, "dimensions": dimensions, "ms": found, "largest_error": _error(index, queries[0])}
 
 
-def _times(queries: list[VectorQuery], ask: Callable[[VectorQuery], object]) -> dict[str, float]:
-    times = []
+def times(queries: list[VectorQuery], ask: Callable[[VectorQuery], object]) -> dict[str, float]:
+    """Milliseconds of a question: the median, and the 99th percentile."""
+    taken = []
     for query in queries:
         started = time.perf_counter()
         ask(query)
-        times.append((time.perf_counter() - started) * 1e3)
-    return {"p50": round(float(np.median(times)), 3), "p99": round(float(np.percentile(times, 99)), 3)}
+        taken.append((time.perf_counter() - started) * 1e3)
+    return {"p50": round(float(np.median(taken)), 3), "p99": round(float(np.percentile(taken, 99)), 3)}
 
 
 def _error(index: FlatIndex, query: VectorQuery) -> float:
@@ -136,7 +140,7 @@ def cold(work: Path, chosen: dict[str, str]) -> dict[str, Any]:
         folder = work / f"films-{name}.kb"
         if not folder.exists():
             with KnowledgeBase.create(folder) as kb:
-                _set_encoder(folder, chosen.get(name, name))
+                set_config(folder, chosen.get(name, name))
                 kb.load(FILMS, index=True)
         query = f"SELECT ?f ?s {{ ?f {near} AS ?s }} RANK BY ?s LIMIT 3"
         wall, cpu = [], []
@@ -155,10 +159,10 @@ def cold(work: Path, chosen: dict[str, str]) -> dict[str, Any]:
     return found
 
 
-def _set_encoder(folder: Path, encoder: str) -> None:
+def set_config(folder: Path, encoder: str, encoding: EncodingSettings = WHOLE) -> None:
+    """What has a vector, and what makes it."""
     toml = folder / "kb.toml"
-    lines = [line for line in toml.read_text().splitlines() if not line.startswith("encoder")]
-    toml.write_text("\n".join([f'encoder = "{encoder}"', *lines, ""]))
+    toml.write_text(write_config(replace(read_config(toml), encoder=encoder, encoding=encoding)))
 
 
 def quality(collection: Collection, chosen: dict[str, str]) -> dict[str, Any]:
@@ -169,7 +173,7 @@ def quality(collection: Collection, chosen: dict[str, str]) -> dict[str, Any]:
         folder = collection.folder / f"kb-{name}"
         if not folder.exists():
             shutil.copytree(collection.folder / "kb", folder)
-        _set_encoder(folder, encoder)
+        set_config(folder, encoder)
         with KnowledgeBase.open(folder) as kb:
             started = time.process_time()
             kb.index()
@@ -180,7 +184,7 @@ def quality(collection: Collection, chosen: dict[str, str]) -> dict[str, Any]:
                 if system in values:
                     continue
                 started = time.thread_time()
-                values[system] = evaluated(collection, _run(collection, kb, system, query))
+                values[system] = evaluated(collection, topics_run(collection, kb, system, query))
                 seconds[system] = round((time.thread_time() - started) / len(collection.topics.texts) * 1e3, 1)
                 print(collection.name, system, means(values[system]), seconds[system], "ms", flush=True)
     return {
@@ -191,7 +195,8 @@ def quality(collection: Collection, chosen: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _run(collection: Collection, kb: KnowledgeBase, name: str, query: str) -> Run:
+def topics_run(collection: Collection, kb: KnowledgeBase, name: str, query: str) -> Run:
+    """What a query finds for each topic, 1,000 rows at most."""
     prepared = kb.prepare(query)
     rankings = {}
     for topic, text in collection.topics.texts.items():

@@ -20,6 +20,9 @@ CHOICES = {
     "service": ("refuse", "allow"),
     "analysis": ("hybridkg", "native"),
     "device": ("auto", "cpu", "cuda"),
+    "what": ("entity", "chunks", "fields"),
+    "unit": ("characters", "tokens"),
+    "aggregate": ("max", "mean3", "sum"),
 }
 """Keys whose value is one of a few names; the other texts take any string that is not empty."""
 
@@ -30,6 +33,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "elasticsearch.timeout": (1, 3600),
     "encoding.batch": (1, 65_536),
     "encoding.max_length": (0, 1_000_000),
+    "encoding.chunk": (8, 1_000_000),
+    "encoding.overlap": (0, 1_000_000),
     "limits.timeout": (0, 86_400),
     "limits.max_rows": (1, 1_000_000_000),
     "limits.max_megabytes": (1, 1_000_000),
@@ -45,6 +50,7 @@ profile = {profile}  # name of a shipped profile, or path of a Turtle file
 text = {text}  # text index: "embedded" or "elasticsearch" (docs/elasticsearch.md); hybridkg index KB builds it
 encoder = {encoder}  # vectors for NEAR: "lsa", learned from the texts, "sentence-transformers:MODEL" or "none"
 vectors = {vectors}  # their index: "flat" is exact; "hnsw" and "elasticsearch" overlook a few (docs/vectors.md)
+# a table [encoding] says what has a vector (what = "entity", "chunks" or "fields"), and how a model is used
 default_graph = {default_graph}  # "default", or "union" of all graphs
 service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
 """
@@ -97,9 +103,15 @@ class LimitSettings:
 
 @dataclass(frozen=True, slots=True)
 class EncodingSettings:
-    """The table `[encoding]`: how the model that `encoder` names is used.
+    """The table `[encoding]`: what is encoded, and how the model that `encoder` names is used.
 
     Args:
+        what: gets a vector of its own: the `entity`, each of the `chunks` of its text, or each of its `fields`.
+        chunk: most units of text in a chunk.
+        overlap: units, at most, that a chunk has in common with the one before; below `chunk`.
+        unit: of those two: `characters`, or `tokens` of an encoder that has some.
+        aggregate: the similarity of an entity of several vectors: the `max` of theirs, the mean of the greatest three
+            (`mean3`), or their `sum`, divided by the most vectors that an entity has.
         device: `cpu`, `cuda`, or `auto` for cuda where there is one.
         batch: texts that cuda encodes at once.
         max_length: tokens of a text that are read; 0 for the model's own limit.
@@ -107,6 +119,11 @@ class EncodingSettings:
         passage_prompt: written before every text that is searched; empty for the model's own.
     """
 
+    what: str = "entity"
+    chunk: int = 256
+    overlap: int = 64
+    unit: str = "characters"
+    aggregate: str = "max"
     device: str = "auto"
     batch: int = 32
     max_length: int = 0
@@ -130,7 +147,7 @@ class Config:
             none. The index keeps what it read.
         elasticsearch: where Elasticsearch is, and how it is used.
         limits: what a query may use.
-        encoding: how the encoder's model is used.
+        encoding: what is encoded, and how the encoder's model is used.
     """
 
     profile: str = "default"
@@ -207,7 +224,14 @@ def parse_config(text: str, name: str) -> Config:
         for inner, own in value.items():
             _check(inner, own, TABLES[key], f"{name}:{_line_of(inner, text, behind=_line_of(key, text))}", f"{key}.")
         values[key] = TABLES[key](**value)
-    return Config(**values)
+    config = Config(**values)
+    chunk, overlap = config.encoding.chunk, config.encoding.overlap
+    if overlap >= chunk:
+        raise ConfigError(
+            f"setting 'encoding.overlap' must be below 'encoding.chunk', which is {chunk}, not {overlap}",
+            place=f"{name}:{_line_of('chunk', text, behind=_line_of('encoding', text))}",
+        )
+    return config
 
 
 def _check(key: str, value: object, kind: type, place: str, prefix: str = "") -> None:

@@ -26,7 +26,7 @@ from pygments.token import (  # type: ignore[import-untyped, unused-ignore]
 )
 
 from hybridkg.query import tables
-from hybridkg.query.lexer import FIRST
+from hybridkg.query.lexer import FIRST, FUSION, is_fusion
 
 _STYLES: tuple[tuple[str, Any], ...] = (
     ("VAR", Name.Variable),
@@ -48,7 +48,7 @@ _COMMENT = re.compile(r"#[^\r\n]*")
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], frozenset[str]]:
     """Tokens, what stands between them, and the keywords."""
     loaded = tables.load()
-    shapes = [f"(?P<{name}>{pattern})" for name, pattern in loaded.terminals if name not in FIRST]
+    shapes = [f"(?P<{name}>{pattern})" for name, pattern in loaded.terminals if name not in (*FIRST, FUSION)]
     shapes.append(r"(?P<WORD>[^\W\d]\w*+)")
     shapes.append(f"(?P<PUNCTUATION>{'|'.join(map(re.escape, loaded.punctuation))})")
     return re.compile("|".join(shapes)), re.compile(loaded.skip), loaded.words
@@ -110,7 +110,7 @@ def _token(at: int, kind: str, value: str, words: frozenset[str]) -> Iterator[tu
     if kind == "PUNCTUATION":
         yield at, Punctuation if value in "()[]{}.,;" else Operator, value
     elif kind == "WORD":
-        is_keyword = value == "a" or (value.isascii() and value != "A" and value.upper() in words)
+        is_keyword = value == "a" or (value.isascii() and value != "A" and value.upper() in words) or is_fusion(value)
         yield at, Keyword if is_keyword else Name, value
     elif kind.startswith("PNAME"):
         prefix, colon, local = value.partition(":")

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from hybridkg.config import EncodingSettings
 from hybridkg.entities.documents import Documents
 from hybridkg.entities.doubts import doubts
 from hybridkg.entities.extract import Extraction, extract
 from hybridkg.entities.fields import Profile
+from hybridkg.entities.pieces import cutting
 from hybridkg.entities.table import NodeTable
-from hybridkg.entities.verbalised import verbalised
-from hybridkg.interfaces.encoder import Encoder, EncoderKind
+from hybridkg.entities.verbalised import Batch, Cut, verbalised
+from hybridkg.interfaces.encoder import Encoder, EncoderKind, Tokenising
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import Taker, TextEngine
@@ -50,6 +52,7 @@ class Vectorising:
         name: of the kind of index, in VECTOR_INDEXES.
         index: builds it.
         work: the folder in which an interrupted run has left some vectors, and this one may.
+        encoding: what gets a vector.
         previous: the folder of the live vectors, where they are undamaged.
         before: the kind of these.
     """
@@ -59,8 +62,14 @@ class Vectorising:
     name: str
     index: VectorIndexKind
     work: Path
+    encoding: EncodingSettings
     previous: Path | None = None
     before: VectorIndexKind | None = None
+
+    def cut(self, encoder: Callable[[], Encoder]) -> Cut:
+        """How texts are cut; the encoder is asked for where it has to measure them."""
+        in_tokens = self.encoding.what == "chunks" and self.encoding.unit == "tokens"
+        return cutting(self.encoding, cast(Tokenising, encoder()).token_starts if in_tokens else None)
 
 
 class Source:
@@ -162,21 +171,21 @@ def build_indexes(
 
 
 def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress: Progress) -> dict[str, Any]:
-    """Writes a vector of every entity that has text into a new folder; texts that have one already are not encoded.
+    """Writes a vector of every entity that has text, or of each piece of it, into a new folder; texts that have one
+    already are not encoded.
 
     Args:
         folder: does not exist yet.
         wanted: how they are made.
         found: the text.
-        progress: told about entities that are encoded.
+        progress: told about texts that are encoded.
 
     Returns:
         Counts: kind, encoder, dimensions, entities; and `encoded`, where vectors can be used again.
     """
     from hybridkg.vector.kept import Log, hashes
 
-    def texts() -> Iterator[tuple[list[int], list[str]]]:
-        return verbalised(found, len(found.fields))
+    fields = len(found.fields)
 
     own = folder / ENCODER
     settled = wanted.kind.settled_name()
@@ -185,10 +194,14 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
     if known is not None and wanted.previous is not None:
         folder.mkdir()
         link_tree(wanted.previous / ENCODER, own)
-        count = sum(int((known.places(hashes(batch)) < 0).sum()) for _, batch in texts())
+        cut = wanted.cut(lambda: wanted.kind.open(own))
+        count = sum(int((known.places(hashes(some.texts)) < 0).sum()) for some in verbalised(found, fields, cut))
     else:
         own.mkdir(parents=True)
-    encoder = wanted.kind.prepare(own, lambda: (batch for _, batch in texts()), count, progress)
+    encoder = wanted.kind.prepare(own, lambda: (some.texts for some in verbalised(found, fields)), count, progress)
+    cut = wanted.cut(lambda: encoder)
+    if known is None and wanted.encoding.what != "entity":
+        count = sum(len(some.ids) for some in verbalised(found, fields, cut))
     encoded = 0
     with ExitStack() as stack:
         sources: list[KnownVectors] = [] if known is None else [known]
@@ -197,8 +210,8 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
         def batches() -> Iterator[Encoded]:
             nonlocal encoded
             progress.start("encoding entities", count)
-            for ids, batch in texts():
-                n, made = _encoded(encoder, ids, batch, sources, log, progress)
+            for batch in verbalised(found, fields, cut):
+                n, made = _encoded(encoder, batch, sources, log, progress)
                 encoded += n
                 yield made
             progress.done(encoded)
@@ -209,19 +222,15 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
 
 
 def _encoded(
-    encoder: Encoder,
-    ids: Sequence[int],
-    texts: Sequence[str],
-    sources: Sequence[KnownVectors],
-    log: Log | None,
-    progress: Progress,
+    encoder: Encoder, batch: Batch, sources: Sequence[KnownVectors], log: Log | None, progress: Progress
 ) -> tuple[int, Encoded]:
     """How many texts of a batch have been encoded, and the vectors of all."""
     import numpy as np
 
-    from hybridkg.vector.asking import check_vectors
+    from hybridkg.vector.flat_files import check_vectors
     from hybridkg.vector.kept import hashes
 
+    texts = batch.texts
     vectors = np.zeros((len(texts), encoder.dimensions), np.float32)
     missing, keys = np.ones(len(texts), bool), None
     if log is not None:
@@ -237,7 +246,7 @@ def _encoded(
         if log is not None and keys is not None:
             log.append(keys[some], vectors[some])
         progress.advance(len(some), len(some))
-    return len(order), Encoded(np.array(ids, np.uint32), vectors, keys)
+    return len(order), Encoded(np.array(batch.ids, np.uint32), vectors, keys, np.array(batch.spans, np.uint32))
 
 
 @contextmanager

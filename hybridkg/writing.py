@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -193,7 +193,17 @@ def vectorising(folder: Folder) -> Vectorising | None:
             else f'encoder = "{name}"',
             place=place,
         )
-    kind: EncoderKind = made(ModelChoice(model, folder.path, **asdict(config.encoding)))
+    own = config.encoding
+    if own.what == "chunks" and own.unit == "tokens" and not made.has_tokens:
+        raise ConfigError(
+            f"the encoder {name!r} has no tokens to measure chunks in",
+            hint='unit = "characters" in the table [encoding]',
+            place=place,
+        )
+    choice = ModelChoice(
+        model, folder.path, own.device, own.batch, own.max_length, own.query_prompt, own.passage_prompt
+    )
+    kind: EncoderKind = made(choice)
     index: VectorIndexKind = _known(VECTOR_INDEXES, config.vectors, place)(folder.path, config)
     try:
         kind.settled_name()
@@ -201,7 +211,7 @@ def vectorising(folder: Folder) -> Vectorising | None:
     except ConfigError as e:
         e.place = e.place or place
         raise
-    return Vectorising(name, kind, config.vectors, index, folder.path / VECTOR_WORK)
+    return Vectorising(name, kind, config.vectors, index, folder.path / VECTOR_WORK, own)
 
 
 def _known(registry: Registry, name: str, place: str, *others: str) -> Any:

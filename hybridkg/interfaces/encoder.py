@@ -38,6 +38,13 @@ class Encoder(Protocol):
         """float32[len(texts), dimensions]: of texts that are asked."""
 
 
+class Tokenising(Encoder, Protocol):
+    """An encoder that reads a text token by token."""
+
+    def token_starts(self, text: str) -> list[int]:
+        """Where the tokens of a text begin, in characters, ascending and distinct; those that it would cut off, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
     """Which model an encoder kind takes, and how it is used.
@@ -69,6 +76,9 @@ class EncoderKind(Protocol):
 
     takes_model: bool
     """Whether kb.toml must name a model."""
+
+    has_tokens: bool
+    """Whether its encoders are Tokenising."""
 
     def settled_name(self) -> str:
         """The name that the encoder will have whatever the texts are; empty where it learns from them.

@@ -30,17 +30,20 @@ ENCODER = "encoder"
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Some entities and what an encoder makes of their texts.
+    """Some entities and what an encoder makes of their texts, or of pieces of them.
 
     Args:
-        ids: uint32[n], ascending.
+        ids: uint32[n], ascending; an entity of several pieces is there once for each.
         vectors: float32[n, dimensions], of length 1, or 0 for a text of which the encoder knows nothing.
         texts: uint8[n, 32], SHA-256 of the texts; None where vectors cannot be used again.
+        spans: uint32[n, 2], where each piece begins and ends in the entity's text, in characters; None where all of it
+            is encoded at once.
     """
 
     ids: Ids
     vectors: Vectors
     texts: NDArray[np.uint8] | None = None
+    spans: NDArray[np.uint32] | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,8 @@ class VectorQuery:
 class VectorIndex(Protocol):
     """Ranks entities by the cosine of their vectors with that of the query. Safe to use from many threads.
 
-    Entities without a vector are in no relation: their score is NaN.
+    Entities without a vector are in no relation: their score is NaN. Where an entity has several vectors, its
+    similarity is made of theirs (`aggregate` in kb.toml).
     """
 
     scan_limit: int | None
@@ -76,6 +80,10 @@ class VectorIndex(Protocol):
     @property
     def size(self) -> int:
         """Entities that have a vector."""
+
+    @property
+    def pieces(self) -> int:
+        """Vectors that these have, each at least one."""
 
     @property
     def made_by(self) -> str:
@@ -123,6 +131,11 @@ class VectorIndex(Protocol):
 
     def score(self, query: VectorQuery, ids: Ids) -> Scores:
         """float64[len(ids)]; NaN where the entity is not in the relation; ids in any order, repeats allowed."""
+
+    def nearest(self, query: VectorQuery, entity: int) -> tuple[int, int] | None:
+        """Where the piece of an entity's text that is nearest begins and ends, in characters; None where the text is in
+        one piece, or one of both has no vector.
+        """
 
 
 class KnownVectors(Protocol):

@@ -163,7 +163,7 @@ def describe(item: ast.RankedItem, index: RankedIndex | None) -> str:
     if item.within is not None:
         parts.append(f"within {item.within:g}")
     if index is not None and index.vectors is not None:
-        parts.append(f"({index.vectors.made_by}, {index.vectors.size:,} vectors)")
+        parts.append(f"({index.vectors.made_by}, {index.vectors.pieces:,} vectors)")
     return " ".join(parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from hybridkg.algebra.nodes import Plan, Rank, children
 from hybridkg.algebra.visible import visible_matches
 from hybridkg.interfaces.explanation import TERM, Passage, ScoreExplanation
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
+from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.text_query import ranked_query, text_query
 from hybridkg.query import ast
@@ -25,6 +26,10 @@ from hybridkg.results.table import CONTROL
 
 if TYPE_CHECKING:
     import rdflib
+
+
+MOST_SHOWN = 300
+"""Characters of a piece of text that was near."""
 
 
 @dataclass(frozen=True)
@@ -170,11 +175,34 @@ class Reasons:
         ids = nodes.find_many([entity])
         if ids[0] < 0:
             return None
-        (score,) = index.score(ranked_query(near, asked), ids.astype(np.uint32)).tolist()
+        query = ranked_query(near, asked)
+        assert isinstance(query, VectorQuery)
+        (score,) = index.score(query, ids.astype(np.uint32)).tolist()
         if math.isnan(score):
             return None
+        span = index.vectors.nearest(query, int(ids[0]))
+        passages = () if span is None else _passages(self.context.texts([entity], [])[0], *span)
         model = f"similarity ({index.vectors.made_by})"
-        return Hit(entity, label, _target(near, asked), ScoreExplanation(model, score, ()), ())
+        return Hit(entity, label, _target(near, asked), ScoreExplanation(model, score, ()), passages)
+
+
+def _passages(texts: Sequence[tuple[str, str, str]], begin: int, end: int) -> tuple[Passage, ...]:
+    """A piece of the text of an entity, in the field in which it begins; none where the text has changed since.
+
+    Args:
+        texts: (field, text, language) of the entity, which are its text with line ends between them.
+        begin: of the piece.
+        end: behind its last character.
+    """
+    values: Counter[str] = Counter()
+    shown = " ".join("\n".join(text for _, text, _ in texts)[begin:end].split())
+    for field, text, _ in texts:
+        if begin <= len(text):
+            shown = shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}…"
+            return (Passage(field, values[field], begin, min(end, len(text)), (), shown),)
+        begin, end = begin - len(text) - 1, end - len(text) - 1
+        values[field] += 1
+    return ()
 
 
 def _target(near: ast.Near, asked: Term | None) -> str:

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.arrays import Reader
-from hybridkg.errors import CorruptError, UnknownNameError, VectorQueryError
+from hybridkg.errors import ConfigError, CorruptError, UnknownNameError, VectorQueryError
 from hybridkg.interfaces.encoder import ENCODERS, Encoder, Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import ENCODER, VectorQuery
 from hybridkg.rdf.terms import Node
-from hybridkg.vector.codes import LENGTH_ERROR
+from hybridkg.vector.flat_files import check_vectors
 from hybridkg.vector.similarity import padded
 
 MOST_KNOWN = 64
@@ -55,14 +55,21 @@ class Asking:
         self._opened: Encoder | None = None
         self._known: dict[VectorQuery, Asked] = {}
 
-    def _vector_of(self, place: int) -> Vectors:
-        """float32[columns]: the vector of an entity, by its place among the ids."""
+    def _vector_of(self, place: int) -> Vectors | None:
+        """float32[columns], of length 1: what stands for an entity that others are compared with, by its place among
+        the ids.
+        """
         raise NotImplementedError
 
     @property
     def size(self) -> int:
         """Entities that have a vector."""
         return len(self._ids)
+
+    @property
+    def pieces(self) -> int:
+        """As VectorIndex has it: one of each entity."""
+        return self.size
 
     @property
     def dimensions(self) -> int:
@@ -97,6 +104,10 @@ class Asking:
     def knows(self, query: VectorQuery) -> bool:
         """As VectorIndex has it."""
         return self._asked(query).vector is not None
+
+    def nearest(self, query: VectorQuery, entity: int) -> tuple[int, int] | None:
+        """As VectorIndex has it: each text is in one piece."""
+        return None
 
     @property
     def encoder(self) -> Encoder:
@@ -142,28 +153,36 @@ class Asking:
         return Asked(found if found.any() else None)
 
     def _places(self, ids: Ids) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Which of some entities have a vector, and the rows of those."""
+        """Which of some entities have a vector, and the places of those among all that have."""
         if not self.size:
             return np.zeros(len(ids), bool), np.empty(0, np.int64)
-        rows = self._row_of[np.minimum(ids, len(self._row_of) - 1)]
-        has = rows >= 0
-        return has, rows[has].astype(np.int64)
+        places = self._place_of[np.minimum(ids, len(self._place_of) - 1)]
+        has = places >= 0
+        return has, places[has].astype(np.int64)
 
     @cached_property
-    def _row_of(self) -> NDArray[np.int32]:
-        """The row of each id up to the greatest and one more; -1 for none. To search the ids takes far longer."""
-        rows = np.full(int(self._ids[-1]) + 2, -1, np.int32)
-        rows[self._ids] = np.arange(self.size, dtype=np.int32)
-        return rows
+    def _place_of(self) -> NDArray[np.int32]:
+        """The place of each id up to the greatest and one more; -1 for none. To search the ids takes far longer."""
+        places = np.full(int(self._ids[-1]) + 2, -1, np.int32)
+        places[self._ids] = np.arange(self.size, dtype=np.int32)
+        return places
 
 
-def check_vectors(vectors: Vectors, encoder: Encoder) -> None:
-    """Raises VectorQueryError unless all are finite and of length 1 or 0."""
-    if not np.isfinite(vectors).all():
-        raise VectorQueryError(f"the encoder {encoder.name!r} gave a vector that is not finite")
-    lengths = np.linalg.norm(vectors, axis=1)
-    if not ((np.abs(lengths - 1) < LENGTH_ERROR) | (lengths == 0)).all():
-        raise VectorQueryError(f"the encoder {encoder.name!r} gave a vector whose length is neither 1 nor 0")
+def check_whole(index: str, what: str) -> None:
+    """For a kind of index of which each entity has one vector.
+
+    Args:
+        index: its name.
+        what: is to have a vector, as in kb.toml.
+
+    Raises:
+        ConfigError: anything but the entity is.
+    """
+    if what != "entity":
+        raise ConfigError(
+            f"the vector index {index!r} takes one vector of an entity, and not one of each of its {what}",
+            hint='vectors = "flat" in kb.toml, or what = "entity" in its table [encoding]',
+        )
 
 
 def kept_in(query: VectorQuery, asked: Asked, ids: Ids, scores: Scores) -> NDArray[np.bool_]:

@@ -89,14 +89,45 @@ def proposed(codes: Codes, places: NDArray[np.int64] | None, vector: Vectors, k:
     kernel = KERNEL.for_work(n * columns // NUMBERS_PER_POSTING)
     if kernel is None:
         return None
-    wide = vector.astype(np.float64)
-    scale = float(np.abs(wide).max()) / min(2**15 - 1, LARGEST_SUM // (LARGEST * columns))
-    query = np.rint(wide / scale).astype(np.int16)
-    rest = float(np.linalg.norm(wide - query * scale))
     least, found, most = np.full(k, -np.inf), np.empty(n, np.int64), np.empty(n)
     count = kernel.propose(
         codes.codes, codes.scales, codes.errors, np.empty(0, np.int64) if places is None else places, n,
-        query, scale, float(np.linalg.norm(wide)) + rest, (1 + LENGTH_ERROR) * rest + ROUNDING, least, found, most,
+        *_coarse(vector), least, found, most,
     )  # fmt: skip
     best: NDArray[np.int64] = found[:count][most[:count] >= least[0]]
     return best
+
+
+def proposed_in_pieces(
+    codes: Codes, starts: NDArray[np.int64], places: NDArray[np.int64] | None, vector: Vectors, k: int, best: int
+) -> NDArray[np.int64] | None:
+    """The same of entities that have several rows: the bounds of an entity are the aggregates of those of its rows.
+
+    Args:
+        codes: of the vectors.
+        starts: int64[entities + 1], the rows at which those of each entity begin, and how many there are.
+        places: the entities that take part; None for all.
+        vector: float32[columns], of length 1.
+        k: at least 1, at most as many as take part.
+        best: how many of its greatest similarities an entity's is the mean of; 0 for the sum of all.
+    """
+    n = len(starts) - 1 if places is None else len(places)
+    rows = len(codes.codes) * n // (len(starts) - 1)
+    kernel = KERNEL.for_work(rows * codes.codes.shape[1] // NUMBERS_PER_POSTING)
+    if kernel is None:
+        return None
+    low, high = np.empty(n), np.empty(n)
+    kernel.bounds(
+        codes.codes, codes.scales, codes.errors, starts, np.empty(0, np.int64) if places is None else places, best,
+        *_coarse(vector), low, high,
+    )  # fmt: skip
+    return np.flatnonzero(high >= np.partition(low, n - k)[n - k])
+
+
+def _coarse(vector: Vectors) -> tuple[NDArray[np.int16], float, float, float]:
+    """A query as the kernel reads it: its numbers, what one means, and two parts of what a bound leaves room for."""
+    wide = vector.astype(np.float64)
+    scale = float(np.abs(wide).max()) / min(2**15 - 1, LARGEST_SUM // (LARGEST * len(wide)))
+    query = np.rint(wide / scale).astype(np.int16)
+    rest = float(np.linalg.norm(wide - query * scale))
+    return query, scale, float(np.linalg.norm(wide)) + rest, (1 + LENGTH_ERROR) * rest + ROUNDING

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import float32, float64, int8, int16, int32, int64, njit
+import numpy as np
+from numba import float32, float64, int8, int16, int32, int64, njit, void
 from numba.core.types import Array
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
@@ -76,3 +77,50 @@ def propose(
                 at = child
             least[at] = low
     return found
+
+
+@njit([void(
+    _input(int8, 2), _input(float32), _input(float32), _input(int64), _input(int64), int64, _input(int16), float64,
+    float64, float64, float64[::1], float64[::1],
+)], **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
+def bounds(
+    codes: Any, scales: Any, errors: Any, starts: Any, places: Any, best: Any, query: Any, scale: Any, weight: Any,
+    room: Any, low: Any, high: Any,
+) -> Any:  # fmt: skip
+    """What the similarities of entities of several rows are at least and at most.
+
+    Args:
+        codes: int8[rows, columns], of the vectors.
+        scales: float32[rows], what a code of 1 means.
+        errors: float32[rows], no less than the length of what the codes leave out of a vector.
+        starts: int64[entities + 1], where the rows of each begin, and the last ones end.
+        places: the entities that take part; empty for the first ones.
+        best: how many of its greatest an entity's similarity is the mean of; 0 for the sum of all.
+        query: int16[columns], as of `propose`.
+        scale: as of `propose`.
+        weight: as of `propose`.
+        room: as of `propose`.
+        low: float64[entities that take part], gets the lower bounds.
+        high: the same, gets the upper bounds.
+    """
+    some = len(places) > 0
+    least, most = np.empty(max(best, 1)), np.empty(max(best, 1))
+    for i in range(len(low)):
+        entity = places[i] if some else i
+        least[:] = -np.inf if best else 0.0
+        most[:] = -np.inf if best else 0.0
+        for row in range(starts[entity], starts[entity + 1]):
+            about = _product(codes, row, query) * (scale * scales[row])
+            off = errors[row] * weight + room
+            below, above = min(about - off, 1.0), max(about + off, -1.0)  # similarities are cut off there
+            if not best:
+                least[0] += below
+                most[0] += above
+                continue
+            for j in range(best):
+                if below > least[j]:
+                    below, least[j] = least[j], below
+                if above > most[j]:
+                    above, most[j] = most[j], above
+        count = min(max(best, 1), starts[entity + 1] - starts[entity])
+        low[i], high[i] = least[:count].sum() / count, most[:count].sum() / count

@@ -21,7 +21,7 @@ from hybridkg.interfaces.encoder import Encoder, Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import Encoded, VectorQuery
 from hybridkg.rdf.terms import Node
-from hybridkg.vector.asking import Asked
+from hybridkg.vector.asking import Asked, check_whole
 from hybridkg.vector.deepening import deepened
 from hybridkg.vector.flat import ONE_OF_SOME, Flat, FlatIndex
 from hybridkg.vector.graph import LINKS, Graph, GraphHeader, check_installed, read_header
@@ -68,9 +68,11 @@ class Hnsw:
 
     def __init__(self, path: Path, config: Config, seed: int = 0):
         self._flat, self._seed = Flat(path, config), seed
+        self._what = config.encoding.what
 
     def ready(self) -> None:
-        """As VectorIndexKind has it."""
+        """As VectorIndexKind has it; a graph is one of whole entities."""
+        check_whole("hnsw", self._what)
         check_installed()
 
     def build(

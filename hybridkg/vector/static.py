@@ -22,7 +22,7 @@ from hybridkg.interfaces.encoder import NO_MODEL, ModelChoice, Texts, Vectors
 from hybridkg.interfaces.progress import Progress
 from hybridkg.vector.lsa import unit
 from hybridkg.vector.model_folder import ModelFolder, check_packages, find_model
-from hybridkg.vector.transformer import INDEX_AGAIN, opened_tokenizer
+from hybridkg.vector.transformer import INDEX_AGAIN, opened_tokenizer, token_starts
 
 KIND = "model2vec"
 
@@ -41,7 +41,7 @@ class Model2Vec:
         choice: of the model that is distilled.
     """
 
-    takes_model = True
+    takes_model, has_tokens = True, True
 
     def __init__(self, choice: ModelChoice = NO_MODEL):
         self._choice = choice
@@ -124,6 +124,10 @@ class StaticEncoder:
     def queries(self, texts: Sequence[str]) -> Vectors:
         """The same as of passages."""
         return self.passages(texts)
+
+    def token_starts(self, text: str) -> list[int]:
+        """As Tokenising has it."""
+        return token_starts(self._tokenizer, text)
 
     @cached_property
     def _tokenizer(self) -> Any:

@@ -46,7 +46,7 @@ class SentenceTransformers:
         choice: of the model.
     """
 
-    takes_model = True
+    takes_model, has_tokens = True, True
 
     def __init__(self, choice: ModelChoice = NO_MODEL):
         self._choice = choice
@@ -123,6 +123,10 @@ class TransformerEncoder:
         """float32[len(texts), dimensions]."""
         return self._encoded(texts, self.query_prompt)
 
+    def token_starts(self, text: str) -> list[int]:
+        """As Tokenising has it; without prompt and special tokens."""
+        return token_starts(self._unlimited_tokenizer, text)
+
     def _encoded(self, texts: Sequence[str], prompt: str) -> Vectors:
         found = np.zeros((len(texts), self._dimensions), np.float32)
         written = [prompt + text for text in texts]
@@ -160,6 +164,12 @@ class TransformerEncoder:
         return opened_tokenizer(KIND, self._folder)
 
     @cached_property
+    def _unlimited_tokenizer(self) -> Any:
+        tokenizer = opened_tokenizer(KIND, self._folder)
+        tokenizer.no_truncation()
+        return tokenizer
+
+    @cached_property
     def _session(self) -> tuple[Any, list[str]]:
         """What runs the model, and the names of its inputs."""
         path = self._folder / MODEL
@@ -191,6 +201,12 @@ def opened_tokenizer(kind: str, folder: Path) -> Any:
         raise CorruptError(
             f"the tokenizer cannot be read: {str(e).splitlines()[0]}", hint=INDEX_AGAIN, place=str(folder / TOKENIZER)
         ) from e
+
+
+def token_starts(tokenizer: Any, text: str) -> list[int]:
+    """Where the tokens of a text begin, in characters, ascending and distinct."""
+    offsets = tokenizer.encode(text, add_special_tokens=False).offsets
+    return sorted({begin for begin, end in offsets if begin < end})
 
 
 def opened_session(path: Path, *, optimised: Path | None = None) -> Any:

@@ -52,6 +52,10 @@ class CudaEncoder:
             found = self._model.encode(list(texts), prompt=self._copy.passage_prompt, batch_size=self._batch)
         return unit(np.asarray(found, np.float32).reshape(len(texts), self.dimensions))
 
+    def token_starts(self, text: str) -> list[int]:
+        """As Tokenising has it."""
+        return self._copy.token_starts(text)
+
     def queries(self, texts: Sequence[str]) -> Vectors:
         """float32[len(texts), dimensions]."""
         return self._copy.queries(texts)

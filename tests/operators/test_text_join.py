@@ -31,6 +31,7 @@ from hybridkg.query.parser import parse
 from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.vector.ranked import Ranked
 
 E = "http://e/"
 TEXTS = {"a": "red fish", "b": "red red boat", "c": "blue boat", "d": "green fish boat", "e": "blue blue fish"}
@@ -138,10 +139,10 @@ def logical(query: str) -> Plan:
 
 
 def rows(query: str, graph: list[ox.Quad], index, nodes, strategy: str) -> list | None:
-    root = STRATEGIES.get(strategy).plan(logical(query), Planning(text=index))
+    root = STRATEGIES.get(strategy).plan(logical(query), Planning(text=Ranked(index)))
     if root is None:
         return None
-    found = ExecutionContext(OxigraphStore.memory(graph), index, nodes, lambda n, f: [], scratch).run_plan(root)
+    found = ExecutionContext(OxigraphStore.memory(graph), Ranked(index), nodes, lambda n, f: [], scratch).run_plan(root)
     names = sorted(found.variables)
     at = [found.variables.index(name) for name in names]
     return [tuple(str(row[i]) for i in at) for row in found.rows]
@@ -304,7 +305,7 @@ def test_the_fragment_is_read_once_whatever_comes_of_it(text, monkeypatch):
         root = STRATEGIES.get("bind_join").plan(
             rewrite(from_ast(parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}"))), Planning()
         )
-        ExecutionContext(store, index.start(limit), nodes, lambda n, f: [], scratch).run_plan(root)
+        ExecutionContext(store, Ranked(index.start(limit)), nodes, lambda n, f: [], scratch).run_plan(root)
         assert len([sparql for sparql in reads if "VALUES" not in sparql]) == 1
 
 
@@ -354,7 +355,7 @@ def test_small_legs_that_join_a_fragment_are_asked_together(text):
 def test_the_sizes_that_planning_wants_are_asked_for_together(text):
     index, _ = text
     query = 'SELECT * { ?a MATCH "red" AS ?s . ?a MATCH "blue" AS ?t } RANK BY ?s + ?t LIMIT 2'
-    choose(rewrite(from_ast(parse(query))), Planning(None, index.start(0)))
+    choose(rewrite(from_ast(parse(query))), Planning(None, Ranked(index.start(0))))
     assert index.kinds() == ["prepare"]
 
 

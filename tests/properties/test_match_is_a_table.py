@@ -33,6 +33,7 @@ from hybridkg.results.build import projected
 from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.vector.ranked import Ranked
 
 E = "http://e/"
 TEXTS = {
@@ -225,8 +226,10 @@ def answer(query: str, graph: list[ox.Triple], index: EmbeddedTextIndex, nodes: 
     parsed = parse(query)
     check(parsed)
     logical = from_ast(parsed)
-    plan = choose(rewrite(logical) if rules else logical, Planning(None, index), "reference")
-    context = ExecutionContext(OxigraphStore.memory(quads_of(graph)), index, nodes, lambda node, fields: [], scratch)
+    plan = choose(rewrite(logical) if rules else logical, Planning(None, Ranked(index)), "reference")
+    context = ExecutionContext(
+        OxigraphStore.memory(quads_of(graph)), Ranked(index), nodes, lambda node, fields: [], scratch
+    )
     solutions = context.run(plan.root)
     shown = projected(logical)
     if query.startswith(("CONSTRUCT", "DESCRIBE")):
@@ -290,10 +293,10 @@ def test_the_rewrite_rules_change_no_rows(text, graph, query):
 
 
 def ordered_answer(logical: Plan, store: OxigraphStore, index, nodes, strategy: str) -> list | None:
-    root = STRATEGIES.get(strategy).plan(logical, Planning(None, index))
+    root = STRATEGIES.get(strategy).plan(logical, Planning(None, Ranked(index)))
     if root is None:
         return None
-    solutions = ExecutionContext(store, index, nodes, lambda node, fields: [], scratch).run(root)
+    solutions = ExecutionContext(store, Ranked(index), nodes, lambda node, fields: [], scratch).run(root)
     names = sorted(solutions.variables)
     at = [solutions.variables.index(name) for name in names]
     return [tuple(str(row[i]) for i in at) for row in solutions.rows]
@@ -357,10 +360,12 @@ def test_rows_are_best_first_and_ties_are_in_term_order(text, graph, query):
     index, nodes = text
     logical = rewrite(from_ast(parse(query.hybrid)))
     try:
-        plan = choose(logical, Planning(None, index), "reference")
+        plan = choose(logical, Planning(None, Ranked(index)), "reference")
     except UnsupportedQueryError:
         return
-    solutions = ExecutionContext(scratch(store_of(graph)), index, nodes, lambda n, f: [], scratch).run(plan.root)
+    solutions = ExecutionContext(scratch(store_of(graph)), Ranked(index), nodes, lambda n, f: [], scratch).run(
+        plan.root
+    )
     at = solutions.variables.index("s")
     scores = [float(row[at].value) if row[at] is not None else float("-inf") for row in solutions.rows]
     assert scores == sorted(scores, reverse=True)

@@ -16,10 +16,12 @@ import pyoxigraph as ox
 import pytest
 from generated_rankings import PROLOGUE, TEXTS, Case, E, case, cases
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.nodes import OrderBy, Plan, Project, Rank, children
 from hybridkg.algebra.rules import rewrite
+from hybridkg.config import Config, EncodingSettings
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import HybridkgError
 from hybridkg.graph.projection import Projection
@@ -55,7 +57,8 @@ from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
 from hybridkg.vector import flat
-from hybridkg.vector.flat import FlatIndex, FlatWriter
+from hybridkg.vector.flat import Flat, FlatIndex
+from hybridkg.vector.flat_files import WHOLE, FlatWriter
 from hybridkg.vector.lsa import unit
 from hybridkg.vector.ranked import Ranked
 
@@ -87,7 +90,16 @@ class Declining:
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Text:
-    folder = tmp_path_factory.mktemp("kb")
+    return text_of(tmp_path_factory.mktemp("kb"), WHOLE)
+
+
+@pytest.fixture(scope="module", params=["max", "mean3", "sum"])
+def in_pieces(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Text:
+    """The same, where label and note have vectors of their own."""
+    return text_of(tmp_path_factory.mktemp("kb"), EncodingSettings(what="fields", aggregate=request.param))
+
+
+def text_of(folder: Path, encoding: EncodingSettings) -> Text:
     NodeTable.write(folder, TEXTS)
     nodes = NodeTable.open(folder)
     (folder / "text").mkdir()
@@ -97,7 +109,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Text:
             if words:
                 builder.add(nodes.find(node), field, [(words, "")])
     builder.finish()
-    vectors = vectors_of(folder / "vectors", nodes)
+    vectors = vectors_of(folder / "vectors", nodes, encoding)
     return Ranked(EmbeddedTextIndex.open(folder / "text", nodes.rank), vectors), nodes
 
 
@@ -113,14 +125,19 @@ class WordCounts:
     queries = passages
 
 
-def vectors_of(folder: Path, nodes: NodeTable) -> FlatIndex:
+def vectors_of(folder: Path, nodes: NodeTable, encoding: EncodingSettings) -> FlatIndex:
     folder.mkdir()
     encoder = WordCounts()
     ids = np.arange(len(TEXTS), dtype=np.uint32)
-    with FlatWriter(folder, encoder) as writer:
-        writer.add(ids, encoder.passages([" ".join(TEXTS[node]) for node in nodes.nodes(ids)]))
+    texts = [TEXTS[node] for node in nodes.nodes(ids)]
+    with FlatWriter(folder, encoder, encoding=encoding) as writer:
+        if encoding.what == "entity":
+            writer.add(ids, encoder.passages([" ".join(own) for own in texts]))
+        else:
+            spans = np.zeros((2 * len(ids), 2), np.uint32)
+            writer.add(np.repeat(ids, 2), encoder.passages([part for own in texts for part in own]), None, spans)
         writer.finish("counts")
-    index = FlatIndex(folder, nodes.find, nodes.rank)
+    index = Flat(folder, Config()).open(folder, nodes.find, nodes.rank)
     index._opened = encoder
     return index
 
@@ -277,6 +294,17 @@ def test_the_same_of_many_queries(text, monkeypatch, chunk):
         "rank_join",
     }
     assert applying <= asked.keys()
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10_000))
+def test_entities_with_several_vectors(in_pieces, monkeypatch, seed):
+    drawn = next(one for one in map(case, range(seed, seed + 1_000)) if "NEAR" in str(one.query))
+    try:
+        for who, wrong in differences(drawn, in_pieces, monkeypatch):
+            assert not wrong, f"{who}: {wrong}"
+    except HybridkgError:
+        return
 
 
 # --- queries that were answered wrongly once --------------------------------------------------

@@ -29,6 +29,7 @@ from hybridkg.query.parser import parse
 from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.vector.ranked import Ranked
 
 ROOT = Path(__file__).resolve().parents[2]
 E = "http://e/"
@@ -93,15 +94,15 @@ class Ran:
         store, index, nodes, graph = world
         graph = graph if projected else None
         logical = rewrite(from_ast(parse(f"PREFIX : <{E}> {query}")))
-        root = STRATEGIES.get(strategy).plan(logical, Planning(graph, index, switching=switching))
+        root = STRATEGIES.get(strategy).plan(logical, Planning(graph, Ranked(index), switching=switching))
         assert root is not None
         self.root: PhysicalOperator = root
         index.asked = []
-        self.run = ExecutionContext(store, index, nodes, lambda *_: [], scratch, graph=graph)
+        self.run = ExecutionContext(store, Ranked(index), nodes, lambda *_: [], scratch, graph=graph)
         found = self.run.run_plan(root)
         self.rows, self.asked, self.counts = found.rows, list(index.asked), self.run.meter.counts
-        reference = STRATEGIES.get("reference").plan(logical, Planning(None, index))
-        want = ExecutionContext(store, index, nodes, lambda *_: [], scratch).run_plan(reference)
+        reference = STRATEGIES.get("reference").plan(logical, Planning(None, Ranked(index)))
+        want = ExecutionContext(store, Ranked(index), nodes, lambda *_: [], scratch).run_plan(reference)
         at = [found.variables.index(name) for name in want.variables]
         assert [tuple(row[i] for i in at) for row in found.rows] == want.rows
 

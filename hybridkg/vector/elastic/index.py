@@ -217,7 +217,7 @@ class ElasticVectorIndex(Asking):
     def _sent(self, vector: Vectors) -> Vectors:
         return vector[: self._dimensions]
 
-    def _vector_of(self, place: int) -> Vectors:
+    def _vector_of(self, place: int) -> Vectors | None:
         found = np.zeros(padded(self._dimensions), np.float32)
         found[: self._dimensions] = self.vectors(self._ids[place : place + 1])[0]
         return found

@@ -19,11 +19,11 @@ from hybridkg.interfaces.encoder import Encoder, Vectors
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.interfaces.vector_index import Encoded
 from hybridkg.rdf.terms import Node
-from hybridkg.vector.asking import check_vectors
+from hybridkg.vector.asking import check_whole
 from hybridkg.vector.elastic import bodies
 from hybridkg.vector.elastic.index import LAYOUT, ElasticVectorIndex
 from hybridkg.vector.elastic.recall import LEAST_BREADTH, measured
-from hybridkg.vector.flat import TEXTS
+from hybridkg.vector.flat_files import TEXTS, check_vectors
 from hybridkg.vector.kept import HASH_BYTES, Hashes, Known
 
 if TYPE_CHECKING:
@@ -49,10 +49,11 @@ class ElasticVectors:
     def __init__(self, path: Path, config: Config):
         self._server = Server(config.elasticsearch)
         self._owner, self._alias = owner_of(path), alias_of(path, config.elasticsearch)
-        self._made = ""
+        self._made, self._what = "", config.encoding.what
 
     def ready(self) -> None:
-        """Whether the server answers, is new enough, and has no other use for the alias."""
+        """As VectorIndexKind has it: the server answers, is new enough, and has no other use for the alias."""
+        check_whole("elasticsearch", self._what)
         _ = self._server.version
         check_alias(self._server, self._alias)
 
