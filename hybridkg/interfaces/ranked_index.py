@@ -36,6 +36,9 @@ class RankedIndex(Protocol):
     """The text index, and the vectors beside it where there are any; methods as TextIndex and VectorIndex have them."""
 
     scan_limit: int | None
+    """That of the text index; where the text is here, that of the vectors."""
+    text_limit: int | None
+    """`scan_limit` of the text index."""
     counts: Mapping[str, int]
     fields: tuple[str, ...]
     vectors: VectorIndex | None
@@ -81,6 +84,14 @@ class RankedIndex(Protocol):
 
     def passages(self, query: TextQuery, texts: Sequence[tuple[str, str, str]]) -> list[Passage]:
         """As TextIndex has it."""
+
+
+def limit_of(index: RankedIndex, query: RankedQuery) -> int | None:
+    """Rows of a relation beyond which the graph is read first; None where the relation is here.
+
+    A NEAR counts as far away beside a text on a server as well: its work is priced as there.
+    """
+    return index.text_limit if isinstance(query, TextQuery) else index.scan_limit
 
 
 def postings_read(index: RankedIndex, query: RankedQuery, among: float | None = None) -> float:

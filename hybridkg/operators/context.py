@@ -13,7 +13,7 @@ from hybridkg.errors import QueryLimitError, QueryStoppedError, Span
 from hybridkg.interfaces.graph_index import GraphIndex, IdTable, Pattern, PreparedPattern
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, priced
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, limit_of
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.columns import Column, IdColumn, InColumns
 from hybridkg.rdf.batch import Row, Solutions
@@ -138,7 +138,7 @@ class ExecutionContext:
     _below_ns: list[int] = field(default_factory=lambda: [0])
 
     def run_plan(self, root: PhysicalOperator) -> Solutions:
-        """Runs a whole plan. A text index that is far away is first asked together what the plan will ask it for sure.
+        """Runs a whole plan. What is far away is first asked together what the plan will ask it for sure.
 
         What an operator asks that does not run after all is asked for nothing.
         """
@@ -146,7 +146,8 @@ class ExecutionContext:
             operators = list(root.walk())
             self.text.prepare([query for operator in operators for query in operator.sized(self.text)])
             asked = dict.fromkeys(question for operator in operators for question in operator.questions(self.text))
-            questions = list(islice(asked, together(self.text)))
+            far = [question for question in asked if limit_of(self.text, question.query) is not None]
+            questions = far[: together(self.text)]
             if len(questions) > 1:
                 self._answers = dict(zip(questions, self.text.answers(questions), strict=True))
         return self.run(root)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from hybridkg.interfaces.ranked_index import Question, RankedIndex
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, limit_of
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext, together
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.known import Known
 from hybridkg.operators.slices import relation_among
-from hybridkg.operators.text_query import checked_index, describe
+from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.operators.text_relation import question, rows_of
 from hybridkg.query import ast
 from hybridkg.rdf.batch import Row, Solutions
@@ -68,8 +68,10 @@ class MatchEach(OneChild):
         context: ExecutionContext,
     ) -> Iterator[tuple[Term, tuple[Ids, Scores]]]:
         """The relation of each text, or what of it its rows are about; an index far away is asked for many at once."""
-        texts, size, entity = list(by_text), together(index), self.match.entity.name
-        if index.scan_limit is None and self.match.top is None and entity in variables:
+        texts, entity = list(by_text), self.match.entity.name
+        is_far = limit_of(index, ranked_query(self.match)) is not None
+        size = together(index) if is_far else 1
+        if not is_far and self.match.top is None and entity in variables:
             at = variables.index(entity)
             if all(row[at] is not None for rows in by_text.values() for row in rows):
                 for text, rows in by_text.items():

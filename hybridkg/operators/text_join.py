@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import PreparedPattern
 from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, PROBES, SCORED_POSTINGS
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, limit_of
 from hybridkg.interfaces.text_index import Condition, Ids, Scores, TextQuery
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.candidates import Candidates
@@ -69,7 +69,8 @@ class TextJoin(PhysicalOperator):
             return self._in_columns(index, prepared, context)
         at = self.fragment.columns.index(variable)
         begun: tuple[list[Row], Iterator[Row]] | None = None
-        if index.scan_limit is not None and (most := index.most(query)) > index.scan_limit:
+        limit = limit_of(index, query)
+        if limit is not None and (most := index.most(query)) > limit:
             stream = context.store.select(self.fragment.in_store.sparql).rows
             most = min(most, context.max_rows)
             rows = list(islice(stream, most + 1))
@@ -103,9 +104,9 @@ class TextJoin(PhysicalOperator):
 
     def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
         """Whether to score the entities of the fragment, and not every match, of which most may not be in it."""
-        variable, most = self.match.entity.name, index.most(self._query(index))
-        if index.scan_limit is not None:
-            return most > index.scan_limit
+        variable, most, limit = self.match.entity.name, index.most(self._query(index)), limit_of(index, self._question)
+        if limit is not None:
+            return most > limit
         prepared = self.fragment.prepared(context)
         if prepared is None or most < MANY_MATCHES:
             return False
@@ -127,7 +128,7 @@ class TextJoin(PhysicalOperator):
         return tuple(
             Question(query)
             for query in self.sized(text)
-            if text.scan_limit is None or text.most(query) <= text.scan_limit
+            if (limit := limit_of(text, query)) is None or text.most(query) <= limit
         )
 
     def _query(self, index: RankedIndex) -> RankedQuery:
@@ -190,7 +191,7 @@ def scores_of_entities(
     """
     assert context.nodes is not None
     nodes = [term for term in entities if isinstance(term, NamedNode | BlankNode)]
-    few = index.scan_limit is not None or len(nodes) * MATCHES_PER_PROBE < index.most(query)
+    few = limit_of(index, query) is not None or len(nodes) * MATCHES_PER_PROBE < index.most(query)
     if few:
         return _asked_for(nodes, query, index, context)
     ids, scores = every_match(index, query, context)

@@ -101,7 +101,7 @@ class Costs:
 
     def __init__(self, ranking: Ranking, planning: Planning):
         self._ranking, self._cost = ranking, planning.cost
-        self._is_far, self._switching = planning.is_far, planning.switching
+        self._is_far, self._switching = planning.is_far(ranking.matches), planning.switching
         self._entities = float(planning.entities)
         self._n = max(self._entities, 1.0)
         self._k = float(ranking.k or 0)

@@ -235,7 +235,7 @@ class TemplatePlanning(Planning):
         fragments = tuple(one for one in self._used.values() if self.template.fragment(one).has_holes)
         ranking = self.ranking(logical)
         value = None if ranking is None else ranking.value
-        matches = () if ranking is None else tuple(m.match for m in (*ranking.spine.matches, *ranking.optional))
+        matches = () if ranking is None else tuple(m.match for m in ranking.matches)
         holed_fragments = [self.template.fragment(one).holed for one in fragments]
         # A rank score has functions in it, but no holes.
         slots: list[object] = [*holed_fragments, *matches, *(number for number, _ in self._numbers)]

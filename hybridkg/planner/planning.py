@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -77,7 +77,7 @@ class Planning:
 
     def ask_sizes(self, plan: Plan) -> None:
         """`most` of the MATCHes of a plan will be asked for: an index that is far away is asked for all at once."""
-        if self.text is None or not self.is_far:
+        if self.text is None or self.text.text_limit is None:
             return
         queries, waiting = [], [plan]
         while waiting:
@@ -91,10 +91,12 @@ class Planning:
                 queries.append(ranked_query(match))
         self.text.prepare(queries[::-1])
 
-    @property
-    def is_far(self) -> bool:
-        """Whether the text index is on a server, or the vectors are."""
-        return self.text is not None and self.text.scan_limit is not None
+    def is_far(self, matches: Iterable[Match]) -> bool:
+        """Whether one of some relations is on a server."""
+        text = self.text
+        if text is None or text.scan_limit is None:
+            return False
+        return text.text_limit is not None or any(isinstance(match.match, ast.Near) for match in matches)
 
     def once(self, key: Hashable, find: Callable[[], T]) -> T:
         """What has been found under a key, or what `find` gives now."""

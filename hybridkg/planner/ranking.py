@@ -93,6 +93,11 @@ class Ranking:
         return _expression(self.order)
 
     @cached_property
+    def matches(self) -> tuple[Match, ...]:
+        """Those of the spine, and those of OPTIONAL."""
+        return (*self.spine.matches, *self.optional)
+
+    @cached_property
     def variables(self) -> tuple[str, ...]:
         """The variables whose entities the scored MATCHes rank, each once."""
         return tuple(dict.fromkeys(match.match.entity.name for match in self.scored))

@@ -27,6 +27,7 @@ class Ranked:
 
     def __init__(self, text: TextIndex, vectors: VectorIndex | None = None):
         self.text, self.vectors = text, vectors
+        self.text_limit = text.scan_limit
         self.scan_limit = vectors.scan_limit if text.scan_limit is None and vectors is not None else text.scan_limit
         self.counts: Mapping[str, int] = text.counts
         self.fields: tuple[str, ...] = text.fields

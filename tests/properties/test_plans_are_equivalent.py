@@ -307,6 +307,18 @@ def test_entities_with_several_vectors(in_pieces, monkeypatch, seed):
         return
 
 
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drawn=cases(), limit=st.integers(0, 4))
+def test_vectors_that_are_far_away_from_the_text(text, monkeypatch, drawn, limit):
+    index, nodes = text
+    monkeypatch.setattr(index.vectors, "scan_limit", limit)
+    try:
+        for who, wrong in differences(drawn, (Ranked(index.text, index.vectors), nodes), monkeypatch):
+            assert not wrong, f"{who}: {wrong}"
+    except HybridkgError:
+        return
+
+
 # --- queries that were answered wrongly once --------------------------------------------------
 
 

@@ -60,7 +60,7 @@ def branches_of(plan: Plan) -> Branches | None:
 def _cost(logical: Plan, planning: Planning) -> Size | None:
     """To know each list up to an error, and to make k rows."""
     found = branches_of(logical)
-    if found is None or planning.is_far:
+    if found is None or planning.is_far(found.matches):
         return None
     cost, us = planning.cost, 0.0
     for match in found.matches:
@@ -82,7 +82,7 @@ class EachList:
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
         """Operators, or None where it does not apply."""
         found = branches_of(logical)
-        if found is None or planning.is_far:
+        if found is None or planning.is_far(found.matches):
             return None
         lists = tuple((match.match, match.score) for match in found.matches)
         top = RankedTop((), found.value, found.k, found.rank.score, found.rank.tie_breakers, None, True, lists)

@@ -37,7 +37,7 @@ class Threshold:
             return None
         if not fuses(ranking):
             return under(logical, ranking, best_first_of(ranking, planning), planning)
-        if planning.is_far:
+        if planning.is_far(ranking.matches):
             return None
         candidates = candidates_of(ranking, ranking.variables[0], planning)
         top = Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
