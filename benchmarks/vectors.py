@@ -9,6 +9,8 @@ The parts:
     quality    text, encoders and their fusions on three judged collections, with paired tests; to encode them takes
                minutes, and what a work folder holds is not encoded again
 
+What is not measured stays in the result as it was, and is named there.
+
 Quality does not depend on the machine. A fusion is the query that a user writes: NEAR and an OPTIONAL MATCH in RANK BY,
 over every entity that has a vector.
 """
@@ -16,6 +18,7 @@ over every entity that has a vector.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -32,7 +35,7 @@ import numpy as np
 
 from benchmarks.models_figures import SEED, compared, evaluated, means
 from benchmarks.models_systems import COLLECTIONS, Collection, collections
-from benchmarks.record import record
+from benchmarks.record import RESULTS, record
 from hybridkg import KnowledgeBase
 from hybridkg.config import EncodingSettings, read_config, write_config
 from hybridkg.evaluation.run import Run
@@ -232,7 +235,20 @@ def main() -> None:
             names = tuple(options.collections.split(","))
             figures["quality"] = {one.name: quality(one, chosen) for one in collections(work, names)}
     if not options.no_record:
-        record("vectors", figures, seed=SEED)
+        record("vectors", beside_earlier(figures), seed=SEED)
+
+
+def beside_earlier(figures: dict[str, Any]) -> dict[str, Any]:
+    """The figures, and of the stored result the parts and collections that this run has not measured, named as such."""
+    path = RESULTS / "vectors.json"
+    stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    quality_before = {**stored.get("quality", {}), **figures.get("quality", {})}
+    together = {**{part: stored[part] for part in ("exact", "cold") if part in stored}, **figures}
+    if quality_before:
+        together["quality"] = quality_before
+    measured = {*figures, *figures.get("quality", ())}
+    earlier = sorted({*together, *quality_before} - measured - {"quality"})
+    return {**together, "of_an_earlier_run": earlier}
 
 
 if __name__ == "__main__":

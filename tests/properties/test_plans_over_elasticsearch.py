@@ -12,6 +12,7 @@ from served_kb import served
 from test_plans_are_equivalent import differences, vectors_of
 
 from hybridkg import KnowledgeBase, measuring
+from hybridkg.config import EncodingSettings
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import HybridkgError, UnsupportedQueryError
 from hybridkg.interfaces.meter import MASKED, PROBES, SCORED_POSTINGS, SCORINGS, TEXT_QUESTIONS
@@ -114,7 +115,7 @@ def test_every_strategy_gives_the_rows_of_the_reference_to_any_query(elastic, el
         for node, texts in TEXTS.items()
     }
     index = build_elastic(elastic.url, elastic_name, tmp_path / "text", documents, fields, len(TEXTS), nodes.rank)
-    ranked = Ranked(index, vectors_of(tmp_path / "vectors", nodes))
+    ranked = Ranked(index, vectors_of(tmp_path / "vectors", nodes, EncodingSettings()))
     ran: Counter[str] = Counter()
     for seed in range(12):
         try:
