@@ -46,6 +46,8 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.planner
 	$(BIN)/python -m benchmarks.hybrid
 	$(BIN)/python -m benchmarks.vectors
+	$(BIN)/python -m benchmarks.vectors_filtered
+	$(BIN)/python -m benchmarks.vectors_pieces
 
 wheel: $(DEV)
 	rm -rf dist

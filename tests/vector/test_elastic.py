@@ -10,6 +10,8 @@ from between import Between, elastic_answer
 from elastic_server import unique_name
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_vectors import D, find, rank
+from made_vectors import drawn as clustered
 
 from hybridkg.config import Config, ElasticSettings
 from hybridkg.errors import ConfigError, CorruptError, TextServerError, VectorQueryError
@@ -21,11 +23,10 @@ from hybridkg.vector.elastic import recall
 from hybridkg.vector.elastic.kind import ElasticVectors, lengthened
 from hybridkg.vector.flat import Flat, FlatIndex
 from hybridkg.vector.kept import hashes
-from hybridkg.vector.lsa import unit
 
 pytestmark = pytest.mark.needs_elastic
 
-N, D = 2000, 20
+N = 2000
 DIGITS = 3e-7
 """Between the float32 sums of a server and the float64 sums here, with a score of 32 bits on the way."""
 
@@ -37,20 +38,9 @@ class Given:
         self.dimensions = dimensions
 
 
-def find(node):
-    return int(node.value[7:])
-
-
-def rank(ids):
-    return (ids.astype(np.int64) * 7919 % 10_007).astype(np.uint32)
-
-
 def drawn(n, seed=0):
-    """Vectors around 30 centres, ten of them twice, one of them without a direction."""
-    draw = np.random.default_rng(seed)
-    vectors = draw.standard_normal((30, D))[draw.integers(0, 30, n)] + 0.5 * draw.standard_normal((n, D))
-    vectors[-10:] = vectors[:10]
-    vectors = unit(vectors.astype(np.float32))
+    """Vectors in clusters, one of them without a direction."""
+    vectors = clustered(n, seed)
     if n > 20:
         vectors[15] = 0
     return vectors

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_vectors import D, drawn, find, rank
 
 from hybridkg.config import Config
 from hybridkg.errors import CorruptError, MissingExtraError, StorageError, VectorQueryError
@@ -17,32 +18,15 @@ from hybridkg.vector import graph, hnsw
 from hybridkg.vector.flat import FlatIndex
 from hybridkg.vector.graph import Graph, GraphHeader, read_header
 from hybridkg.vector.hnsw import Hnsw, HnswIndex
-from hybridkg.vector.lsa import unit
 
 pytest.importorskip("faiss")
 
-N, D = 3000, 20
+N = 3000
 
 
 class Given:
     name = "given/1"
     dimensions = D
-
-
-def find(node):
-    return int(node.value[7:])
-
-
-def rank(ids):
-    return (ids.astype(np.int64) * 7919 % 10_007).astype(np.uint32)
-
-
-def drawn(n, seed=0):
-    """Vectors around 30 centres, ten of them twice."""
-    draw = np.random.default_rng(seed)
-    vectors = draw.standard_normal((30, D))[draw.integers(0, 30, n)] + 0.5 * draw.standard_normal((n, D))
-    vectors[-10:] = vectors[:10]
-    return unit(vectors.astype(np.float32))
 
 
 def batches(vectors):
