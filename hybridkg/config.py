@@ -215,21 +215,21 @@ def parse_config(text: str, name: str) -> Config:
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:
-        raise ConfigError(f"not TOML: {_without_capital(str(e))}", place=name) from e
+        raise ConfigError(f"not TOML: {without_capital(str(e))}", place=name) from e
     for key, value in values.items():
-        place = f"{name}:{_line_of(key, text)}"
+        place = f"{name}:{line_of(key, text)}"
         if key not in TABLES or not isinstance(value, dict):
             _check(key, value, Config, place)
             continue
         for inner, own in value.items():
-            _check(inner, own, TABLES[key], f"{name}:{_line_of(inner, text, behind=_line_of(key, text))}", f"{key}.")
+            _check(inner, own, TABLES[key], f"{name}:{line_of(inner, text, behind=line_of(key, text))}", f"{key}.")
         values[key] = TABLES[key](**value)
     config = Config(**values)
     chunk, overlap = config.encoding.chunk, config.encoding.overlap
     if overlap >= chunk:
         raise ConfigError(
             f"setting 'encoding.overlap' must be below 'encoding.chunk', which is {chunk}, not {overlap}",
-            place=f"{name}:{_line_of('chunk', text, behind=_line_of('encoding', text))}",
+            place=f"{name}:{line_of('chunk', text, behind=line_of('encoding', text))}",
         )
     return config
 
@@ -269,7 +269,7 @@ def _check(key: str, value: object, kind: type, place: str, prefix: str = "") ->
         raise ConfigError(f"setting {prefix + key!r} must be {wanted}, not {value!r}", hint=hint, place=place)
 
 
-def _line_of(key: str, text: str, behind: int = 0) -> int:
+def line_of(key: str, text: str, behind: int = 0) -> int:
     """1-based line on which a key or table is written, the first one behind another; 1 where it cannot be told."""
     for number, line in enumerate(text.splitlines(), 1):
         if number > behind and line.strip().lstrip("[").lstrip().lstrip("'\"").startswith(key):
@@ -277,5 +277,5 @@ def _line_of(key: str, text: str, behind: int = 0) -> int:
     return 1
 
 
-def _without_capital(message: str) -> str:
+def without_capital(message: str) -> str:
     return message[:1].lower() + message[1:]

@@ -27,6 +27,7 @@ from hybridkg.cli.parity import parity
 from hybridkg.cli.prune import prune
 from hybridkg.cli.query import query
 from hybridkg.cli.repl import repl
+from hybridkg.cli.run import run
 from hybridkg.cli.schema import schema
 from hybridkg.cli.stats import stats
 from hybridkg.cli.tune import tune
@@ -114,6 +115,7 @@ for command in (
     evaluate,
     compare,
     tune,
+    run,
     prune,
     doctor,
     completion,

@@ -7,6 +7,7 @@ run then keeps our order. The true scores are in every other format.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TextIO
 
 from hybridkg.errors import UnsupportedQueryError
@@ -17,37 +18,42 @@ QUERY_ID = "query"
 TAG = "hybridkg"
 
 
-def write_trec(result: ResultSet, out: TextIO) -> None:
-    """One line for each distinct entity, in the order of the rows.
+def ranking(result: ResultSet) -> Iterator[tuple[str, float]]:
+    """(document, score) of each distinct entity, in the order of the rows.
 
     The document is the first projected column whose value is an IRI or a blank node; an entity that has
     several rows counts at its best.
 
     Raises:
-        UnsupportedQueryError: an ASK, or a row without such a value or without a score; nothing is written.
+        UnsupportedQueryError: an ASK, or a row without such a value or without a score.
     """
-    import numpy as np
-
-    seen: set[str] = set()
-    lines: list[str] = []
-    last = np.float32(np.inf)
     if result.boolean is not None or result.ranked_by is None:
         raise _no_run()
+    seen: set[str] = set()
     for row in result:
         term = next((t for name in result.columns if isinstance(t := row.term(name), NamedNode | BlankNode)), None)
-        true_score = row.rank_score
-        if term is None or true_score is None:
+        score = row.rank_score
+        if term is None or score is None:
             raise _no_run()
         document = term.value if isinstance(term, NamedNode) else f"_:{term.value}"
-        if document in seen:
-            continue
-        seen.add(document)
+        if document not in seen:
+            seen.add(document)
+            yield document, score
+
+
+def write_trec(result: ResultSet, out: TextIO) -> None:
+    """A line for each of the `ranking`; nothing is written where there is none."""
+    import numpy as np
+
+    lines: list[str] = []
+    last = np.float32(np.inf)
+    for number, (document, true_score) in enumerate(ranking(result), 1):
         with np.errstate(over="ignore"):  # beyond float32 is infinite, and then steps down as any tie does
             score = np.float32(true_score)
         if not score < last:
             score = np.nextafter(last, np.float32(-np.inf), dtype=np.float32)
         last = score
-        lines.append(f"{QUERY_ID} Q0 {document.replace(' ', '%20')} {len(seen)} {score!s} {TAG}\n")
+        lines.append(f"{QUERY_ID} Q0 {document.replace(' ', '%20')} {number} {score!s} {TAG}\n")
     out.writelines(lines)
 
 

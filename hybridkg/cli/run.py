@@ -1,0 +1,76 @@
+"""`hybridkg run`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hybridkg.cli.options import WholeNumber
+
+if TYPE_CHECKING:
+    from hybridkg.evaluation.experiment import Outcome
+
+
+@click.command()
+@click.argument("experiment", metavar="EXPERIMENT.toml", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Where the results go; default: EXPERIMENT.results beside the file.",
+)
+@click.option("--jobs", type=WholeNumber(1, 256), default=1, show_default=True, help="Topics asked at once.")
+def run(experiment: Path, out: Path | None, jobs: int) -> None:
+    """Run an experiment: systems that rank the same topics, judged, compared and told in a report.
+
+    EXPERIMENT.toml names the knowledge base, topics, judgements, measures and systems, each of them a query with
+    $text, a run, or a model to tune. DIR gets a TREC run for each system, report.md, report.html and report.json with
+    plots, and manifest.json. What has not changed is not asked again; an interrupted run goes on where it was.
+
+    \b
+    Example:
+      hybridkg run cacm.toml --jobs 2
+    """
+    from hybridkg.cli.output import TerminalProgress, print_figures
+    from hybridkg.evaluation.experiment import Experiment
+    from hybridkg.evaluation.experiment.report import write_report
+
+    folder = out or experiment.with_name(f"{experiment.stem}.results")
+    read = Experiment.read(experiment)
+    try:
+        outcome = read.run(folder, jobs=jobs, progress=TerminalProgress())
+    except KeyboardInterrupt as e:
+        e.add_note(f"finished topics are kept in {folder}; the same command goes on from there")
+        raise
+    _, missing = write_report(outcome, folder)
+    print_figures(["system", *outcome.names], _rows(outcome))
+    _print_verdicts(outcome)
+    sys.stdout.flush()
+    for name, one in outcome.runs.items():
+        if one.kept:
+            click.echo(f"{name}: unchanged, not asked again", err=True)
+    for judged in outcome.report.runs:
+        if note := judged.note():
+            click.echo(note, err=True)
+    if missing:
+        click.echo(f"no plots: {missing}", err=True)
+    click.echo(f"written: {folder / 'report.md'}, report.html, report.json, manifest.json, runs/", err=True)
+
+
+def _rows(outcome: Outcome) -> list[list[str]]:
+    means = outcome.means()
+    return [[name, *(f"{means[name][measure]:.4f}" for measure in outcome.names)] for name in outcome.runs]
+
+
+def _print_verdicts(outcome: Outcome) -> None:
+    from hybridkg.cli.output import print_figures
+
+    verdicts = outcome.verdicts()
+    if verdicts:
+        rows = [
+            [v.system, v.expected.measure, f"{v.expected.value:.4f}", f"{v.found:.4f}", v.verdict] for v in verdicts
+        ]
+        print_figures(["system", "measure", "published", "ours", "verdict"], rows, left=("system", "measure"))

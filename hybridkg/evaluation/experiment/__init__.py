@@ -1,0 +1,8 @@
+"""Experiments: systems that rank the same topics, judged, compared and told in a report."""
+
+from __future__ import annotations
+
+from hybridkg.evaluation.experiment.experiment import Experiment
+from hybridkg.evaluation.experiment.outcome import Outcome
+
+__all__ = ["Experiment", "Outcome"]

@@ -1,0 +1,114 @@
+"""What all systems of an experiment share: topics, judgements, values of topics, and open knowledge bases."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from hybridkg.errors import ConfigError, ParameterError
+from hybridkg.evaluation.qrels import Qrels
+from hybridkg.evaluation.topics import Topics
+from hybridkg.kb import KnowledgeBase
+
+
+@dataclass
+class Collection:
+    """The shared parts. As a context it closes the knowledge bases that it has opened.
+
+    Args:
+        topics: what is asked.
+        qrels: judgements.
+        kb: path of the knowledge base of systems that name none; None where there is none.
+        values: by parameter and topic.
+        folds: file of folds; None for none.
+        categories: by topic; empty for none.
+        depth: rows for a topic, at most.
+        seed: of everything random.
+    """
+
+    topics: Topics
+    qrels: Qrels
+    kb: Path | None = None
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    folds: Path | None = None
+    categories: Mapping[str, str] = field(default_factory=dict)
+    depth: int = 1000
+    seed: int = 0
+    _opened: dict[Path, KnowledgeBase] = field(default_factory=dict, repr=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for kb in self._opened.values():
+            kb.close()
+        self._opened.clear()
+
+    @property
+    def opened(self) -> Mapping[Path, KnowledgeBase]:
+        """The knowledge bases that systems have asked for, by path."""
+        return self._opened
+
+    def path_of(self, own: Path | None, system: str) -> Path:
+        """Where the knowledge base of a system is.
+
+        Raises:
+            ConfigError: neither the system nor the experiment names one.
+        """
+        path = own or self.kb
+        if path is None:
+            raise ConfigError(f"the system {system!r} needs a knowledge base", hint='kb = "FOLDER"')
+        return path
+
+    def knowledge_base(self, path: Path) -> KnowledgeBase:
+        """An open knowledge base.
+
+        Raises:
+            NotAKnowledgeBaseError: there is none.
+        """
+        if path not in self._opened:
+            self._opened[path] = KnowledgeBase.open(path)
+        return self._opened[path]
+
+
+def content_of(kb: KnowledgeBase) -> str:
+    """A hash of what a knowledge base holds, by the checksums of its files, and by its settings."""
+    generation = kb.snapshot.generation
+    files = {path: file.checksum for path, file in generation.manifest.files.items()}
+    whole = [files, dict(generation.manifest.engines)]
+    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as e:
+        raise ConfigError(f"cannot read {str(path)!r}: {e.strerror}") from e
+
+
+def check_jobs(jobs: int) -> None:
+    """Whether so many topics can be asked at once.
+
+    Raises:
+        ParameterError: there are too few, or too many.
+    """
+    if not 1 <= jobs <= 256:
+        raise ParameterError(f"jobs must be from 1 to 256, not {jobs}")
+
+
+def key_of(parts: Any) -> str:
+    """A hash of JSON values."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

@@ -1,0 +1,213 @@
+"""An experiment: systems that rank the same topics, and what came of it.
+
+From the file to the report: `read` checks what is written, `run` asks each system for what it has not answered yet,
+`Outcome` measures and compares, `report` tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hybridkg import __version__
+from hybridkg.errors import ParameterError
+from hybridkg.evaluation.categories import categories_by_prefix, read_categories
+from hybridkg.evaluation.experiment.collection import Collection, check_jobs, key_of
+from hybridkg.evaluation.experiment.frames import qrels_from, topics_from
+from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS, SystemKind
+from hybridkg.evaluation.experiment.outcome import Outcome, SystemRun
+from hybridkg.evaluation.experiment.reading import NAME, read_experiment
+from hybridkg.evaluation.experiment.spec import ExperimentSpec, SystemSpec
+from hybridkg.evaluation.experiment.stored import Stored
+from hybridkg.evaluation.experiment.topic_values import read_values
+from hybridkg.evaluation.from_files import BY_PREFIX
+from hybridkg.evaluation.measures import parse_measure
+from hybridkg.evaluation.qrels import Qrels, read_qrels
+from hybridkg.evaluation.run import Run
+from hybridkg.evaluation.significance import paired_test
+from hybridkg.evaluation.topics import Topics, read_topics
+from hybridkg.interfaces.progress import SILENT, Progress
+
+
+class Experiment:
+    """Systems over a collection.
+
+    Args:
+        kb: path of the knowledge base.
+        systems: by name, the text of a query with `$text`, a run, or a SystemSpec.
+        topics: a file, texts by id, or a DataFrame with the columns `qid` and `query`.
+        qrels: a file, grades by topic and document, or a DataFrame with `qid`, `docno` and `label`.
+        options: the others of ExperimentSpec: measures, baseline, by, folds, values, test, permutations, seed, depth.
+
+    Raises:
+        HybridkgError: a file cannot be read, or what is given does not fit together.
+
+    >>> import tempfile
+    >>> from hybridkg import KnowledgeBase
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "f.ttl").write_text('<http://e/f> <http://www.w3.org/2000/01/rdf-schema#label> "a red fish" .')
+    >>> _ = KnowledgeBase.create(folder / "f.kb").load(folder / "f.ttl", index=True)
+    >>> found = Experiment(
+    ...     folder / "f.kb",
+    ...     {"words": "SELECT ?e { ?e MATCH $text AS ?s } RANK BY ?s"},
+    ...     topics={"q1": "fishes", "q2": "birds"},
+    ...     qrels={"q1": {"http://e/f": 1}, "q2": {"http://e/f": 1}},
+    ...     measures=["mrr"],
+    ... ).run()
+    >>> found.means()["words"]["mrr"]
+    0.5
+    """
+
+    def __init__(
+        self,
+        kb: Path | str | None,
+        systems: Mapping[str, str | Run | SystemSpec],
+        topics: Any,
+        qrels: Any,
+        **options: Any,
+    ):
+        read = {
+            name: replace(value, name=name)
+            if isinstance(value, SystemSpec)
+            else SystemSpec(name, "query", value, source=name)
+            for name, value in systems.items()
+            if not isinstance(value, Run)
+        }
+        self._runs = {name: value for name, value in systems.items() if isinstance(value, Run)}
+        if "measures" in options:
+            options["measures"] = tuple(options["measures"])
+        spec = ExperimentSpec(
+            name=options.pop("name", "experiment"),
+            systems=tuple(read.values()),
+            topics=Path(),
+            qrels=Path(),
+            kb=None if kb is None else Path(kb),
+            **options,
+        )
+        self._order = list(systems)
+        self._set(spec, topics_from(topics), qrels_from(qrels))
+
+    @classmethod
+    def read(cls, path: Path | str) -> Experiment:
+        """The experiment in a TOML file.
+
+        Raises:
+            ConfigError: the file is wrong; with its line.
+            LoadError: a file that it names cannot be read.
+        """
+        spec = read_experiment(Path(path))
+        found = cls.__new__(cls)
+        found._runs, found._order = {}, [system.name for system in spec.systems]
+        found._set(spec, read_topics(spec.topics), read_qrels(spec.qrels))
+        return found
+
+    def _set(self, spec: ExperimentSpec, topics: Topics, qrels: Qrels) -> None:
+        if not self._order:
+            raise ParameterError("an experiment needs a system")
+        if not spec.measures:
+            raise ParameterError("an experiment needs a measure", hint="for example ndcg@10")
+        if spec.baseline and spec.baseline not in self._order:
+            raise ParameterError(f"the baseline {spec.baseline!r} is no system; systems: {', '.join(self._order)}")
+        if bad := next((name for name in self._order if not NAME.fullmatch(name)), None):
+            raise ParameterError(f"{bad!r} cannot name a system", hint="letters, digits and . _ + ( ) = , -")
+        paired_test(spec.test)
+        self.spec, self._topics, self._qrels = spec, topics, qrels
+        self._measures = [parse_measure(name) for name in spec.measures]
+        for system in spec.systems:
+            for expected in system.expected:
+                parse_measure(expected.measure)
+        self._categories: Mapping[str, str] = {}
+        if spec.by:
+            by_prefix = spec.by == BY_PREFIX
+            self._categories = categories_by_prefix(topics.texts) if by_prefix else read_categories(Path(spec.by))
+        self._values = {name: read_values(path) for name, path in spec.values.items()}
+        if not set(topics.texts) & set(qrels.grades):
+            raise ParameterError(
+                "no topic is judged",
+                hint=f"topics such as {next(iter(topics.texts), '')!r}, judgements such as "
+                f"{next(iter(qrels.grades), '')!r}",
+            )
+
+    @property
+    def categories(self) -> Mapping[str, str]:
+        """Category of each topic; empty for none."""
+        return self._categories
+
+    @property
+    def topics(self) -> Topics:
+        """What is asked."""
+        return self._topics
+
+    def run(self, out: Path | str | None = None, *, jobs: int = 1, progress: Progress = SILENT) -> Outcome:
+        """Asks the systems for what they have not answered yet.
+
+        Args:
+            out: folder of the results, where finished systems, and topics of an unfinished one, are kept and looked
+                for; None to keep nothing.
+            jobs: topics asked at once, in processes of their own.
+            progress: told about topics.
+
+        Raises:
+            HybridkgError: a system cannot be asked; those before it are kept.
+            KeyboardInterrupt: what is finished is kept.
+        """
+        check_jobs(jobs)
+        stored = Stored(None if out is None else Path(out))
+        with self._collection() as collection:
+            systems = self._systems(collection)
+            found: dict[str, SystemRun] = {}
+            for name in self._order:
+                if name in self._runs:
+                    found[name] = SystemRun(SystemSpec(name, "run", None), self._runs[name], "", {}, kept=False)
+                    continue
+                spec, system = systems[name]
+                key = key_of([__version__, spec.kind, system.depends_on(), dict(self._topics.texts), self.spec.depth])
+                found[name] = stored.run(spec, key) or self._asked(spec, system, key, stored, jobs, progress)
+            outcome = Outcome(self.spec, self._topics, self._qrels, self._measures, self._categories, found)
+            stored.write_manifest(outcome, collection.opened)
+        return outcome
+
+    def _asked(
+        self, spec: SystemSpec, system: SystemKind, key: str, stored: Stored, jobs: int, progress: Progress
+    ) -> SystemRun:
+        with stored.answers(spec.name, key) as answers:
+            system.answer(jobs, answers, _Named(progress, spec.name))
+        return stored.keep(SystemRun(spec, answers.run(spec.name, self._topics.texts), key, answers.told(), kept=False))
+
+    def _systems(self, collection: Collection) -> dict[str, tuple[SystemSpec, SystemKind]]:
+        """All of them, so that a mistake in the last one shows before the first has worked for an hour."""
+        return {spec.name: (spec, SYSTEM_KINDS.get(spec.kind)(spec, collection)) for spec in self.spec.systems}
+
+    @contextmanager
+    def _collection(self) -> Iterator[Collection]:
+        spec = self.spec
+        with Collection(
+            topics=self._topics,
+            qrels=self._qrels,
+            kb=spec.kb,
+            values=self._values,
+            folds=spec.folds,
+            categories=self._categories,
+            depth=spec.depth,
+            seed=spec.seed,
+        ) as collection:
+            yield collection
+
+
+class _Named:
+    """A Progress whose labels begin with the name of the system."""
+
+    def __init__(self, progress: Progress, name: str):
+        self._progress, self._name = progress, name
+
+    def start(self, label: str, total_bytes: int | None) -> None:
+        self._progress.start(f"{self._name}: {label}", total_bytes)
+
+    def advance(self, bytes_read: int, items: int) -> None:
+        self._progress.advance(bytes_read, items)
+
+    def done(self, items: int) -> None:
+        self._progress.done(items)

@@ -1,0 +1,222 @@
+"""What came of an experiment: figures, comparisons, verdicts; as values, DataFrames and plots."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from hybridkg.evaluation.comparison import ComparisonReport, compare_values
+from hybridkg.evaluation.eval_report import ALL, EvalReport, RunScores
+from hybridkg.evaluation.experiment.answers import Told
+from hybridkg.evaluation.experiment.spec import Expected, ExperimentSpec, SystemSpec
+from hybridkg.evaluation.measures import Measure, evaluate, mean, parse_measure
+from hybridkg.evaluation.qrels import Qrels
+from hybridkg.evaluation.run import Run
+from hybridkg.evaluation.topics import Topics
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class SystemRun:
+    """What a system answered.
+
+    Args:
+        spec: the system.
+        run: its rankings.
+        key: hash of all that they depend on; empty for a run that was given as one.
+        told: by topic, what else is known.
+        kept: whether it was finished by an earlier run.
+    """
+
+    spec: SystemSpec
+    run: Run
+    key: str
+    told: Mapping[str, Told]
+    kept: bool
+
+    def latency(self) -> tuple[float, float] | None:
+        """(median, 95th percentile) of the milliseconds of a topic; None where nobody measured."""
+        ms = sorted(told.ms for told in self.told.values() if told.ms is not None)
+        if not ms:
+            return None
+        return statistics.median(ms), ms[min(len(ms) - 1, int(0.95 * len(ms)))]
+
+    def inexact(self) -> int:
+        """Topics whose ranking is not surely the right one."""
+        return sum(not told.exact for told in self.told.values())
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A published figure, ours, and what to say of it: `OK`, `close` or `off`."""
+
+    system: str
+    expected: Expected
+    found: float
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The runs, judged.
+
+    Args:
+        spec: of the experiment.
+        topics: what was asked.
+        qrels: judgements.
+        measures: as the spec names them.
+        categories: by topic; empty for none.
+        runs: by system, in the order of the experiment.
+    """
+
+    spec: ExperimentSpec
+    topics: Topics
+    qrels: Qrels
+    measures: Sequence[Measure]
+    categories: Mapping[str, str]
+    runs: Mapping[str, SystemRun]
+
+    @property
+    def baseline(self) -> str:
+        """The system that the others are compared with."""
+        return self.spec.baseline or next(iter(self.runs))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the measures, each once; the first is the one that is plotted."""
+        return tuple(dict.fromkeys(measure.name for measure in self.measures))
+
+    @cached_property
+    def judged(self) -> Qrels:
+        """The judgements of the topics that were asked."""
+        return Qrels({topic: own for topic, own in self.qrels.grades.items() if topic in self.topics.texts})
+
+    @cached_property
+    def values(self) -> dict[str, dict[str, dict[str, float]]]:
+        """By system, measure and topic."""
+        return {
+            name: {measure: dict(own) for measure, own in evaluate(self.judged, one.run, self.measures).items()}
+            for name, one in self.runs.items()
+        }
+
+    def means(self) -> dict[str, dict[str, float]]:
+        """By system and measure, over all judged topics."""
+        topics = list(self.judged.grades)
+        return {name: {m: mean(own, topics) for m, own in values.items()} for name, values in self.values.items()}
+
+    @cached_property
+    def report(self) -> EvalReport:
+        """The same as `hybridkg eval` has it."""
+        scores = tuple(
+            RunScores(
+                name,
+                self.values[name],
+                tuple(topic for topic in self.judged.grades if not one.run.rankings.get(topic)),
+                tuple(topic for topic in one.run.rankings if topic not in self.judged.grades),
+            )
+            for name, one in self.runs.items()
+        )
+        return EvalReport(self.names, tuple(self.judged.grades), scores, self.categories)
+
+    @cached_property
+    def comparison(self) -> ComparisonReport | None:
+        """All others against the baseline; None where there is no other.
+
+        How far the pool went (judged@k) is no quality, and is not compared: it would only weaken the other tests.
+        """
+        compared = [measure.name for measure in self.measures if not measure.name.startswith("judged")]
+        if len(self.runs) < 2 or not compared:
+            return None
+        order = [self.baseline, *(name for name in self.runs if name != self.baseline)]
+        spec = self.spec
+        found = compare_values(
+            {name: {measure: self.values[name][measure] for measure in compared} for name in order},
+            categories=self.categories or None,
+            test=spec.test,
+            permutations=spec.permutations,
+            seed=spec.seed,
+        )
+        return replace(found, without_answer={run.name: len(run.unanswered) for run in self.report.runs})
+
+    def verdicts(self) -> list[Verdict]:
+        """Every expected figure beside ours."""
+        found = []
+        for name, one in self.runs.items():
+            for expected in one.spec.expected:
+                measure = parse_measure(expected.measure)
+                own = evaluate(self.judged, one.run, [measure])[measure.name]
+                value = mean(own, list(self.judged.grades))
+                found.append(Verdict(name, expected, value, expected.verdict(value)))
+        return found
+
+    # --- for notebooks -----------------------------------------------------------
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """A row for each system, a column for each measure: means over the judged topics."""
+        import pandas as pd
+
+        return pd.DataFrame.from_dict(self.means(), orient="index", columns=list(self.names))
+
+    def per_topic(self) -> pd.DataFrame:
+        """A row for each system and judged topic: system, category, qid, and a column for each measure."""
+        import pandas as pd
+
+        rows = [
+            {
+                "system": name,
+                "category": self.categories.get(topic, ALL),
+                "qid": topic,
+                **{measure: own[topic] for measure, own in values.items()},
+            }
+            for name, values in self.values.items()
+            for topic in self.judged.grades
+        ]
+        return pd.DataFrame(rows)
+
+    def comparisons(self) -> pd.DataFrame:
+        """A row for each comparison with the baseline: means, difference, interval, p, Holm's p, wins, losses."""
+        import pandas as pd
+
+        return pd.DataFrame([] if self.comparison is None else [vars(row) for row in self.comparison.comparisons])
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures in full."""
+        comparison = self.comparison
+        return {
+            "experiment": self.spec.name,
+            "title": self.spec.title,
+            "baseline": self.baseline,
+            **self.report.to_json(per_topic=True),
+            "comparison": None if comparison is None else comparison.to_json(),
+            "expected": [
+                {
+                    "system": one.system,
+                    "measure": one.expected.measure,
+                    "expected": one.expected.value,
+                    "tolerance": one.expected.tolerance,
+                    "found": one.found,
+                    "verdict": one.verdict,
+                }
+                for one in self.verdicts()
+            ],
+            "latency_ms": {name: one.latency() for name, one in self.runs.items()},
+            "inexact_topics": {name: one.inexact() for name, one in self.runs.items()},
+        }
+
+    def plot_differences(self, system: str, measure: str | None = None) -> Figure:
+        """Gains and losses of a system against the baseline, topic by topic, the largest gain first."""
+        from hybridkg.evaluation.experiment.plots import differences
+
+        return differences(self, system, measure or self.names[0])
+
+    def plot_categories(self, measure: str | None = None) -> Figure:
+        """A measure by category and system."""
+        from hybridkg.evaluation.experiment.plots import categories
+
+        return categories(self, measure or self.names[0])

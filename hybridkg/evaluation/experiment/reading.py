@@ -1,0 +1,201 @@
+"""Reads an experiment from TOML. An unknown key, or a value of another kind, is an error with its line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from hybridkg.config import line_of, without_capital
+from hybridkg.errors import ConfigError
+from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS
+from hybridkg.evaluation.experiment.spec import Expected, ExperimentSpec, SystemSpec
+from hybridkg.evaluation.from_files import BY_PREFIX
+from hybridkg.registry import did_you_mean
+
+LARGEST_FILE = 1 << 22
+"""Bytes of an experiment, or of a query file that it names."""
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+()=,-]{0,99}")
+"""Of a system: it becomes the name of a file."""
+
+PATHS = ("kb", "topics", "qrels", "folds")
+OWN_KEYS = ("params", "kb", "strategy", "expected", "about", "tolerance")
+"""What a table of a system may hold beside its kind."""
+
+TEXTS = ("title", "about", "baseline", "test")
+WHOLE = {"permutations": (1, 10_000_000), "seed": (0, 2**63 - 1), "depth": (1, 1_000_000)}
+
+
+def read_experiment(path: Path) -> ExperimentSpec:
+    """The experiment in a file; paths in it are relative to its folder.
+
+    Raises:
+        ConfigError: with file and line: not TOML, an unknown key, a wrong value, a system that is none.
+    """
+    path = Path(path)
+    text = read_text(path, "experiment")
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        raise ConfigError(f"not TOML: {without_capital(str(e))}", place=str(path)) from e
+    return _Reader(path, text, values).experiment()
+
+
+def read_text(path: Path, what: str) -> str:
+    """A file of UTF-8 text that somebody has written by hand.
+
+    Raises:
+        ConfigError: it cannot be read, is too large, or is not text.
+    """
+    try:
+        with path.open("rb") as file:
+            raw = file.read(LARGEST_FILE + 1)
+        if len(raw) > LARGEST_FILE:
+            raise ConfigError(f"larger than {LARGEST_FILE >> 20} MiB: no {what}", place=str(path))
+        return raw.decode("utf-8-sig")
+    except OSError as e:
+        raise ConfigError(f"cannot read the {what} {str(path)!r}: {e.strerror}") from e
+    except UnicodeDecodeError as e:
+        raise ConfigError(f"the {what} {str(path)!r} is not UTF-8 text") from e
+
+
+@dataclass
+class _Reader:
+    """One file.
+
+    Args:
+        path: its name.
+        text: its text, in which lines are looked for.
+        values: what is in it.
+    """
+
+    path: Path
+    text: str
+    values: dict[str, Any]
+
+    def experiment(self) -> ExperimentSpec:
+        """The experiment."""
+        known = [one.name for one in fields(ExperimentSpec)]
+        for key in self.values:
+            if key not in known or key == "name":
+                raise self._wrong(
+                    f"no setting {key!r}; known: {', '.join(name for name in known if name != 'name')}",
+                    key,
+                    hint=did_you_mean(key, known),
+                )
+        read: dict[str, Any] = {"name": self.path.stem}
+        read |= {key: self._path(key, self.values[key]) for key in PATHS if key in self.values}
+        read |= {key: self._of(str, key, self.values[key], "a text") for key in TEXTS if key in self.values}
+        read |= {key: self._whole(key) for key in WHOLE if key in self.values}
+        if "by" in self.values:
+            by = self._of(str, "by", self.values["by"], '"prefix" or a file')
+            read["by"] = by if by == BY_PREFIX else str(self._path("by", by))
+        if "measures" in self.values:
+            names = self._of(list, "measures", self.values["measures"], "a list of measures")
+            read["measures"] = tuple(self._of(str, "measures", name, "a list of names") for name in names)
+        if "values" in self.values:
+            read["values"] = {name: self._path(name, path) for name, path in self._table("values").items()}
+        if "tolerance" in self.values:
+            read["tolerance"] = self._number("tolerance", self.values["tolerance"])
+        for key in ("topics", "qrels", "systems"):
+            if key not in self.values:
+                raise ConfigError(f"an experiment needs {key!r}", hint=FORM, place=str(self.path))
+        systems = self._table("systems")
+        if not systems:
+            raise self._wrong("an experiment needs a system", "systems", hint=FORM)
+        tolerance = read.get("tolerance", ExperimentSpec.tolerance)
+        read["systems"] = tuple(self._system(name, value, tolerance) for name, value in systems.items())
+        if read.get("baseline") and read["baseline"] not in systems:
+            raise self._wrong(
+                f"the baseline {read['baseline']!r} is no system; systems: {', '.join(systems)}",
+                "baseline",
+                hint=did_you_mean(read["baseline"], list(systems)),
+            )
+        return ExperimentSpec(**read)
+
+    def _system(self, name: str, value: Any, tolerance: float) -> SystemSpec:
+        if not NAME.fullmatch(name):
+            raise self._wrong(f"{name!r} cannot name a system", name, name, hint="letters, digits and . _ + ( ) = , -")
+        if isinstance(value, str):
+            return SystemSpec(name, "query", value, source=name)
+        kinds = [*SYSTEM_KINDS.names(), "file"]
+        if not isinstance(value, dict) or len(chosen := [key for key in kinds if key in value]) != 1:
+            raise self._wrong(f"a system is one of: {', '.join(sorted(kinds))}", name, name, hint=FORM)
+        kind = chosen[0]
+        for key in value:
+            if key not in (*OWN_KEYS, kind):
+                raise self._wrong(
+                    f"no setting {key!r} of a system; known: {', '.join((kind, *OWN_KEYS))}",
+                    key,
+                    name,
+                    hint=did_you_mean(key, list(OWN_KEYS)),
+                )
+        params = self._of(dict, "params", value.get("params", {}), "a table", name)
+        tolerance = self._number("tolerance", value.get("tolerance", tolerance), name)
+        expected = self._of(dict, "expected", value.get("expected", {}), "a table of measures", name)
+        given, source = value[kind], name
+        if kind == "file":
+            file = self._path("file", given, name)
+            kind, given, source = "query", read_text(file, "query file"), file.name
+        elif kind == "run":
+            given = self._path("run", given, name)
+        return SystemSpec(
+            name=name,
+            kind=kind,
+            value=given if kind == "run" else SYSTEM_KINDS.get(kind).read(given, self._refuse(name)),
+            params=params,
+            kb=self._path("kb", value["kb"], name) if "kb" in value else None,
+            strategy=self._of(str, "strategy", value["strategy"], "a text", name) if "strategy" in value else None,
+            expected=tuple(
+                Expected(measure, self._number(measure, number, name), tolerance)
+                for measure, number in expected.items()
+            ),
+            about=self._of(str, "about", value.get("about", ""), "a text", name),
+            source=source,
+        )
+
+    def _refuse(self, name: str) -> Callable[[str, str], ConfigError]:
+        return lambda message, key: self._wrong(message, key, name)
+
+    def _table(self, key: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self._of(dict, key, self.values[key], "a table")
+        return found
+
+    def _path(self, key: str, value: Any, behind: str = "") -> Path:
+        text = self._of(str, key, value, "a path", behind)
+        if not text:
+            raise self._wrong(f"{key!r} must be a path, not empty", key, behind)
+        return self.path.parent / Path(text).expanduser()
+
+    def _whole(self, key: str) -> int:
+        low, high = WHOLE[key]
+        value: int = self._of(int, key, self.values[key], "a whole number")
+        if not low <= value <= high:
+            raise self._wrong(f"{key!r} must be from {low:,} to {high:,}, not {value}", key)
+        return value
+
+    def _number(self, key: str, value: Any, behind: str = "") -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < float("inf"):
+            raise self._wrong(f"{key!r} must be a number, not {value!r}", key, behind)
+        return float(value)
+
+    def _of(self, kind: type[Any], key: str, value: Any, wanted: str, behind: str = "") -> Any:
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise self._wrong(f"{key!r} must be {wanted}, not {value!r}", key, behind)
+        return value
+
+    def _wrong(self, message: str, key: str, behind: str = "", *, hint: str = "") -> ConfigError:
+        """An error at the line of a key, behind that of a system if one is named."""
+        after = self._line_of_system(behind) if behind else 0
+        return ConfigError(message, hint=hint, place=f"{self.path}:{max(after, line_of(key, self.text, behind=after))}")
+
+    def _line_of_system(self, name: str) -> int:
+        pattern = re.compile(rf"\s*(\[\s*systems\s*\.\s*)?[\"']?{re.escape(name)}[\"']?\s*[\]=]")
+        return next((n for n, line in enumerate(self.text.splitlines(), 1) if pattern.match(line)), 0)
+
+
+FORM = 'for example: [systems.bm25] query = "SELECT ?e { ?e MATCH $text USING bm25 AS ?s } RANK BY ?s"'
