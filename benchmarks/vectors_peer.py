@@ -18,7 +18,8 @@ import numpy as np
 
 K = 10
 OWN = ("v0", "v1", "v2")
-POOL = 2**30
+POOL = 6 * 2**30
+"""Bytes: 500,000 vectors and their graph did not fit into one GiB."""
 
 Ask = Callable[[Any, Any], "list[int] | None"]
 
