@@ -297,3 +297,23 @@ def test_frames(films):
     assert found.plot_categories("mrr").axes
     with pytest.raises(ParameterError, match="no column 'docno'"):
         Experiment(films, systems, topics, topics)
+
+
+def test_a_query_is_a_transformer(films):
+    pd = pytest.importorskip("pandas")
+    from hybridkg.evaluation.experiment.frames import run_from, run_to_frame
+    from hybridkg.evaluation.pyterrier import HybridQuery
+
+    topics = pd.DataFrame({"qid": list(TOPICS), "query": list(TOPICS.values())})
+    found = HybridQuery(films, PLAIN, depth=3).transform(topics)
+    assert list(found.columns) == ["qid", "query", "docno", "score", "rank"]
+    assert found[found.qid == "q2"]["docno"].tolist() == [F + "TheMartian"]
+    assert found["rank"].max() == 2
+    run = run_from(found)
+    assert run_to_frame(run)["docno"].tolist() == found["docno"].tolist()
+    whole = Experiment(films, {"plain": PLAIN, "transformed": run}, topics, QRELS, depth=3, measures=["ndcg@10"]).run()
+    assert whole.means()["plain"] == whole.means()["transformed"]
+    only = "SELECT ?e ?s { ?e MATCH $text AS ?s FILTER(?e = $only) } RANK BY ?s"
+    narrowed = HybridQuery(films, only).transform(topics.assign(only=f"<{F}Alien>"))
+    assert set(narrowed["docno"]) == {F + "Alien"}
+    assert HybridQuery(films, PLAIN).transform(topics.iloc[:0]).empty

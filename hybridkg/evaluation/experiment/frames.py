@@ -38,7 +38,7 @@ def topics_from(given: Any) -> Topics:
     if isinstance(given, Mapping):
         return Topics({str(topic): str(text) for topic, text in given.items()})
     texts: dict[str, str] = {}
-    for topic, text in _rows(given, "topics", "qid", "query"):
+    for topic, text in rows_of(given, "topics", "qid", "query"):
         if texts.setdefault(str(topic), str(text)) != str(text):
             raise ParameterError(f"the topic {topic!r} is there with two texts")
     return Topics(texts)
@@ -61,7 +61,7 @@ def qrels_from(given: Any) -> Qrels:
     if isinstance(given, Mapping):
         return Qrels({str(t): {str(d): int(grade) for d, grade in own.items()} for t, own in given.items()})
     grades: dict[str, dict[str, int]] = {}
-    for topic, document, grade in _rows(given, "qrels", "qid", "docno", "label"):
+    for topic, document, grade in rows_of(given, "qrels", "qid", "docno", "label"):
         grades.setdefault(str(topic), {})[str(document)] = int(grade)
     return Qrels(grades)
 
@@ -74,7 +74,7 @@ def run_from(frame: pd.DataFrame, name: str = "run") -> Run:
     """
     ordered = frame.sort_values("rank", kind="stable") if "rank" in frame.columns else frame
     rankings: dict[str, list[tuple[str, float]]] = {}
-    for topic, document, score in _rows(ordered, "a run", "qid", "docno", "score"):
+    for topic, document, score in rows_of(ordered, "a run", "qid", "docno", "score"):
         rankings.setdefault(str(topic), []).append((str(document), float(score)))
     if "rank" not in frame.columns:
         rankings = {topic: sorted(own, key=lambda pair: -pair[1]) for topic, own in rankings.items()}
@@ -93,7 +93,12 @@ def run_to_frame(run: Run) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["qid", "docno", "score", "rank"])
 
 
-def _rows(frame: Any, what: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+def rows_of(frame: Any, what: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+    """The columns of a DataFrame, row by row.
+
+    Raises:
+        ParameterError: it is none, or has no such column.
+    """
     found = getattr(frame, "columns", None)
     if found is None:
         raise ParameterError(
