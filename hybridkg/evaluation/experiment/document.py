@@ -126,7 +126,7 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222;
   background: #fff }
 h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem } h3 { font-size: 1rem }
-.t { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums }
+.t { overflow-x: auto; margin: 1rem 0 } table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
 th { border-bottom: 2px solid #888 } .l { text-align: left; white-space: normal }
 pre { background: #f5f5f2; padding: .7rem; overflow-x: auto; white-space: pre-wrap }
