@@ -46,6 +46,10 @@ class Answers:
         path: of the file; None to keep nothing.
         key: of what the answers depend on; those of another key in the file are forgotten.
 
+    Attributes:
+        learned: by fold, what a system that learns has learned there; JSON values.
+        found: the answers by topic.
+
     Raises:
         StorageError: the file cannot be read or written.
     """
@@ -53,6 +57,7 @@ class Answers:
     def __init__(self, path: Path | None, key: str):
         self._path, self._key = path, key
         self._file: TextIO | None = None
+        self.learned: dict[str, Any] = {}
         self.found: dict[str, Answer] = {}
         if path is not None and path.exists():
             try:

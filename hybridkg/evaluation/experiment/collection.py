@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from hybridkg.errors import ConfigError, ParameterError
 from hybridkg.evaluation.qrels import Qrels
+from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
 from hybridkg.kb import KnowledgeBase
 
@@ -29,6 +30,8 @@ class Collection:
         categories: by topic; empty for none.
         depth: rows for a topic, at most.
         seed: of everything random.
+        systems: their names, in the order of the experiment.
+        runs: of the systems that are finished.
     """
 
     topics: Topics
@@ -39,6 +42,8 @@ class Collection:
     categories: Mapping[str, str] = field(default_factory=dict)
     depth: int = 1000
     seed: int = 0
+    systems: tuple[str, ...] = ()
+    runs: dict[str, Run] = field(default_factory=dict, repr=False)
     _opened: dict[Path, KnowledgeBase] = field(default_factory=dict, repr=False)
 
     def __enter__(self) -> Self:

@@ -162,10 +162,12 @@ class Experiment:
             for name in self._order:
                 if name in self._runs:
                     found[name] = SystemRun(SystemSpec(name, "run", None), self._runs[name], "", {}, kept=False)
-                    continue
-                spec, system = systems[name]
-                key = key_of([__version__, spec.kind, system.depends_on(), dict(self._topics.texts), self.spec.depth])
-                found[name] = stored.run(spec, key) or self._asked(spec, system, key, stored, jobs, progress)
+                else:
+                    spec, system = systems[name]
+                    depends = [__version__, spec.kind, system.depends_on(), dict(self._topics.texts), self.spec.depth]
+                    key = key_of(depends)
+                    found[name] = stored.run(spec, key) or self._asked(spec, system, key, stored, jobs, progress)
+                collection.runs[name] = found[name].run
             outcome = Outcome(self.spec, self._topics, self._qrels, self._measures, self._categories, found)
             stored.write_manifest(outcome, collection.opened)
         return outcome
@@ -175,7 +177,8 @@ class Experiment:
     ) -> SystemRun:
         with stored.answers(spec.name, key) as answers:
             system.answer(jobs, answers, _Named(progress, spec.name))
-        return stored.keep(SystemRun(spec, answers.run(spec.name, self._topics.texts), key, answers.told(), kept=False))
+        run = answers.run(spec.name, self._topics.texts)
+        return stored.keep(SystemRun(spec, run, key, answers.told(), kept=False, learned=answers.learned))
 
     def _systems(self, collection: Collection) -> dict[str, tuple[SystemSpec, SystemKind]]:
         """All of them, so that a mistake in the last one shows before the first has worked for an hour."""
@@ -193,6 +196,7 @@ class Experiment:
             categories=self._categories,
             depth=spec.depth,
             seed=spec.seed,
+            systems=tuple(self._order),
         ) as collection:
             yield collection
 

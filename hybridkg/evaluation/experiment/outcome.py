@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ class SystemRun:
         key: hash of all that they depend on; empty for a run that was given as one.
         told: by topic, what else is known.
         kept: whether it was finished by an earlier run.
+        learned: by fold, what it has learned there; empty for systems that learn nothing.
     """
 
     spec: SystemSpec
@@ -39,6 +40,7 @@ class SystemRun:
     key: str
     told: Mapping[str, Told]
     kept: bool
+    learned: Mapping[str, Any] = field(default_factory=dict)
 
     def latency(self) -> tuple[float, float] | None:
         """(median, 95th percentile) of the milliseconds of a topic; None where nobody measured."""

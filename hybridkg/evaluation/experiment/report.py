@@ -236,6 +236,12 @@ def _queries(outcome: Outcome) -> Iterator[Part]:
         elif one.spec.kind == "tune":
             settings = ", ".join(f"{key} = {value!r}" for key, value in one.spec.value.items())
             yield Paragraph(f"Learned in the folds: {settings}; each topic is ranked by a model that has not seen it.")
+        elif one.spec.kind == "learn":
+            yield Paragraph("A RankSVM over the scores of other systems, learned in the folds; its weights:")
+            folds = list(one.learned)
+            features = list(next(iter(one.learned.values()), {}))
+            rows = tuple((name, *(f"{one.learned[fold][name]:+.3f}" for fold in folds)) for name in features)
+            yield Table(("feature", *(f"fold {fold}" for fold in folds)), rows)
         else:
             yield Paragraph("A run that was made elsewhere.")
 

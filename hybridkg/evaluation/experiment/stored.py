@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,7 +70,7 @@ class Stored:
             return None
         found = read_run(path)
         rankings = {topic: found.rankings.get(topic, ()) for topic in told}
-        return SystemRun(spec, Run(spec.name, rankings), key, told, kept=True)
+        return SystemRun(spec, Run(spec.name, rankings), key, told, kept=True, learned=before.get("learned", {}))
 
     def keep(self, run: SystemRun) -> SystemRun:
         """Writes a finished run; the topics that were kept while it worked are no longer needed."""
@@ -81,7 +81,7 @@ class Stored:
         self._write({"systems": self._before})
         (self._folder / WORK / f"{run.spec.name}.jsonl").unlink(missing_ok=True)
         # As it will be read the next time, so that no figure depends on whether it was kept.
-        return SystemRun(run.spec, self._again(run), run.key, run.told, kept=False)
+        return replace(run, run=self._again(run))
 
     def _again(self, run: SystemRun) -> Run:
         found = read_run(self._path(run.spec.name))
@@ -101,6 +101,7 @@ class Stored:
             "value": _shown(run.spec.value),
             "params": {name: str(value) for name, value in run.spec.params.items()},
             "strategy": run.spec.strategy,
+            "learned": dict(run.learned),
             "topics": {topic: asdict(told) for topic, told in run.told.items()},
         }
 

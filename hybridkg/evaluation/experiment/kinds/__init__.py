@@ -49,6 +49,7 @@ SYSTEM_KINDS = Registry(
     "kind of system",
     "hybridkg.system_kinds",
     {
+        "learn": "hybridkg.evaluation.experiment.kinds.learn:LearnedSystem",
         "query": "hybridkg.evaluation.experiment.kinds.query:QuerySystem",
         "run": "hybridkg.evaluation.experiment.kinds.run:RunSystem",
         "tune": "hybridkg.evaluation.experiment.kinds.tune:TunedSystem",

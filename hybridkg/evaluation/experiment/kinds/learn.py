@@ -1,0 +1,170 @@
+"""A system that is learned from the scores of others: `learn = { features = ["bm25", "lm"] }`.
+
+Candidates are what the first feature ranks. Each feature is the score in another system's run, brought to 0..1 in each
+topic (0 where the system does not rank the candidate). A RankSVM weighs them: it learns, in the training topics of each
+fold, from pairs of candidates with different grades; each topic is ranked by the weights that have not seen it.
+
+The loss is the squared hinge of Chapelle and Keerthi (Efficient algorithms for ranking with SVMs, 2010), with the mean
+over topics of the mean over their pairs, so that topics with many judgements do not count for more. It is smooth and
+convex, so L-BFGS finds the one minimum, without a seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.errors import ConfigError
+from hybridkg.evaluation.experiment.answers import Answer, Answers
+from hybridkg.evaluation.experiment.collection import Collection, file_hash, key_of
+from hybridkg.evaluation.experiment.kinds import Refuse
+from hybridkg.evaluation.experiment.spec import SystemSpec
+from hybridkg.evaluation.run import Run
+from hybridkg.evaluation.tuning.folds import read_folds
+from hybridkg.interfaces.progress import Progress
+from hybridkg.registry import did_you_mean
+
+Floats = NDArray[np.float64]
+
+DEPTH = 100
+"""Candidates of a training topic that pairs are made of."""
+
+COST = 100.0
+"""What violated pairs count against the length of the weights."""
+
+
+class LearnedSystem:
+    """A SystemKind over the runs of systems that stand before it in the experiment."""
+
+    def __init__(self, spec: SystemSpec, collection: Collection):
+        if collection.folds is None:
+            raise ConfigError(
+                f"the system {spec.name!r} is learned, so the experiment needs folds", hint='folds = "folds.json"'
+            )
+        self._collection, self._name = collection, spec.name
+        self._features: Sequence[str] = spec.value["features"]
+        self._depth: int = spec.value.get("depth", DEPTH)
+        self._cost: float = spec.value.get("cost", COST)
+        before = collection.systems[: collection.systems.index(spec.name)]
+        if unknown := next((name for name in self._features if name not in before), ""):
+            raise ConfigError(
+                f"the system {spec.name!r} learns from {unknown!r}, which is no system before it; "
+                f"those: {', '.join(before) or 'none'}",
+                hint=did_you_mean(unknown, list(before)),
+            )
+
+    @staticmethod
+    def read(value: Any, refuse: Refuse) -> dict[str, Any]:
+        """As SystemKind has it."""
+        known = ("features", "depth", "cost")
+        if not isinstance(value, dict) or "features" not in value:
+            raise refuse('\'learn\' must be a table such as { features = ["bm25", "lm"] }', "learn")
+        if unknown := next((key for key in value if key not in known), ""):
+            raise refuse(f"no setting {unknown!r} of learn; known: {', '.join(known)}", "learn")
+        features = value["features"]
+        if not isinstance(features, list) or not all(isinstance(name, str) for name in features) or not features:
+            raise refuse("'features' of learn must be a list of systems", "learn")
+        depth, cost = value.get("depth", DEPTH), value.get("cost", COST)
+        if isinstance(depth, bool) or not isinstance(depth, int) or not 2 <= depth <= 10_000:
+            raise refuse(f"'depth' of learn must be a whole number from 2 to 10,000, not {depth!r}", "learn")
+        if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 < cost <= 1e9:
+            raise refuse(f"'cost' of learn must be a number above 0, not {cost!r}", "learn")
+        return {"features": tuple(dict.fromkeys(features)), "depth": depth, "cost": float(cost)}
+
+    def depends_on(self) -> Any:
+        """As SystemKind has it."""
+        collection = self._collection
+        assert collection.folds is not None
+        grades = {topic: dict(own) for topic, own in collection.qrels.grades.items()}
+        runs = [key_of(dict(collection.runs[name].rankings)) for name in self._features]
+        return [list(self._features), runs, self._depth, self._cost, file_hash(collection.folds), grades]
+
+    def answer(self, jobs: int, answers: Answers, progress: Progress) -> None:
+        """As SystemKind has it."""
+        collection = self._collection
+        assert collection.folds is not None
+        runs = [collection.runs[name] for name in self._features]
+        topics = [topic for topic in collection.topics.texts if topic in collection.qrels.grades]
+        features = {topic: features_of(runs, topic) for topic in topics}
+        pairs = {topic: self._pairs(features[topic], topic) for topic in topics}
+        folds = read_folds(collection.folds, topics)
+        progress.start("folds", len(folds))
+        learned = {}
+        for fold in folds:
+            weights = rank_svm([pairs[topic] for topic in fold.training if len(pairs[topic])], self._cost)
+            learned[fold.name] = dict(zip(self._features, np.round(weights, 6).tolist(), strict=True))
+            for topic in fold.testing:
+                answers.add(Answer(topic, ranked(runs[0], topic, features[topic] @ weights)))
+            progress.advance(1, len(fold.testing))
+        progress.done(len(topics))
+        answers.learned = learned
+
+    def _pairs(self, features: Floats, topic: str) -> Floats:
+        """Differences of the features of a better candidate and a worse one: float64[pairs, features]."""
+        grades = self._collection.qrels.grades[topic]
+        run = self._collection.runs[self._features[0]]
+        own = np.array([max(0, grades.get(document, 0)) for document in run.documents(topic)[: self._depth]])
+        better, worse = np.nonzero(own[:, None] > own[None, :])
+        found: Floats = features[better] - features[worse]
+        return found
+
+
+def features_of(runs: Sequence[Run], topic: str) -> Floats:
+    """What the runs say of the documents of the first: float64[documents, runs], each column from 0 to 1.
+
+    >>> first, second = Run("a", {"q": (("d1", 4.0), ("d2", 2.0))}), Run("b", {"q": (("d2", 7.0), ("d3", 5.0))})
+    >>> features_of([first, second], "q").tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    documents = runs[0].documents(topic)
+    columns = []
+    for run in runs:
+        scores: Mapping[str, float] = dict(run.rankings.get(topic, ()))
+        low, high = (min(scores.values()), max(scores.values())) if scores else (0.0, 0.0)
+        span = high - low or 1.0
+        columns.append([(scores.get(document, low) - low) / span for document in documents])
+    return np.array(columns, np.float64).reshape(len(runs), len(documents)).T
+
+
+def rank_svm(pairs: Sequence[Floats], cost: float = COST) -> Floats:
+    """The weights that put the better of each pair first, with a margin of 1 where they can.
+
+    Minimises |w|^2 / 2 + cost * mean over topics of (mean over pairs d of max(0, 1 - w.d)^2).
+
+    Args:
+        pairs: for each topic float64[pairs, features], better minus worse; none of them empty.
+        cost: above 0.
+
+    Returns:
+        float64[features]; zeros where there is no pair.
+
+    One pair with one feature d = 1 and cost 1: w^2 / 2 + (1 - w)^2 is least at w = 2/3.
+
+    >>> rank_svm([np.array([[1.0]])], 1.0).round(6).tolist()
+    [0.666667]
+    """
+    from scipy.optimize import minimize
+
+    if not pairs:
+        return np.zeros(0)
+    together = np.concatenate(pairs)
+    each = np.concatenate([np.full(len(own), cost / (len(own) * len(pairs))) for own in pairs])
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        missing = np.maximum(0.0, 1.0 - together @ weights)
+        weighted = each * missing
+        return 0.5 * float(weights @ weights) + float(weighted @ missing), weights - 2.0 * (together.T @ weighted)
+
+    start = np.zeros(together.shape[1])
+    found: Floats = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 1000, "ftol": 1e-12}).x
+    return found
+
+
+def ranked(run: Run, topic: str, scores: Floats) -> tuple[tuple[str, float], ...]:
+    """The documents of a run by new scores; equal ones stay in its order."""
+    documents = run.documents(topic)
+    order = np.argsort(-scores, kind="stable")
+    return tuple((documents[at], float(scores[at])) for at in order.tolist())
