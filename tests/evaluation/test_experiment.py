@@ -172,9 +172,19 @@ def test_jobs_change_nothing_but_time(folder, films):
 
 
 def test_an_error_in_another_process_is_told(folder, films):
-    path = written(folder, films, "[systems.bad]\nquery = 'SELECT ?e { ?e MATCH $text ON (lable) } '")
-    with pytest.raises(HybridkgError, match=r"no field 'lable'.*topic q"):
+    (folder / "only.tsv").write_text("q3\t<no iri>\n")
+    query = "SELECT ?e ?s { ?e MATCH $text AS ?s FILTER(?e = $only) } RANK BY ?s"
+    path = written(folder, films, f"[values]\nonly = 'only.tsv'\n[systems]\nbad = '{query}'")
+    with pytest.raises(ParameterError, match=r"not an absolute IRI.*topic q3"):
         Experiment.read(path).run(folder / "out", jobs=2)
+
+
+def test_a_mistake_in_the_last_query_shows_before_the_first_is_asked(folder, films, monkeypatch):
+    asked = asked_of(monkeypatch)
+    path = written(folder, films, TWO + "bad = 'SELECT ?e { ?e MATCH $text ON (lable) AS ?s } RANK BY ?s'\n")
+    with pytest.raises(HybridkgError, match=r"no field 'lable'.*topic q1"):
+        Experiment.read(path).run(folder / "out")
+    assert not asked
 
 
 def test_values_of_topics_and_of_systems(folder, films):

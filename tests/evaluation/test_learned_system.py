@@ -33,8 +33,7 @@ def folds(tmp_path):
 
 def learned(tmp_path, qrels=QRELS, out=None, **more):
     systems = {"bad": BAD, "good": GOOD, "svm": SystemSpec("", "learn", {"features": ("bad", "good"), **more})}
-    found = Experiment(None, systems, TOPICS, qrels, measures=["mrr"], folds=folds(tmp_path)).run(out)
-    return found
+    return Experiment(None, systems, TOPICS, qrels, measures=["mrr"], folds=folds(tmp_path)).run(out)
 
 
 def test_it_finds_the_feature_that_helps(tmp_path):

@@ -168,8 +168,9 @@ class Experiment:
                     key = key_of(depends)
                     found[name] = stored.run(spec, key) or self._asked(spec, system, key, stored, jobs, progress)
                 collection.runs[name] = found[name].run
-            outcome = Outcome(self.spec, self._topics, self._qrels, self._measures, self._categories, found)
-            stored.write_manifest(outcome, collection.opened)
+            shown = {name: run for name, run in found.items() if not run.spec.hidden}
+            outcome = Outcome(self.spec, self._topics, self._qrels, self._measures, self._categories, shown)
+            stored.write_manifest(outcome, found, collection.opened)
         return outcome
 
     def _asked(

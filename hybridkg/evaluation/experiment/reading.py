@@ -23,7 +23,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+()=,-]{0,99}")
 """Of a system: it becomes the name of a file."""
 
 PATHS = ("kb", "topics", "qrels", "folds")
-OWN_KEYS = ("params", "kb", "strategy", "expected", "about", "tolerance")
+OWN_KEYS = ("params", "kb", "strategy", "expected", "about", "tolerance", "hidden")
 """What a table of a system may hold beside its kind."""
 
 TEXTS = ("title", "about", "baseline", "test")
@@ -115,6 +115,9 @@ class _Reader:
                 "baseline",
                 hint=did_you_mean(read["baseline"], list(systems)),
             )
+        shown = [system.name for system in read["systems"] if not system.hidden]
+        if (read.get("baseline") or next(iter(systems))) not in shown:
+            raise self._wrong("the baseline is hidden", "baseline", hint=f'baseline = "{next(iter(shown), "NAME")}"')
         return ExperimentSpec(**read)
 
     def _system(self, name: str, value: Any, tolerance: float) -> SystemSpec:
@@ -156,6 +159,7 @@ class _Reader:
             ),
             about=self._of(str, "about", value.get("about", ""), "a text", name),
             source=source,
+            hidden=self._of(bool, "hidden", value.get("hidden", False), "true or false", name),
         )
 
     def _refuse(self, name: str) -> Callable[[str, str], ConfigError]:

@@ -63,6 +63,7 @@ class SystemSpec:
         expected: published figures.
         about: a sentence for the report.
         source: what to call the query in errors.
+        hidden: whether it only serves others that learn from it, and has no place in the report.
     """
 
     name: str
@@ -74,6 +75,7 @@ class SystemSpec:
     expected: tuple[Expected, ...] = ()
     about: str = ""
     source: str = ""
+    hidden: bool = False
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,9 @@ class Stored:
             "topics": {topic: asdict(told) for topic, told in run.told.items()},
         }
 
-    def write_manifest(self, outcome: Outcome, opened: Mapping[Path, KnowledgeBase]) -> None:
+    def write_manifest(
+        self, outcome: Outcome, runs: Mapping[str, SystemRun], opened: Mapping[Path, KnowledgeBase]
+    ) -> None:
         """Everything that it takes to do it again, and to see whether it would come out the same."""
         if self._folder is None:
             return
@@ -125,7 +127,7 @@ class Stored:
                 "depth": spec.depth,
                 "seed": spec.seed,
                 "measures": list(spec.measures),
-                "systems": {name: self._entry(run) for name, run in outcome.runs.items() if run.key},
+                "systems": {name: self._entry(run) for name, run in runs.items() if run.key},
             }
         )
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing import get_context
@@ -56,17 +57,36 @@ class Asked:
         Raises:
             HybridkgError: it fails; the topic is named.
         """
-        started = time.perf_counter()
-        try:
-            given = {name: read_term(value) if name != TEXT else value for name, value in values.items()}
-            result = prepared.query({**given, **self.params}, limit=self.depth, strategy=self.strategy)
+        with _at(topic):
+            started = time.perf_counter()
+            result = prepared.query(self._given(values), limit=self.depth, strategy=self.strategy)
             found = tuple(ranking(result))
             spent = time.perf_counter() - started
-            plan = prepared.explain({**given, **self.params}, limit=self.depth, strategy=self.strategy).to_json()
-        except HybridkgError as e:
-            e.message += f" (topic {topic})"
-            raise
-        return Answer(topic, found, Told(round(spent * 1e3, 3), result.strategy, shape(plan["operator"]), result.exact))
+        plan = self.plan(prepared, topic, values)
+        return Answer(topic, found, Told(round(spent * 1e3, 3), result.strategy, plan, result.exact))
+
+    def plan(self, prepared: PreparedQuery, topic: str, values: Mapping[str, str]) -> str:
+        """The operators that would run it.
+
+        Raises:
+            HybridkgError: it cannot be run; the topic is named.
+        """
+        with _at(topic):
+            explained = prepared.explain(self._given(values), limit=self.depth, strategy=self.strategy)
+        return shape(explained.to_json()["operator"])
+
+    def _given(self, values: Mapping[str, str]) -> dict[str, Any]:
+        own = {name: read_term(value) if name != TEXT else value for name, value in values.items()}
+        return {**own, **self.params}
+
+
+@contextmanager
+def _at(topic: str) -> Iterator[None]:
+    try:
+        yield
+    except HybridkgError as e:
+        e.message += f" (topic {topic})"
+        raise
 
 
 def shape(operator: Mapping[str, Any]) -> str:
@@ -104,6 +124,9 @@ class QuerySystem:
             topic: {name: text if name == TEXT else collection.values[name].get(topic, "") for name in wanted}
             for topic, text in self._topics.texts.items()
         }
+
+        for topic, own in islice(self._values.items(), 1):
+            self._asked.plan(self._prepared, topic, own)  # a field that does not exist shows now, not in an hour
 
     @staticmethod
     def read(value: Any, refuse: Refuse) -> str:
