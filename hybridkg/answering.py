@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hybridkg.errors import QueryWarning, Source, StorageError
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
+from hybridkg.operators.text_query import checked_index
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.plan_template import PlanTemplate, TemplatePlanning
 from hybridkg.prepared import Parameters, QueryText, Recent, Request, Template
@@ -98,11 +99,18 @@ class Answering:
         return solutions
 
     def explanation(self, request: Request, plan: PhysicalPlan, context: ExecutionContext | None) -> Explanation:
-        """The plan; with a context, run in it."""
+        """The plan; with a context, run in it.
+
+        Raises:
+            UnknownNameError: a field or an argument that does not exist; the span points at it.
+        """
         from hybridkg.planner.explain import Explanation, Ran
 
         if context is not None:
             self.run(request, plan, context)
+        elif self.snapshot.ranked is not None:
+            for item in request.matches:
+                checked_index(self.snapshot.ranked, item)
         ran = None if context is None else Ran.of(context)
         known = Known(self.snapshot.ranked, self.snapshot.graph)
         return Explanation(plan, known, self.snapshot.costs.model, ran, request.template.query.prefixes)

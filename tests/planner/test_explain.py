@@ -13,6 +13,7 @@ import rdflib
 from hybridkg import KnowledgeBase
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
+from hybridkg.errors import UnknownNameError
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.known import Known
@@ -192,3 +193,10 @@ def test_estimates_take_microseconds(films):
             known.rows(operator)
         taken.append((perf_counter() - begin) / len(operators))
     assert min(taken) < 200e-6
+
+
+def test_a_field_that_does_not_exist_is_shown_where_it_stands(films):
+    text = 'SELECT ?film { ?film MATCH "space" ON (lable) AS ?s } RANK BY ?s'
+    with pytest.raises(UnknownNameError, match="no field 'lable'") as caught:
+        films.explain(text)
+    assert text[caught.value.span.start : caught.value.span.end] == "lable"
