@@ -20,11 +20,12 @@ from hybridkg.advice import predicates_and_classes
 from hybridkg.algebra import nodes
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
+from hybridkg.copies import Fill
 from hybridkg.errors import HybridkgError, QueryWarning, UserError
 from hybridkg.query import ast
 from hybridkg.query.advice import advise, parameters_of
 from hybridkg.query.check import check
-from hybridkg.query.holes import Fill, HiddenHoleError, IriHole, Value, filling, hole
+from hybridkg.query.holes import HiddenHoleError, IriHole, Value, filling, hole
 from hybridkg.query.parameter_files import with_parameter_files
 from hybridkg.query.parameters import ParameterValue, bind, constants
 from hybridkg.query.parser import parse

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.copies import Fill
 from hybridkg.graph.columns import Columns
 from hybridkg.graph.match.conditions import Condition
-from hybridkg.graph.match.forms import Filling, Placeholder, filling
+from hybridkg.graph.match.edges import Placeholder
+from hybridkg.graph.match.forms import Forming
 from hybridkg.graph.match.ids import distinct, inside
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import Node
@@ -47,7 +49,7 @@ class Projection:
         self._relations = Relations(columns)
         self._tests: dict[Test, Condition] = {}
         self._prepared: dict[int, tuple[Pattern, Prepared | None]] = {}
-        self._forms: dict[int, tuple[Form, Filling | None]] = {}
+        self._forms: dict[int, tuple[Form, Fill | None]] = {}
 
     def prepare(self, pattern: Pattern, form: Form | None = None, iris: Sequence[NamedNode] = ()) -> Prepared | None:
         """As GraphIndex has it; remembered, because a plan that runs again asks for the same patterns."""
@@ -71,7 +73,7 @@ class Projection:
             node = self._node(form.pattern, places)
             if len(self._forms) >= MOST_PREPARED:
                 self._forms.clear()
-            known = self._forms[id(form)] = form, None if node is None else filling(node)
+            known = self._forms[id(form)] = form, None if node is None else Forming().filling(node)
         fill = known[1]
         if fill is None:
             return None

@@ -14,6 +14,7 @@ from typing import Any
 
 from hybridkg.algebra.nodes import Fragment, Plan
 from hybridkg.algebra.to_pattern import Declined
+from hybridkg.copies import Fill
 from hybridkg.interfaces.graph_index import Form, Pattern, PreparedPattern
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.graph_fragment import GraphFragment
@@ -21,7 +22,7 @@ from hybridkg.operators.rank_value import RankValue
 from hybridkg.planner.planning import Number, Planning, T
 from hybridkg.planner.ranking import Ranking
 from hybridkg.query import ast
-from hybridkg.query.holes import Fill, HiddenHoleError, LitHole, Value, filling, holes_of
+from hybridkg.query.holes import HiddenHoleError, LitHole, Value, filling, holes_of
 from hybridkg.query.walk import walk
 from hybridkg.rdf.terms import NamedNode
 

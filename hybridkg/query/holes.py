@@ -2,25 +2,24 @@
 
 A hole is a constant that stands for the value of a parameter: whoever asks whether it is an IRI or a literal gets the
 right answer, and no two are equal to each other or to a constant. A tree is a syntax tree, or anything made of frozen
-dataclasses and tuples around one, such as a logical plan. Only the nodes above a hole are made anew.
+dataclasses and tuples around one, such as a logical plan. A filling (copies.py) takes the values in the order of the
+parameters, behind them those of slots.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from hybridkg.copies import Copying, Fill, Step
 from hybridkg.query import ast
 from hybridkg.rdf.terms import Literal, NamedNode
 
 Constant: TypeAlias = ast.Iri | ast.Lit
 Value: TypeAlias = Constant | tuple[Constant, ...]
 """Of a parameter: one constant, or those of a list."""
-
-Fill: TypeAlias = Callable[[Sequence[Any]], Any]
-"""Puts values, in the order of the parameters, into one tree; behind them those of slots."""
 
 OPEN = "urn:hybridkg:hole"
 """The datatype of a literal hole; where it has been taken away, that of the value goes as well. The IRI of an IRI hole
@@ -77,80 +76,23 @@ def filling(tree: Any, slots: Mapping[int, int] = {}) -> Fill | None:
     >>> filling(tree)([ast.Lit("red")])
     Bind(expression=Lit(lexical='red', datatype=None, language=None), variable=Var(name='x'))
     """
-    program = _Program(slots)
-    root = program.place(tree)
-    if root is None:
-        return None
-    n, new, put = program.n_values, object.__new__, object.__setattr__
-    steps = tuple(
-        (kind, same, tuple((name, _settled(place, n)) for name, place in found)) for kind, same, found in program.steps
-    )
-    root = _settled(root, n)
-
-    # Not a function for each step: every value of a parameter is put in once, and calls are most of what that takes.
-    def fill(values: Sequence[Any]) -> Any:
-        made = [*values[:n]]
-        for kind, same, found in steps:
-            if kind is None:
-                made.append(same(values))
-                continue
-            inside = same.copy()
-            for name, place in found:
-                inside[name] = made[place]
-            if kind is tuple:
-                made.append(tuple(inside))
-            else:  # past the constructor: that of a frozen dataclass takes 0.3 us for each field, also those that stay
-                copied: Any = new(kind)
-                put(copied, "__dict__", inside)
-                made.append(copied)
-        return made[root]
-
-    return fill
+    return _Holes(slots).filling(tree)
 
 
-def _settled(place: int, n_values: int) -> int:
-    """Where a part lies: first come the values, then what the steps make."""
-    return n_values + place if place >= 0 else ~place
+class _Holes(Copying):
+    """The holes of a tree."""
 
-
-Step: TypeAlias = tuple[type | None, Any, Sequence[tuple[Any, int]]]
-"""Makes one part of a copy: (its class, what stays of its fields or items, the places of the others); or (None, what
-makes it from the values, ())."""
-
-
-class _Program:
-    """The parts of a tree above its holes, each once, in an order in which they can be made."""
-
-    def __init__(self, slots: Mapping[int, int]):
-        self.steps: list[Step] = []
-        self.n_values = 1 + max(slots.values(), default=-1)
-        """So many values are parts themselves."""
-        self._slots, self._places = slots, dict[int, int | None]()
-
-    def place(self, tree: Any) -> int | None:
-        """The number of the step that makes a part, or ~ the number of the value that it is; None without a hole."""
-        if (slot := self._slots.get(id(tree))) is not None:
-            return ~slot
-        if id(tree) not in self._places:
-            step = self._step(tree)
-            self._places[id(tree)] = None if step is None else self._add(step)
-        return self._places[id(tree)]
-
-    def _add(self, step: Step) -> int:
-        self.steps.append(step)
-        return len(self.steps) - 1
-
-    def _step(self, tree: Any) -> Step | None:
-        """What makes a part, its own parts first."""
+    def step(self, tree: Any) -> Step | None:
+        """As Copying has it."""
         if isinstance(tree, IriHole):
-            return _iri(tree)
+            return Step(ast.Iri, {"span": tree.span}, of=self.value(tree.parameter))
         if isinstance(tree, LitHole):
-            return _literal(tree)
+            same = {"span": tree.span} if tree.datatype is not None else {"span": tree.span, "datatype": None}
+            return Step(ast.Lit, same, of=self.value(tree.parameter))
         if isinstance(tree, tuple):
-            items = [(at, place) for at, item in enumerate(tree) if (place := self.place(item)) is not None]
-            return (tuple, list(tree), items) if items else None
+            return self.items(tree)
         if isinstance(tree, ast.InlineData) and _is_list(tree.rows):
-            return _node(tree, {"rows": self._add(_rows(tree.rows[0][0]))})
+            return _node(tree, {"rows": self.add(_rows(tree.rows[0][0]))})
         if isinstance(tree, NamedNode):
             return _term(tree.value)
         if (
@@ -163,11 +105,6 @@ class _Program:
             return None
         found = {one.name: place for one in fields(tree) if (place := self.place(getattr(tree, one.name))) is not None}
         return _node(tree, found) if found else None
-
-
-def _iri(tree: IriHole) -> Step:
-    at, span = tree.parameter, tree.span
-    return None, lambda values: ast.Iri(values[at].value, span=span), ()
 
 
 def holes_of(tree: Any) -> dict[NamedNode, int]:
@@ -205,17 +142,7 @@ def _term(iri: str) -> Step | None:
         except ValueError as e:
             raise HiddenHoleError("no IRI") from e
 
-    return None, fill, ()
-
-
-def _literal(tree: LitHole) -> Step:
-    at, span, is_typed = tree.parameter, tree.span, tree.datatype is not None
-
-    def fill(values: Sequence[Any]) -> ast.Lit:
-        value = values[at]
-        return ast.Lit(value.lexical, value.datatype if is_typed else None, value.language, span=span)
-
-    return None, fill, ()
+    return Step(None, fill)
 
 
 def _is_list(rows: tuple[tuple[Any, ...], ...]) -> bool:
@@ -224,7 +151,7 @@ def _is_list(rows: tuple[tuple[Any, ...], ...]) -> bool:
 
 def _rows(tree: Any) -> Step:
     at = tree.parameter
-    return None, lambda values: tuple((value,) for value in values[at]), ()
+    return Step(None, lambda values: tuple((value,) for value in values[at]))
 
 
 def _node(tree: Any, found: dict[str, int]) -> Step:
@@ -234,4 +161,4 @@ def _node(tree: Any, found: dict[str, int]) -> Step:
         if isinstance(getattr(kind, name, None), cached_property):
             getattr(tree, name)
     same = {name: own[name] for name in (*(one.name for one in fields(tree)), *KEPT) if name in own}
-    return kind, same, tuple(found.items())
+    return Step(kind, same, tuple(found.items()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,10 @@ Sets = Mapping[str, Ids]
 Conditions = Mapping[str, Condition]
 
 
+class Placeholder(int):
+    """Stands for the id of a constant; its value is the number of the constant."""
+
+
 class Edge:
     """`subject relation object`.
 
@@ -32,7 +36,9 @@ class Edge:
             estimates take the instances of a class to be all of those that have anything else in common.
     """
 
-    __slots__ = ("_least", "_listed", "is_type", "object", "relation", "subject", "variables")
+    __slots__ = (
+        "_least", "_listed", "exact", "is_type", "object", "pairs", "relation", "sources", "subject", "variables",
+    )  # fmt: skip
 
     def __init__(self, subject: End, relation: Relation, object_: End, *, is_type: bool = False):
         self.subject, self.relation, self.object, self.is_type = subject, relation, object_, is_type
@@ -40,21 +46,51 @@ class Edge:
         """One, two or none."""
         if isinstance(object_, str) and object_ != subject:
             self.variables += (object_,)
+        self.exact = relation.exact
+        self.pairs = relation.work(None, False), relation.work(None, True)
+        """About how many, counted from the objects or (at True) from the subjects."""
+        self.sources = relation.sources(False), relation.sources(True)
+        """About how many objects and (at True) subjects."""
         self._listed: dict[bool, float] = {}
         self._least: float | None = None
 
+    @property
+    def has_placeholders(self) -> bool:
+        """Whether `filled` changes it."""
+        return isinstance(self.subject, Placeholder) or isinstance(self.object, Placeholder)
+
+    def filled(self, ids: Sequence[int]) -> Edge:
+        """A copy with these ids in the places of its placeholders.
+
+        >>> from hybridkg.graph.columns import Adjacency, Predicate
+        >>> from hybridkg.graph.match.relations import Link
+        >>> ids = np.array([1], np.uint32)
+        >>> link = Link(Predicate(*[Adjacency(ids, np.array([0, 1], np.uint8), ids)] * 2))
+        >>> Edge("x", link, Placeholder(0)).filled([17]).object
+        17
+        """
+        subject, object_ = self.subject, self.object
+        made = object.__new__(Edge)
+        made.subject = ids[subject] if isinstance(subject, Placeholder) else subject
+        made.object = ids[object_] if isinstance(object_, Placeholder) else object_
+        made.relation, made.is_type, made.variables = self.relation, self.is_type, self.variables
+        made.exact, made.pairs, made.sources = self.exact, self.pairs, self.sources
+        made._listed, made._least = {}, None
+        return made
+
     def listed(self, forward: bool) -> float:
         """Entries of the constant that is the subject (forward) or the object; counted once, estimates ask often."""
-        if forward not in self._listed:
+        found = self._listed.get(forward)
+        if found is None:
             end = self.subject if forward else self.object
-            assert isinstance(end, int)
-            self._listed[forward] = self.relation.near_one(end, forward)
-        return self._listed[forward]
+            assert not isinstance(end, str)
+            found = self._listed[forward] = self.relation.near_one(end, forward)
+        return found
 
     def least(self) -> float:
         """How many entries it has, or its constants have."""
         if self._least is None:
-            least = self.relation.work(None, True)
+            least = self.pairs[True]
             if not isinstance(self.subject, str):
                 least = min(least, self.listed(True))
             if not isinstance(self.object, str):
@@ -62,11 +98,9 @@ class Edge:
             self._least = least
         return self._least
 
-    def domain(self, variable: str) -> float:
-        """About how many values the variable could have by what the relation is about, at least 1."""
-        if self.is_type and not isinstance(self.object, str):
-            return max(1.0, self.listed(False))
-        return max(1.0, self.relation.sources(self.subject == variable))
+    def domain(self, forward: bool) -> float:
+        """About how many values its subject (forward) or object could have by what the relation is about."""
+        return self.listed(False) if self.is_type and not isinstance(self.object, str) else self.sources[forward]
 
     def from_subject(self, variable: str) -> bool:
         """Whether the variable is the subject."""

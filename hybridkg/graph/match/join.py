@@ -14,6 +14,7 @@ import numpy as np
 
 from hybridkg.graph.match.conditions import RowTest
 from hybridkg.graph.match.edges import Conditions, Edge, enumerated, expanded, kept, of_constant, source
+from hybridkg.graph.match.guesses import guess_join
 from hybridkg.graph.match.ids import NONE, Mask, both, distinct, inside
 from hybridkg.graph.match.nodes import Hints, Node
 from hybridkg.graph.match.reduce import Member, Reducer, listed
@@ -43,7 +44,7 @@ class JoinNode:
         members: EXISTS and MINUS that share one certain variable.
         tests: tests of several certain variables.
         variables: of all parts.
-        guesses: what sizes.py has found, by variable: a plan asks for the same ones several times.
+        guesses: what guesses.py has found, by variable: a plan asks for the same ones several times.
         shares: the same of its edges: how many values there are and how many entries it takes both ask for them.
     """
 
@@ -99,8 +100,6 @@ class JoinNode:
         """As Node has it."""
         found = self.guesses.get(variable)
         if found is None:
-            from hybridkg.graph.match.sizes import guess_join
-
             found = self.guesses[variable] = guess_join(self, variable)
         return found
 

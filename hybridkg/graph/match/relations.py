@@ -150,8 +150,9 @@ class Side:
 
     def count(self, i: int) -> int:
         """How many these are."""
-        at = self._at(i)
-        return 0 if at < 0 else self._ends[at + 1] - self._ends[at]
+        at = i - self._first if self._first >= 0 else bisect_left(self._places, i)
+        held = 0 <= at < self.n_keys and self._places[at] == i
+        return self._ends[at + 1] - self._ends[at] if held else 0
 
     def _at(self, i: int) -> int:
         """The place of a key, -1 where there is none."""
