@@ -108,3 +108,27 @@ class Copying:
             return made[last]
 
         return fill
+
+
+class _Changing(Copying):
+    """Gives some fields of a dataclass other values."""
+
+    def __init__(self, names: Sequence[str]):
+        super().__init__()
+        self._names = names
+
+    def step(self, tree: Any) -> Step:
+        """As Copying has it."""
+        return Step(type(tree), vars(tree), [(name, self.value(at)) for at, name in enumerate(self._names)])
+
+
+def changing(tree: Any, *names: str) -> Fill:
+    """What puts values into some fields of a dataclass, in the order of these names.
+
+    >>> from hybridkg.interfaces.text_index import TextQuery
+    >>> changing(TextQuery("a", "en", all_terms=True), "text", "language")(["b", "de"]).language
+    'de'
+    """
+    fill = _Changing(names).filling(tree)
+    assert fill is not None
+    return fill

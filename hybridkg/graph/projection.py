@@ -77,8 +77,7 @@ class Projection:
         fill = known[1]
         if fill is None:
             return None
-        id_of = self._columns.terms.id_of
-        ids = [id_of(iri) for iri in iris]
+        ids = [*map(self._columns.terms.id_of, iris)]
         return None if -1 in ids else Prepared(fill(ids), self._max_rows)
 
     def _node(self, pattern: Pattern, placeholders: Mapping[Term, int] = {}) -> Node | None:

@@ -58,9 +58,6 @@ class Strings:
     def __len__(self) -> int:
         return len(self._ends) - 1
 
-    def __getitem__(self, i: int) -> bytes:
-        return bytes(self._view[self._ends[i] : self._ends[i + 1]])
-
     def string(self, i: int) -> str:
         """One of them, as text."""
         return str(self._view[self._ends[i] : self._ends[i + 1]], "utf-8")
@@ -79,7 +76,7 @@ class Strings:
                 low = middle + 1
             else:
                 high = middle
-        return low if low < end and self[low] == key else -1
+        return low if low < end and bytes(text[ends[low] : ends[low + 1]]) == key else -1
 
 
 class StoredTerms:
@@ -136,14 +133,13 @@ class StoredTerms:
         """As TermTable has it; a few us."""
         if isinstance(term, NODES):
             found = self._nodes.find(term)
-            return self._find_other(term) if found is None else found
+            if found is not None:
+                return found
+            n, blank = self.n_entities, self._others_blank
+            first, end = (blank, self.n_nodes - n) if isinstance(term, NamedNode) else (0, blank)
+            found = self._others.find(term.value.encode(), first, end)
+            return found if found < 0 else found + n
         return self._find_literal(term) if isinstance(term, Literal) else -1
-
-    def _find_other(self, node: Node) -> int:
-        blank = self._others_blank
-        first, end = (blank, len(self._others)) if isinstance(node, NamedNode) else (0, blank)
-        found = self._others.find(node.value.encode(), first, end)
-        return found if found < 0 else found + self.n_entities
 
     def _find_literal(self, literal: Literal) -> int:
         if getattr(literal, "direction", None) is not None:

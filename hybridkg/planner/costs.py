@@ -11,26 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import inf, sqrt
-from typing import NamedTuple
 
-from hybridkg.algebra.nodes import Plan
-from hybridkg.interfaces.graph_index import PreparedPattern, Size
+from hybridkg.algebra.nodes import Match, Plan
+from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
 from hybridkg.operators.rank_join import FIRST_DEPTH
 from hybridkg.operators.text_join import MATCHES_PER_PROBE
+from hybridkg.planner.cost_inputs import Fixed, Graph, graph_of
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import fuses
 from hybridkg.planner.ranking import Ranking
-from hybridkg.planner.settled import settled
 from hybridkg.query import ast
 
 OPERATORS = 4
 """Operators of a ranked plan beside those of its fragments and MATCHes: LIMIT, projection, order, choice of rows."""
-
-UNKNOWN_SHARE = 0.1
-"""Of the entities in a pattern that only the store can say anything about, before it is asked."""
 
 CORRELATIONS = (1 / 8, 1.0, 8.0)
 """So many times as many entities as chance would leave satisfy graph and text: they exclude each other, have nothing to
@@ -44,27 +39,12 @@ UNPRICED = Size(0.0, inf, inf)
 """Of a way that does not apply."""
 
 
-class Graph(NamedTuple):
-    """What the patterns of a ranking leave of the entities of one variable, and what it takes to find out.
-
-    Args:
-        size: of the candidate set.
-        whole_us: to find all of it.
-        each_us: to find out about one entity, asked with others.
-        question_us: once for every set that is asked about.
-        joining: the patterns that bind more than the variable, and how many values each leaves to it.
-    """
-
-    size: Size
-    whole_us: float
-    each_us: float
-    question_us: float
-    joining: tuple[tuple[PreparedPattern, float], ...]
-
-
 def costs_of(ranking: Ranking, planning: Planning) -> Costs:
     """What the ways to run a ranking cost; found out once."""
-    return planning.once(id(ranking), lambda: Costs(ranking, planning))
+    known: Costs | None = planning.costs.get(id(ranking))
+    if known is None:
+        known = planning.costs[id(ranking)] = Costs(ranking, planning)
+    return known
 
 
 @dataclass(frozen=True)
@@ -94,82 +74,52 @@ class OfRanking:
 class Costs:
     """What each way to run a ranking is expected to cost.
 
+    A plan is made after another query has run, which leaves little of this code in the processor's caches: each
+    function that is called costs about a microsecond then.
+
     Args:
         ranking: the plan, taken apart.
         planning: sizes and unit costs; it keeps this, so this does not keep it.
     """
 
     def __init__(self, ranking: Ranking, planning: Planning):
-        self._ranking, self._cost = ranking, planning.cost
-        self._is_far, self._switching = planning.is_far(ranking.matches), planning.switching
-        self._entities = float(planning.entities)
+        self._ranking, self._cost, self._switching = ranking, planning.cost, planning.switching
+        fixed = planning.fixed((id(ranking), "costs"), lambda: Fixed.of(ranking, planning))
+        self._asked, is_fused, only_texts, self._is_far, self._entities, scored = fixed
         self._n = max(self._entities, 1.0)
         self._k = float(ranking.k or 0)
-        self._asked, is_fused, only_texts = planning.fixed(
-            (id(ranking), "costs"), lambda: _unchanging(ranking, planning)
-        )
-        """Fragments that are asked for rows once the entities are chosen."""
-        self._joined_lists = [float(planning.most(match.match)) for match in ranking.spine.matches]
-        most = dict(zip(map(id, ranking.spine.matches), self._joined_lists, strict=True))
-        self._lists = [most[id(match)] for match in ranking.scored]
+        self._joined_lists: list[float] = []
+        for match in ranking.spine.matches:
+            self._joined_lists.append(float(planning.most(match.match)))
+        self._lists = [*map(self._joined_lists.__getitem__, scored)]
         """No fewer entities match, for each scored MATCH."""
         self._reads = self._lists if only_texts else [planning.read(match.match) for match in ranking.scored]
         """Postings that its best are found among, for each of them."""
         self._optional = [float(planning.most(match.match)) for match in ranking.optional] if ranking.optional else []
         """The same as `_lists` of those that OPTIONAL adds."""
-        self._filters = [most[id(match)] for match in ranking.filters] if ranking.filters else []
-        self._graphs = {variable: self._graph(variable, planning) for variable in ranking.spine.variables}
+        self._filters = [float(planning.most(match.match)) for match in ranking.filters] if ranking.filters else []
+        self._graphs: dict[str, Graph] = {}
+        for variable in ranking.spine.variables:
+            self._graphs[variable] = graph_of(
+                ranking, variable, planning, self._entities, self._filters, self._scored_us
+            )
         self._compared: list[float] = []
         """Of each list that is fused: what it takes to compare the candidates with a NEAR, in postings."""
         if is_fused:
             among = self._graphs[ranking.variables[0]].size.guess if ranking.is_restricted else self._n
-            among = min([among, *(most[id(match)] for match in ranking.scored if isinstance(match.match, ast.Match))])
+            texts = [most for match, most in zip(ranking.scored, self._lists, strict=True) if _is_text(match)]
+            among = min([among, *texts])
             for match in (*ranking.scored, *ranking.optional):
-                self._compared.append(planning.read(match.match, among) if isinstance(match.match, ast.Near) else 0.0)
+                self._compared.append(0.0 if _is_text(match) else planning.read(match.match, among))
         self._rows: dict[str, float] = {}
         self._cases: list[tuple[float, float]] = []
         """(entities that satisfy the graph and match every scored text, what is left to do once they are chosen)."""
         self.filter_first = self.filtered_topk = UNPRICED
+        self._bind_join: Size | None = None
         if len(ranking.variables) == 1:
             graph = self._graphs[ranking.variables[0]]
             read = self._reads[0] if only_texts else planning.read(ranking.scored[0].match, graph.size.guess)
             self._price_candidates(graph, read)
-
-    def _graph(self, variable: str, planning: Planning) -> Graph:
-        """What is known of the candidate set of a variable."""
-        cost, n = self._cost, self._entities
-        low = guess = high = n
-        whole = each = question = 0.0
-        joining: list[tuple[PreparedPattern, float]] = []
-        for fragment in self._ranking.fragments_with(variable):
-            prepared = planning.prepared(fragment)
-            if prepared is None:
-                own = Size(0.0, n * UNKNOWN_SHARE, n)
-                whole += own.guess * cost.us_per_store_row
-                each += cost.us_per_probe_in_store
-                question += cost.us_per_store_question
-            else:
-                own = prepared.size(variable)
-                whole += prepared.work(variable) * cost.us_per_adjacency_entry
-                each += prepared.work_each(variable) * cost.us_per_adjacency_entry
-                question += cost.us_per_graph_question
-                if len(prepared.variables) > 1:
-                    joining.append((prepared, own.guess))
-            low, guess, high = max(0.0, low + own.low - n), guess * own.guess / self._n, min(high, own.high)
-        for match, most in zip(self._ranking.filters, self._filters, strict=True):
-            entity, share = match.match.entity.name, min(1.0, most / self._n)
-            question += cost.us_per_text_scoring
-            if entity == variable:
-                # Scored are the entities that the fragments leave, or else all that match.
-                whole += min(most * cost.us_per_scored_posting, self._scored_us(guess, guess * share))
-                each += self._scored_us(1.0, share)
-                guess, high = guess * share, min(high, most)
-            else:
-                whole += most * cost.us_per_scored_posting
-                if self._ranking.links(variable, entity):
-                    guess *= share
-            low = 0.0
-        return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole, each, question, tuple(joining))
 
     def _rows_each(self, variable: str) -> float:
         """Rows of the patterns for one entity; not every price takes it."""
@@ -177,7 +127,8 @@ class Costs:
         if rows is None:
             rows = 1.0
             for prepared, entities in self._graphs[variable].joining:
-                rows *= max(1.0, prepared.size().guess / max(entities, 1.0))
+                if len(prepared.variables) > 1:
+                    rows *= max(1.0, prepared.size().guess / max(entities, 1.0))
             self._rows[variable] = rows
         return rows
 
@@ -205,7 +156,7 @@ class Costs:
         each_scored = 0.0
         if ranking.is_restricted:
             before += graph.size.guess * scored * cost.us_per_scored_candidate
-            each_scored = scored * self._scored_us(0.0, 1.0)
+            each_scored = scored * cost.us_per_scored_posting if self._is_far else 0.0
         else:
             before += sum(lists) * cost.us_per_scored_posting
         before += EXACTLY * sum(self._compared) * cost.us_per_posting
@@ -224,13 +175,6 @@ class Costs:
         self.filter_first = _mean(scoring)
         self.filtered_topk = self.filter_first if self._is_far else _mean(ranked)  # the same to a server
 
-    def _candidates_first_us(self) -> float:
-        """The better way to score a candidate set."""
-        us = self.filter_first.guess
-        if len(self._lists) > 1 or self._ranking.scored[0].match.top is not None:
-            return us
-        return min(us, self.filtered_topk.guess)
-
     @property
     def rank_first(self) -> Size:
         """To read the lists as deep as it takes and to ask the graph about what they bring; at most until as much is
@@ -238,7 +182,11 @@ class Costs:
         """
         restricted, lists, k = self._ranking.is_restricted, self._lists, self._k or 1.0
         graph = self._graphs[self._ranking.variables[0]] if restricted else None
-        instead = self._candidates_first_us() if restricted and self._switching else inf
+        instead = inf
+        if restricted and self._switching:  # the better way to score a candidate set
+            instead = self.filter_first.guess
+            if len(lists) == 1 and self._ranking.scored[0].match.top is None:
+                instead = min(instead, self.filtered_topk.guess)
         longest = max(lists)
         spread = k if len(lists) == 1 else 4.0 * k  # the best of one list are seldom those of the other
         depth = max(LEAST_DEPTH, 2.0 * k)
@@ -326,9 +274,14 @@ class Costs:
             found.append(us)
         return _mean(found)
 
-    @cached_property
+    @property
     def bind_join(self) -> Size:
         """To read every relation to its end and to make rows of all that joins."""
+        if self._bind_join is None:
+            self._bind_join = self._priced_bind_join()
+        return self._bind_join
+
+    def _priced_bind_join(self) -> Size:
         cost, spine, (most, *others) = self._cost, self._ranking.spine, self._joined_lists
         graph = self._graphs[spine.variables[0]]
         before = cost.us_per_text_scoring + most * cost.us_per_scored_posting
@@ -378,11 +331,16 @@ class Costs:
 
     # --- what all have in common ---------------------------------------------------------
 
-    def _joined(self, most: float, size: Size) -> list[float]:
+    def _joined(self, most: float, size: Size) -> tuple[float, float, float]:
         """How many entities satisfy the graph and match, of so many that match: by CORRELATIONS."""
         by_chance, least = most * size.guess / self._n, most + size.low - self._n
         highest = min(most, size.high)
-        return [min(max(by_chance * factor, least), highest) for factor in CORRELATIONS]
+        few, some, many = CORRELATIONS
+        return (
+            min(max(by_chance * few, least), highest),
+            min(max(by_chance * some, least), highest),
+            min(max(by_chance * many, least), highest),
+        )
 
     def _scored_us(self, entities: float, matching: float) -> float:
         """To score some entities: of a server, each that matches is a row that comes back."""
@@ -398,12 +356,8 @@ class Costs:
         return fragments * cost.us_per_graph_question + operators * cost.us_per_operator, each
 
 
-def _unchanging(ranking: Ranking, planning: Planning) -> tuple[int, bool, bool]:
-    """(fragments that are asked for rows once the entities are chosen, whether lists are fused, whether none of those
-    that score is a NEAR): no value of a parameter changes this.
-    """
-    asked = len(ranking.spine.fragments) - len(settled(ranking, planning))
-    return asked, fuses(ranking), all(isinstance(match.match, ast.Match) for match in ranking.scored)
+def _is_text(match: Match) -> bool:
+    return isinstance(match.match, ast.Match)
 
 
 def _mean(costs: list[float]) -> Size:

@@ -7,18 +7,22 @@ The law: the plan is the one that `choose` makes of the plan with the values in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from hybridkg.algebra.nodes import Fragment, Plan
 from hybridkg.algebra.to_pattern import Declined
-from hybridkg.copies import Fill
+from hybridkg.copies import Fill, changing
+from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import Form, Pattern, PreparedPattern
+from hybridkg.interfaces.ranked_index import RankedQuery
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.rank_value import RankValue
+from hybridkg.operators.text_query import text_query
 from hybridkg.planner.planning import Number, Planning, T
 from hybridkg.planner.ranking import Ranking
 from hybridkg.query import ast
@@ -65,13 +69,6 @@ class FragmentTemplate:
         """Whether the values change it."""
         return self.fill is not None or self.group is not None
 
-    def filled(self, values: Sequence[Value]) -> GraphFragment:
-        """The operator with values in place."""
-        if self.group is not None:
-            return GraphFragment.of(self.group(values), self.holed.columns, self.holed.dataset)
-        made: GraphFragment = self.holed if self.fill is None else self.fill(values)
-        return made
-
 
 @dataclass(frozen=True, eq=False)
 class RootTemplate:
@@ -95,6 +92,34 @@ class RootTemplate:
     rank_value: RankValue | None
 
 
+@dataclass(frozen=True, eq=False)
+class MatchTemplate:
+    """A MATCH or NEAR of a plan with holes.
+
+    Args:
+        holed: itself.
+        fill: puts the values into it; None where it has no holes.
+        ask: puts the text and its language into what the index is asked, where nothing else of it is a hole.
+        text: the parameter that the text is; -1 where there is no `ask`.
+    """
+
+    holed: ast.RankedItem
+    fill: Fill | None
+    ask: Fill | None = None
+    text: int = -1
+
+    @classmethod
+    def of(cls, match: ast.RankedItem) -> MatchTemplate:
+        """Looks for the holes."""
+        fill = filling(match)
+        if isinstance(match, ast.Match) and isinstance(match.text, LitHole):
+            with suppress(HybridkgError):  # which the run will raise
+                if filling(replace(match, text=ast.Lit(""))) is None:
+                    ask = changing(text_query(match), "text", "language")
+                    return cls(match, fill, ask, match.text.parameter)
+        return cls(match, fill)
+
+
 @dataclass(eq=False)
 class PlanTemplate:
     """What the plans of one query have in common, from one strategy or from all.
@@ -110,7 +135,7 @@ class PlanTemplate:
     roots: dict[str, RootTemplate | None] = field(default_factory=dict)
     fixed: dict[Hashable, Any] = field(default_factory=dict)
     _fragments: dict[int, tuple[Fragment, FragmentTemplate]] = field(default_factory=dict)
-    _matches: dict[int, tuple[ast.RankedItem, Fill | None]] = field(default_factory=dict)
+    _matches: dict[int, MatchTemplate] = field(default_factory=dict)
 
     def fragment(self, fragment: Fragment) -> FragmentTemplate:
         """That of a fragment of the plan."""
@@ -120,13 +145,12 @@ class PlanTemplate:
             known = self._fragments.setdefault(id(fragment), (fragment, FragmentTemplate.of(fragment)))
         return known[1]
 
-    def match(self, match: ast.RankedItem, values: Sequence[Value]) -> ast.RankedItem:
-        """A MATCH with the values in place."""
+    def match(self, match: ast.RankedItem) -> MatchTemplate:
+        """That of a MATCH of the plan."""
         known = self._matches.get(id(match))
         if known is None:
-            known = self._matches[id(match)] = match, filling(match)
-        fill = known[1]
-        return match if fill is None else fill(values)
+            known = self._matches[id(match)] = MatchTemplate.of(match)
+        return known
 
     @cached_property
     def fill_logical(self) -> Fill | None:
@@ -152,7 +176,7 @@ class TemplatePlanning(Planning):
 
     template: PlanTemplate = field(kw_only=True)
     values: tuple[Value, ...] = field(kw_only=True)
-    _filled: dict[int, GraphFragment] = field(default_factory=dict)
+    _operators: dict[int, GraphFragment] = field(default_factory=dict)
     _given: dict[int, tuple[ast.RankedItem, ast.RankedItem]] = field(default_factory=dict)
     _used: dict[int, Fragment] = field(default_factory=dict)
     _numbers: list[tuple[HoledNumber, Number]] = field(default_factory=list)
@@ -179,8 +203,18 @@ class TemplatePlanning(Planning):
         """A MATCH with the values in place."""
         known = self._given.get(id(match))
         if known is None:
-            known = self._given[id(match)] = match, self.template.match(match, self.values)
+            fill = self.template.match(match).fill
+            known = self._given[id(match)] = match, match if fill is None else fill(self.values)
         return known[1]
+
+    def question(self, match: ast.RankedItem) -> RankedQuery:
+        """What the index is asked for a MATCH, with the values in place."""
+        template = self.template.match(match)
+        if template.ask is None:
+            return super().question(match)
+        text: Any = self.values[template.text]
+        asked: RankedQuery = template.ask((text.lexical, text.language or ""))
+        return asked
 
     def fragment(self, fragment: Fragment) -> GraphFragment:
         """The operator of a fragment, with holes."""
@@ -189,23 +223,30 @@ class TemplatePlanning(Planning):
 
     def pattern(self, fragment: Fragment) -> Pattern | Declined:
         """What the projection is asked, with the values in place."""
-        return self._fragment(fragment).pattern
+        return self._filled(fragment).pattern
 
-    def _fragment(self, fragment: Fragment) -> GraphFragment:
-        made = self._filled.get(id(fragment))
+    def _filled(self, fragment: Fragment) -> GraphFragment:
+        """The operator of a fragment, with the values in place."""
+        made = self._operators.get(id(fragment))
         if made is None:
-            made = self._filled[id(fragment)] = self.template.fragment(fragment).filled(self.values)
+            template = self.template.fragment(fragment)
+            made = template.holed
+            if template.fill is not None:
+                made = template.fill(self.values)
+            elif template.group is not None:
+                made = GraphFragment.of(template.group(self.values), made.columns, made.dataset)
+            self._operators[id(fragment)] = made
         return made
 
     def prepared(self, fragment: Fragment) -> PreparedPattern | None:
         """What the projection knows of a fragment, with the values in place."""
         known = self._prepared.get(id(fragment))
         if known is None:
-            template, ready = self.template.fragment(fragment), None
-            pattern = self._fragment(fragment).pattern
-            if self.graph is not None and not isinstance(pattern, Declined):
+            made, ready = self._filled(fragment), None
+            if self.graph is not None and not isinstance(made.pattern, Declined):
+                template = self.template.fragment(fragment)
                 iris = [NamedNode(self.values[at].value) for at in template.iris]  # type: ignore[union-attr]
-                ready = self.graph.prepare(pattern, template.form, iris)
+                ready = self.graph.prepare(made.pattern, template.form, iris)
             known = self._prepared[id(fragment)] = fragment, ready
         return known[1]
 
@@ -226,10 +267,11 @@ class TemplatePlanning(Planning):
         root = roots[strategy]
         if root is None or root.fill is None:
             return None if root is None else root.holed
-        fragments = [self._fragment(fragment) for fragment in root.fragments]
-        matches = [self.given(match) for match in root.matches]
-        numbers = [find(self) for find in root.numbers]
-        made: PhysicalOperator = root.fill([*self.values, *fragments, *matches, *numbers, root.rank_value])
+        values: list[Any] = [*self.values, *map(self._filled, root.fragments), *map(self.given, root.matches)]
+        if root.numbers:
+            values += [find(self) for find in root.numbers]
+        values.append(root.rank_value)
+        made: PhysicalOperator = root.fill(values)
         return made
 
     def _root_template(self, holed: PhysicalOperator, logical: Plan) -> RootTemplate:

@@ -34,12 +34,14 @@ class Planning:
         text: the text index; None before the first index.
         cost: unit costs of this machine.
         switching: whether a strategy may give up for another one that its own cost has caught up with.
+        costs: what is known of rankings, by their identity (costs.py).
     """
 
     graph: GraphIndex | None = None
     text: RankedIndex | None = None
     cost: CostModel = field(default_factory=CostModel)
     switching: bool = True
+    costs: dict[int, Any] = field(default_factory=dict)
     _rankings: dict[int, tuple[Plan, Ranking | None]] = field(default_factory=dict)
     _fragments: dict[int, tuple[Plan, GraphFragment]] = field(default_factory=dict)
     _prepared: dict[int, tuple[Plan, PreparedPattern | None]] = field(default_factory=dict)

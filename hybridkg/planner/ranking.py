@@ -104,10 +104,11 @@ class Ranking:
 
     def fragments_with(self, variable: str) -> tuple[Fragment, ...]:
         """The fragments that bind a variable in every row."""
-        return self._by_variable[variable]
+        return self.by_variable[variable]
 
     @cached_property
-    def _by_variable(self) -> dict[str, tuple[Fragment, ...]]:
+    def by_variable(self) -> dict[str, tuple[Fragment, ...]]:
+        """The same of every ranked or filtered variable."""
         return {
             variable: tuple([fragment for fragment, sure in self._sure if variable in sure])
             for variable in self.spine.variables

@@ -12,8 +12,8 @@ from hybridkg.text.lists_kernel import readonly as _input
 
 _TWO: Any = types.Tuple((int64, int64))  # type: ignore[no-untyped-call, unused-ignore]
 
-END = 0xFF
-"""Stands behind each wanted term; no UTF-8 has it."""
+END = 0x0A
+"""Stands behind each wanted term; no word has it."""
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]

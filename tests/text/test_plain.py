@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
-from hybridkg.text.embedded.plain import MOST_REMEMBERED_TEXTS, MOST_WORDS, PlainQueries
+from hybridkg.text.embedded.plain import END, MOST_REMEMBERED_TEXTS, MOST_WORDS, PlainQueries
 from hybridkg.text.embedded.postings import prefixes_of
 from hybridkg.text.stored import best
 from hybridkg.text.vocabulary import encoded
@@ -178,7 +178,7 @@ def test_the_kernel_finds_each_term_by_its_bytes(kernel, terms, others):
     ends, sets, none = np.arange(n + 1, dtype=np.uint32), np.arange(n + 1, dtype=np.uint32), np.zeros(n, np.uint8)
     lists, cf, found = np.empty((5, t), np.int64), np.empty((t, 1), np.int64), np.empty((2, t), np.int64)
     there = kernel.look_up(
-        np.frombuffer(b"".join(word + b"\xff" for word in wanted), np.uint8), prefixes_of(stored), offsets, text,
+        np.frombuffer(b"".join(word + END.encode() for word in wanted), np.uint8), prefixes_of(stored), offsets, text,
         np.zeros(1, np.int64), 1, ends, 3 * ends, ends, sets, none + 1, np.full(n, 7, np.uint32), lists, cf, found,
     )  # fmt: skip
     number = {term: place for place, term in enumerate(stored)}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from math import inf
-
 from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.planner.costs import UNPRICED
 from hybridkg.planner.lower import lower
 from hybridkg.planner.planning import Planning
 
@@ -24,4 +23,4 @@ class Reference:
     @staticmethod
     def cost(logical: Plan, planning: Planning) -> Size | None:
         """Nobody knows."""
-        return Size(0.0, inf, inf)
+        return UNPRICED

@@ -81,7 +81,9 @@ class StandardAnalyzer:
             word = word.lower()
             if stemmer == "english" and word in self._stop_words:
                 return ""
-            return str(self._snowball(stemmer).stemWord(word)) if self._stem and stemmer else word
+            if not self._stem or not stemmer:
+                return word
+            return str((self._own.__dict__.get(stemmer) or self._snowball(stemmer)).stemWord(word))
         word = plain_number(fold_case(word))
         if stemmer == "english":
             word = fold_accents(word).removesuffix("'s")

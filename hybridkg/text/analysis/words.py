@@ -68,6 +68,8 @@ def split_words(text: str) -> list[str]:
             text = text.replace(mark, plain)
         if not text.isascii():
             return _pattern().findall(text)  # type: ignore[no-any-return]
+    elif text.replace(" ", "").isalnum():  # as most queries are
+        return text.split()
     text = f" {text.translate(_ASCII_WORDS)} "
     # Most dots and commas stand before a space, which `replace` finds ten times faster than a pattern.
     text = text.replace(". ", "  ").replace(", ", "  ")

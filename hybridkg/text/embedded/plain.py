@@ -35,8 +35,8 @@ MOST_REMEMBERED_SHAPES = 64
 MOST_REMEMBERED_TEXTS = 32
 """Texts of a shape whose words an open index remembers: a plan asks for their frequencies, then for the best."""
 
-END = b"\xff"
-"""Behind each term that the kernel looks up; no UTF-8 has it."""
+END = "\n"
+"""Behind each term that the kernel looks up; no word has it."""
 
 MOST_WORDS = 256
 """A longer text goes the general way, which has its own limits."""
@@ -231,7 +231,7 @@ class PlainQueries:
         if kernel is None:
             return self._look_up_numpy(shape, terms, counts)
         n, n_fields = len(counts), len(shape.fields)
-        wanted = np.frombuffer(b"".join([encoded(term) + END for term in counts]), np.uint8)
+        wanted = np.frombuffer(encoded(END.join(counts) + END), np.uint8)
         lists, cf = np.empty((5, n * n_fields), np.int64), np.empty((n, n_fields), np.int64)
         found = np.empty((2, n), np.int64)
         of_terms, of_lists = self._arrays
