@@ -52,16 +52,14 @@ class Graph(NamedTuple):
     Args:
         size: of the candidate set.
         whole_us: to find all of it.
-        each_us: to find out about one entity, asked with others.
         question_us: once for every set that is asked about.
-        joining: the patterns, and how many values each leaves to the variable.
+        patterns: of its fragments, and how many values each leaves to the variable; None where the store is asked.
     """
 
     size: Size
     whole_us: float
-    each_us: float
     question_us: float
-    joining: tuple[tuple[PreparedPattern, float], ...]
+    patterns: list[tuple[PreparedPattern | None, float]]
 
 
 def graph_of(
@@ -84,21 +82,19 @@ def graph_of(
     """
     cost, n = planning.cost, max(entities, 1.0)
     low = guess = high = entities
-    whole = each = question = 0.0
-    joining: list[tuple[PreparedPattern, float]] = []
+    whole = question = 0.0
+    patterns: list[tuple[PreparedPattern | None, float]] = []
     for fragment in ranking.by_variable[variable]:
         prepared = planning.prepared(fragment)
         if prepared is None:
             own = Size(0.0, entities * UNKNOWN_SHARE, entities)
             whole += own.guess * cost.us_per_store_row
-            each += cost.us_per_probe_in_store
             question += cost.us_per_store_question
         else:
             own = prepared.size(variable)
             whole += prepared.work(variable) * cost.us_per_adjacency_entry
-            each += prepared.work_each(variable) * cost.us_per_adjacency_entry
             question += cost.us_per_graph_question
-            joining.append((prepared, own.guess))
+        patterns.append((prepared, own.guess))
         low, guess, high = max(0.0, low + own.low - entities), guess * own.guess / n, min(high, own.high)
     for match, most in zip(ranking.filters, filters, strict=True) if filters else ():
         entity, share = match.match.entity.name, min(1.0, most / n)
@@ -106,11 +102,10 @@ def graph_of(
         if entity == variable:
             # Scored are the entities that the fragments leave, or else all that match.
             whole += min(most * cost.us_per_scored_posting, scored_us(guess, guess * share))
-            each += scored_us(1.0, share)
             guess, high = guess * share, min(high, most)
         else:
             whole += most * cost.us_per_scored_posting
             if ranking.links(variable, entity):
                 guess *= share
         low = 0.0
-    return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole, each, question, tuple(joining))
+    return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole, question, patterns)

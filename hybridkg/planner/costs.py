@@ -13,14 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 
-from hybridkg.algebra.nodes import Match, Plan
+from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
 from hybridkg.operators.rank_join import FIRST_DEPTH
 from hybridkg.operators.text_join import MATCHES_PER_PROBE
 from hybridkg.planner.cost_inputs import Fixed, Graph, graph_of
 from hybridkg.planner.planning import Planning
-from hybridkg.planner.ranked import fuses
 from hybridkg.planner.ranking import Ranking
 from hybridkg.query import ast
 
@@ -31,9 +30,11 @@ CORRELATIONS = (1 / 8, 1.0, 8.0)
 """So many times as many entities as chance would leave satisfy graph and text: they exclude each other, have nothing to
 do with each other, belong together. Taken to be equally likely."""
 
-
 EXACTLY = 1.5
 """To compare vectors exactly takes so many times as long as to do it up to an error: 1.4 on one core."""
+
+ALMOST = 1.0 - 1e-9
+"""Times a sum: not more than the same sum in another order, whatever the rounding."""
 
 UNPRICED = Size(0.0, inf, inf)
 """Of a way that does not apply."""
@@ -85,7 +86,7 @@ class Costs:
     def __init__(self, ranking: Ranking, planning: Planning):
         self._ranking, self._cost, self._switching = ranking, planning.cost, planning.switching
         fixed = planning.fixed((id(ranking), "costs"), lambda: Fixed.of(ranking, planning))
-        self._asked, is_fused, only_texts, self._is_far, self._entities, scored = fixed
+        self._asked, self._is_fused, only_texts, self._is_far, self._entities, scored = fixed
         self._n = max(self._entities, 1.0)
         self._k = float(ranking.k or 0)
         self._joined_lists: list[float] = []
@@ -105,13 +106,18 @@ class Costs:
             )
         self._compared: list[float] = []
         """Of each list that is fused: what it takes to compare the candidates with a NEAR, in postings."""
-        if is_fused:
+        if self._is_fused:
             among = self._graphs[ranking.variables[0]].size.guess if ranking.is_restricted else self._n
-            texts = [most for match, most in zip(ranking.scored, self._lists, strict=True) if _is_text(match)]
+            texts = [
+                most
+                for match, most in zip(ranking.scored, self._lists, strict=True)
+                if isinstance(match.match, ast.Match)
+            ]
             among = min([among, *texts])
             for match in (*ranking.scored, *ranking.optional):
-                self._compared.append(0.0 if _is_text(match) else planning.read(match.match, among))
+                self._compared.append(planning.read(match.match, among) if isinstance(match.match, ast.Near) else 0.0)
         self._rows: dict[str, float] = {}
+        self._each: dict[str, float] = {}
         self._cases: list[tuple[float, float]] = []
         """(entities that satisfy the graph and match every scored text, what is left to do once they are chosen)."""
         self.filter_first = self.filtered_topk = UNPRICED
@@ -126,11 +132,27 @@ class Costs:
         rows = self._rows.get(variable)
         if rows is None:
             rows = 1.0
-            for prepared, entities in self._graphs[variable].joining:
-                if len(prepared.variables) > 1:
+            for prepared, entities in self._graphs[variable].patterns:
+                if prepared is not None and len(prepared.variables) > 1:
                     rows *= max(1.0, prepared.size().guess / max(entities, 1.0))
             self._rows[variable] = rows
         return rows
+
+    def _each_us(self, variable: str) -> float:
+        """To find out about one entity, asked with others; not every price takes it."""
+        us = self._each.get(variable)
+        if us is None:
+            cost, us = self._cost, 0.0
+            for prepared, _ in self._graphs[variable].patterns:
+                if prepared is None:
+                    us += cost.us_per_probe_in_store
+                else:
+                    us += prepared.work_each(variable) * cost.us_per_adjacency_entry
+            for match, most in zip(self._ranking.filters, self._filters, strict=True):
+                if match.match.entity.name == variable:
+                    us += self._scored_us(1.0, min(1.0, most / self._n))
+            self._each[variable] = us
+        return us
 
     # --- one ranked variable -------------------------------------------------------------
 
@@ -144,8 +166,9 @@ class Costs:
         """
         ranking, cost, lists, scored = self._ranking, self._cost, self._lists, len(self._lists)
         most = float(ranking.k or 0) if ranking.k is not None and ranking.value is not None else inf
-        whole, each = self._way(graph, self._asked)
-        each *= self._rows_each(ranking.variables[0]) if self._asked else 1.0
+        variable, asked = ranking.variables[0], self._asked
+        whole, each = self._once_us(asked), self._row_us(variable, asked)
+        each *= self._rows_each(variable) if asked else 1.0
         matching = lists[0]
         if scored > 1:
             matching, *others = sorted(lists)
@@ -181,7 +204,7 @@ class Costs:
         spent as the candidate set would cost, which then is found after all.
         """
         restricted, lists, k = self._ranking.is_restricted, self._lists, self._k or 1.0
-        graph = self._graphs[self._ranking.variables[0]] if restricted else None
+        variable = self._ranking.variables[0] if restricted else None
         instead = inf
         if restricted and self._switching:  # the better way to score a candidate set
             instead = self.filter_first.guess
@@ -190,20 +213,20 @@ class Costs:
         longest = max(lists)
         spread = k if len(lists) == 1 else 4.0 * k  # the best of one list are seldom those of the other
         depth = max(LEAST_DEPTH, 2.0 * k)
-        us = self._look_us(depth, lists, graph)
+        us = self._look_us(depth, lists, variable)
         found: list[float] = []
         for joined, rest in reversed(self._cases):  # the more entities there are, the earlier enough of them are seen
             wanted = longest if joined < spread else min(spread * longest / joined, longest)
             while depth < wanted and us <= instead:
                 depth *= DEEPER
-                us += self._look_us(depth, lists, graph)
+                us += self._look_us(depth, lists, variable)
             found.append(us + (rest if depth >= wanted else instead))
         return _mean(found[::-1])
 
     @property
     def threshold(self) -> Size:
         """To find the candidate set, and of each list what is known of it cheaply; then the best of them exactly."""
-        if not fuses(self._ranking):
+        if not self._is_fused:
             return self.rank_first
         if self._is_far:
             return UNPRICED
@@ -215,19 +238,33 @@ class Costs:
             us += cost.us_per_text_scoring + (read * cost.us_per_posting if read else scored)
         depth = max(LEAST_DEPTH, 2.0 * self._k)
         us += len(lists) * (cost.us_per_text_scoring + len(lists) * depth * cost.us_per_scored_candidate)
-        whole, each = self._way(graph, self._asked)
-        us += whole + each * self._k * (self._rows_each(self._ranking.variables[0]) if self._asked else 1.0)
+        variable, asked = self._ranking.variables[0], self._asked
+        each = self._row_us(variable, asked)
+        us += self._once_us(asked) + each * self._k * (self._rows_each(variable) if asked else 1.0)
         return Size(us, us, us)
 
-    def _look_us(self, depth: float, lists: Sequence[float], graph: Graph | None) -> float:
+    @property
+    def rank_first_least(self) -> float:
+        """What that takes if one look is enough."""
+        restricted, cost = self._ranking.is_restricted, self._cost
+        us = cost.us_per_look + self._lists_us(max(LEAST_DEPTH, 2.0 * (self._k or 1.0))) + self._cases[0][1]
+        return ALMOST * (us + self._graphs[self._ranking.variables[0]].question_us if restricted else us)
+
+    @property
+    def threshold_least(self) -> float:
+        """The same of `threshold`."""
+        return 0.0 if self._is_fused else self.rank_first_least
+
+    def _look_us(self, depth: float, lists: Sequence[float], variable: str | None) -> float:
         """One look at the best of some lists, and what it takes to test and score what it brings."""
         cost, fresh = self._cost, 0.0
         us = cost.us_per_look + self._lists_us(depth)
         for most in lists:
             fresh += min(depth, most)
         fresh *= 1.0 - 1.0 / DEEPER
-        if graph is not None:
-            us += graph.question_us + min(fresh * graph.each_us, graph.whole_us)
+        if variable is not None:
+            graph = self._graphs[variable]
+            us += graph.question_us + min(fresh * self._each_us(variable), graph.whole_us)
         if len(lists) > 1:
             us += len(lists) * (cost.us_per_text_scoring + self._scored_us(fresh, fresh / len(lists)))
         return us
@@ -249,7 +286,9 @@ class Costs:
         sizes = [self._graphs[name].size.guess * self._rows_each(name) for name in self._ranking.variables]
         linked = max(1.0, min(sizes))
         instead = self.bind_join.guess if self._switching else inf
-        whole, each = self._way(graphs[0], len(self._ranking.spine.fragments))
+        fragments = len(self._ranking.spine.fragments)
+        whole, each = self._once_us(fragments), self._row_us(self._ranking.variables[0], fragments)
+        each_us = [self._each_us(variable) for variable in self._ranking.variables]
         look, longest = cost.us_per_look + max([graph.question_us for graph in graphs]), max(lists)
         found = []
         for factor in CORRELATIONS:
@@ -259,7 +298,7 @@ class Costs:
             while True:
                 read = [min(depth, most) for most in lists]
                 us += look
-                us += min([ids * graph.each_us for ids, graph in zip(read, graphs, strict=True)])
+                us += min([ids * us_each for ids, us_each in zip(read, each_us, strict=True)])
                 us += self._lists_us(depth)
                 pairs = linked * factor
                 for ids in read:
@@ -285,11 +324,11 @@ class Costs:
         cost, spine, (most, *others) = self._cost, self._ranking.spine, self._joined_lists
         graph = self._graphs[spine.variables[0]]
         before = cost.us_per_text_scoring + most * cost.us_per_scored_posting
-        for own in self._graphs.values():
-            before += min(own.whole_us, most * own.each_us)
+        for variable, own in self._graphs.items():
+            before += min(own.whole_us, most * self._each_us(variable))
         if spine.leading > 1:  # the second one scores rows of the first, not ids
             before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
-        whole, each = self._way(graph, len(spine.fragments))
+        whole, each = self._once_us(len(spine.fragments)), self._row_us(spine.variables[0], len(spine.fragments))
         rows_each, found = self._rows_each(spine.variables[0]), []
         for joined in self._joined(most, self._of_fragments(graph)):
             rows = joined * rows_each
@@ -305,9 +344,12 @@ class Costs:
     @property
     def bind_join_least(self) -> float:
         """What that takes even if nothing joins."""
-        cost, spine = self._cost, self._ranking.spine
-        before = cost.us_per_text_scoring + self._joined_lists[0] * cost.us_per_scored_posting
-        return before + self._way(self._graphs[spine.variables[0]], len(spine.fragments))[0]
+        cost, spine, most = self._cost, self._ranking.spine, self._joined_lists[0]
+        us = (len(self._joined_lists) + len(self._optional)) * cost.us_per_text_scoring
+        us += most * cost.us_per_scored_posting + self._once_us(len(spine.fragments))
+        if spine.leading > 1:
+            us += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
+        return ALMOST * us
 
     def _of_fragments(self, graph: Graph) -> Size:
         """The candidate set without the filters by text."""
@@ -329,8 +371,6 @@ class Costs:
         us = self._cost.us_per_text_question + sum(self._reads) * self._cost.us_per_posting
         return Size(us, us, us)
 
-    # --- what all have in common ---------------------------------------------------------
-
     def _joined(self, most: float, size: Size) -> tuple[float, float, float]:
         """How many entities satisfy the graph and match, of so many that match: by CORRELATIONS."""
         by_chance, least = most * size.guess / self._n, most + size.low - self._n
@@ -347,17 +387,16 @@ class Costs:
         us = entities * self._cost.us_per_scored_candidate
         return us + matching * self._cost.us_per_scored_posting if self._is_far else us
 
-    def _way(self, graph: Graph, fragments: int) -> tuple[float, float]:
-        """What rows of some fragments and the operators above the choice of the entities take: (once, for each row)."""
-        cost, operators = self._cost, OPERATORS + fragments + len(self._ranking.spine.matches)
-        each = operators * cost.us_per_row_passed
-        if fragments:
-            each += fragments * cost.us_per_row_of_terms + graph.each_us
-        return fragments * cost.us_per_graph_question + operators * cost.us_per_operator, each
+    def _once_us(self, fragments: int) -> float:
+        """What asking for rows of some fragments, and the operators above the choice of the entities, take once."""
+        operators = OPERATORS + fragments + len(self._ranking.spine.matches)
+        return fragments * self._cost.us_per_graph_question + operators * self._cost.us_per_operator
 
-
-def _is_text(match: Match) -> bool:
-    return isinstance(match.match, ast.Match)
+    def _row_us(self, variable: str, fragments: int) -> float:
+        """What they take for each row."""
+        cost = self._cost
+        us = (OPERATORS + fragments + len(self._ranking.spine.matches)) * cost.us_per_row_passed
+        return us + (fragments * cost.us_per_row_of_terms + self._each_us(variable)) if fragments else us
 
 
 def _mean(costs: list[float]) -> Size:

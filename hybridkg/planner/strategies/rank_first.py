@@ -24,7 +24,7 @@ class RankFirst:
     """For limited rankings by one MATCH."""
 
     exact = True
-    cost = OfRanking(attrgetter("rank_first"), _applies)
+    cost = OfRanking(attrgetter("rank_first"), _applies, least=attrgetter("rank_first_least"))
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:

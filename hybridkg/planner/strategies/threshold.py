@@ -27,7 +27,7 @@ class Threshold:
     """
 
     exact = True
-    cost = OfRanking(attrgetter("threshold"), _applies)
+    cost = OfRanking(attrgetter("threshold"), _applies, least=attrgetter("threshold_least"))
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
