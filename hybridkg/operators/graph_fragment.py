@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,6 +44,20 @@ class GraphFragment(PhysicalOperator):
     ) -> GraphFragment:
         """Translates the group."""
         return cls(group, columns, dataset, pattern_of(group, dataset))
+
+    def filled(self, pattern: Pattern, group: Callable[[], ast.Group]) -> GraphFragment:
+        """The same with another pattern and group; the group is made for who asks the store, and for EXPLAIN."""
+        made = object.__new__(GraphFragment)
+        vars(made).update(columns=self.columns, dataset=self.dataset, pattern=pattern, make_group=group)
+        return made
+
+    def __getattr__(self, name: str) -> ast.Group:
+        """The group, where it is still to be made."""
+        if name != "group" or "make_group" not in vars(self):
+            raise AttributeError(name)
+        group: ast.Group = vars(self)["make_group"]()
+        vars(self)["group"] = group
+        return group
 
     @cached_property
     def in_store(self) -> SparqlFragment:

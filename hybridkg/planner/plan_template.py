@@ -7,10 +7,10 @@ The law: the plan is the one that `choose` makes of the plan with the values in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from hybridkg.algebra.nodes import Fragment, Plan
@@ -37,16 +37,15 @@ class FragmentTemplate:
 
     Args:
         holed: its operator, with holes.
-        fill: puts the values into the operator; None where it has no holes.
-        group: puts them into the group alone, where the pattern depends on them by more than their terms: on their
-            numbers, or their datatypes.
-        form: of the pattern, where `fill` puts nothing but IRIs into it.
+        group: puts the values into the group; None where it has no holes.
+        pattern: puts them into the pattern; None where that depends on them by more than IRIs: on numbers, datatypes.
+        form: of the pattern.
         iris: the parameters that its placeholders stand for.
     """
 
     holed: GraphFragment
-    fill: Fill | None
     group: Fill | None
+    pattern: Fill | None = None
     form: Form | None = None
     iris: tuple[int, ...] = ()
 
@@ -54,20 +53,21 @@ class FragmentTemplate:
     def of(cls, fragment: Fragment) -> FragmentTemplate:
         """Translates the group, with its holes."""
         holed = GraphFragment.of(fragment.group, tuple(sorted(fragment.variables)), fragment.dataset)
-        try:
-            if isinstance(holed.pattern, Declined):
-                return cls(holed, None, filling(fragment.group))
-            fill, found = filling(holed), holes_of(holed.pattern)
-            if not found:
-                return cls(holed, fill, None)
-            return cls(holed, fill, None, Form(holed.pattern, tuple(found)), tuple(found.values()))
-        except HiddenHoleError:
-            return cls(holed, None, filling(fragment.group))
+        group = filling(fragment.group)
+        with suppress(HiddenHoleError):
+            if group is not None and not isinstance(holed.pattern, Declined):
+                pattern, found = filling(holed.pattern), holes_of(holed.pattern)
+                if pattern is not None:
+                    return cls(holed, group, pattern, Form(holed.pattern, tuple(found)), tuple(found.values()))
+        return cls(holed, group)
 
-    @property
-    def has_holes(self) -> bool:
-        """Whether the values change it."""
-        return self.fill is not None or self.group is not None
+    def filled(self, values: Sequence[Value]) -> GraphFragment:
+        """The operator with values in place."""
+        if self.group is None:
+            return self.holed
+        if self.pattern is not None:
+            return self.holed.filled(self.pattern(values), partial(self.group, values))
+        return GraphFragment.of(self.group(values), self.holed.columns, self.holed.dataset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,13 +229,7 @@ class TemplatePlanning(Planning):
         """The operator of a fragment, with the values in place."""
         made = self._operators.get(id(fragment))
         if made is None:
-            template = self.template.fragment(fragment)
-            made = template.holed
-            if template.fill is not None:
-                made = template.fill(self.values)
-            elif template.group is not None:
-                made = GraphFragment.of(template.group(self.values), made.columns, made.dataset)
-            self._operators[id(fragment)] = made
+            made = self._operators[id(fragment)] = self.template.fragment(fragment).filled(self.values)
         return made
 
     def prepared(self, fragment: Fragment) -> PreparedPattern | None:
@@ -275,7 +269,7 @@ class TemplatePlanning(Planning):
         return made
 
     def _root_template(self, holed: PhysicalOperator, logical: Plan) -> RootTemplate:
-        fragments = tuple(one for one in self._used.values() if self.template.fragment(one).has_holes)
+        fragments = tuple(one for one in self._used.values() if self.template.fragment(one).group is not None)
         ranking = self.ranking(logical)
         value = None if ranking is None else ranking.value
         matches = () if ranking is None else tuple(m.match for m in ranking.matches)
