@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
 
 from hybridkg.algebra.nodes import Plan, Project, Slice, Snippet, Whole
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.planner.costs import UNPRICED, OfRanking, costs_of
+from hybridkg.planner.costs import UNPRICED, Costs, OfRanking, costs_of, unpriced
 from hybridkg.planner.planning import Planning
+from hybridkg.planner.ranking import Ranking
 from hybridkg.query import ast
 
 PREFERENCE = (
@@ -79,6 +81,46 @@ class PhysicalPlan:
         return self.whole()
 
 
+Cost: TypeAlias = Callable[[Plan, Planning], Size]
+Compared: TypeAlias = tuple[str, Cost, Callable[[Costs], Size] | None, Callable[[Costs], float] | None]
+
+
+class Ways(NamedTuple):
+    """The strategies that apply to a plan; no value of a parameter changes this.
+
+    Args:
+        alone: of ALONE; where there is one, nothing else is asked for.
+        priced: the others, with what tells their cost.
+        compared: those of them that know it, or all where none does: with a ranking, (name, what tells the cost, the
+            same from the costs of the ranking, what tells no more at less effort).
+        ranking: the plan taken apart, where it ranks.
+        are_far: whether the index is a server.
+    """
+
+    alone: Sequence[str]
+    priced: Sequence[tuple[str, Cost]] = ()
+    compared: Sequence[Compared] = ()
+    ranking: Ranking | None = None
+    are_far: bool = False
+
+    @classmethod
+    def of(cls, logical: Plan, planning: Planning) -> Ways:
+        """Asks all of them."""
+        alone = [name for name in ALONE if planning.root(name, logical) is not None]
+        if alone:
+            return cls(alone)
+        planning.ask_sizes(logical)
+        ways: list[tuple[str, Any]] = [(name, STRATEGIES.get(name).cost) for name in PREFERENCE if name not in ALONE]
+        priced = [(name, cost) for name, cost in ways if cost(logical, planning) is not None]
+        known = [(name, cost) for name, cost in priced if cost is not unpriced] or priced
+        compared: list[Compared] = []
+        for name, cost in known:
+            of, least = (cost.of, cost.least) if isinstance(cost, OfRanking) else (None, None)
+            compared.append((name, cost, of, least))
+        far = planning.text is not None and planning.text.text_limit is not None
+        return cls(alone, priced, compared, planning.ranking(logical), far)
+
+
 def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> PhysicalPlan:
     """The cheapest applicable strategy, or the one asked for.
 
@@ -99,27 +141,27 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
                 hint="leave the strategy out, or use 'reference', which always applies",
             )
         return PhysicalPlan(root, strategy, whole, chosen.cost(logical, planning), forced=True)
-    for name in planning.fixed("alone", lambda: [one for one in ALONE if planning.root(one, logical) is not None]):
+    ways = planning.fixed("ways", lambda: Ways.of(logical, planning))
+    for name in ways.alone:
         root = planning.root(name, logical)
         if root is not None:
             return PhysicalPlan(root, name, whole, STRATEGIES.get(name).cost(logical, planning))
-    planning.ask_sizes(logical)
-    ways = planning.fixed("ways", lambda: _priced(logical, planning))
-    ranking = planning.ranking(logical)
-    own = None if ranking is None else costs_of(ranking, planning)
+    if ways.are_far:
+        planning.ask_sizes(logical)
+    own = None if ways.ranking is None else costs_of(ways.ranking, planning)
     best, expected = "", UNPRICED
-    for name, cost in ways:
-        if own is None or not isinstance(cost, OfRanking):
+    for name, cost, of, least in ways.compared:
+        if own is None or of is None:
             found = cost(logical, planning)
-        elif cost.least is None or cost.least(own) < expected.guess:
-            found = cost.of(own)
+        elif least is None or least(own) < expected.guess:
+            found = of(own)
         else:
             continue  # dearer than another whatever its rows are: only EXPLAIN asks how dear
         if not best or found.guess < expected.guess:
             best, expected = name, found
 
     def costs() -> list[tuple[str, Size]]:
-        return [(name, cost(logical, planning)) for name, cost in ways]
+        return [(name, cost(logical, planning)) for name, cost in ways.priced]
 
     root = planning.root(best, logical)
     if root is not None:
@@ -133,12 +175,6 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
 
 def _guess(costed: tuple[str, Size]) -> float:
     return costed[1].guess
-
-
-def _priced(logical: Plan, planning: Planning) -> list[tuple[str, Callable[[Plan, Planning], Size]]]:
-    """The strategies that know what they cost, of those that are compared; no value of a parameter changes this."""
-    ways = [(name, STRATEGIES.get(name).cost) for name in PREFERENCE if name not in ALONE]
-    return [(name, cost) for name, cost in ways if cost(logical, planning) is not None]
 
 
 def with_limit(plan: Plan, limit: int | None) -> Plan:

@@ -40,6 +40,11 @@ UNPRICED = Size(0.0, inf, inf)
 """Of a way that does not apply."""
 
 
+def unpriced(*_: object) -> Size:
+    """Nobody knows."""
+    return UNPRICED
+
+
 def costs_of(ranking: Ranking, planning: Planning) -> Costs:
     """What the ways to run a ranking cost; found out once."""
     known: Costs | None = planning.costs.get(id(ranking))
@@ -75,8 +80,7 @@ class OfRanking:
 class Costs:
     """What each way to run a ranking is expected to cost.
 
-    A plan is made after another query has run, which leaves little of this code in the processor's caches: each
-    function that is called costs about a microsecond then.
+    In few functions: after another query has run, little is left in the processor's caches of what each of them needs.
 
     Args:
         ranking: the plan, taken apart.
@@ -108,12 +112,8 @@ class Costs:
         """Of each list that is fused: what it takes to compare the candidates with a NEAR, in postings."""
         if self._is_fused:
             among = self._graphs[ranking.variables[0]].size.guess if ranking.is_restricted else self._n
-            texts = [
-                most
-                for match, most in zip(ranking.scored, self._lists, strict=True)
-                if isinstance(match.match, ast.Match)
-            ]
-            among = min([among, *texts])
+            for match, most in zip(ranking.scored, self._lists, strict=True):
+                among = min(among, most) if isinstance(match.match, ast.Match) else among
             for match in (*ranking.scored, *ranking.optional):
                 self._compared.append(planning.read(match.match, among) if isinstance(match.match, ast.Near) else 0.0)
         self._rows: dict[str, float] = {}
@@ -153,8 +153,6 @@ class Costs:
                     us += self._scored_us(1.0, min(1.0, most / self._n))
             self._each[variable] = us
         return us
-
-    # --- one ranked variable -------------------------------------------------------------
 
     def _price_candidates(self, graph: Graph, read: float) -> None:
         """Finds `filter_first`, to find the candidate set and to score it, and `filtered_topk`, to rank it in the
@@ -275,8 +273,6 @@ class Costs:
         for most, read in zip(self._lists, self._reads, strict=True):
             us += cost.us_per_text_question + read * cost.us_per_posting + min(depth, most) * cost.us_per_hit
         return us
-
-    # --- several ranked variables, and none ----------------------------------------------
 
     @property
     def rank_join(self) -> Size:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from hybridkg.algebra.nodes import Plan
-from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.planner.costs import UNPRICED
+from hybridkg.planner.costs import unpriced
 from hybridkg.planner.lower import lower
 from hybridkg.planner.planning import Planning
 
@@ -14,13 +13,9 @@ class Reference:
     """Each node of the logical plan by its obvious operator. Slow where a relation is large; never wrong."""
 
     exact = True
+    cost = staticmethod(unpriced)
 
     @staticmethod
     def plan(logical: Plan, planning: Planning) -> PhysicalOperator:
         """Always applicable."""
         return lower(logical)
-
-    @staticmethod
-    def cost(logical: Plan, planning: Planning) -> Size | None:
-        """Nobody knows."""
-        return UNPRICED
