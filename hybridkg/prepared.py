@@ -330,6 +330,12 @@ class PreparedQuery:
         """
         return self._text.parameters
 
+    @property
+    def ranks(self) -> bool:
+        """Whether its answer is rows in the order of a score: a SELECT with RANK BY, not merely explained."""
+        form, explain = self._text.written.form, self._text.written.explain
+        return isinstance(form, ast.SelectQuery) and form.modifiers.rank_by is not None and not explain
+
     def query(
         self,
         params: Parameters | None = None,

@@ -52,9 +52,8 @@ def run(experiment: Path, out: Path | None, jobs: int) -> None:
     for name, one in outcome.runs.items():
         if one.kept:
             click.echo(f"{name}: unchanged, not asked again", err=True)
-    for judged in outcome.report.runs:
-        if note := judged.note():
-            click.echo(note, err=True)
+    for note in outcome.notes():
+        click.echo(f"note: {note}", err=True)
     if missing:
         click.echo(f"no plots: {missing}", err=True)
     click.echo(f"written: {folder / 'report.md'}, report.html, report.json, manifest.json, runs/", err=True)

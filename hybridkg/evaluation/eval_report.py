@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -148,22 +149,28 @@ def eval_report(
     names = _names([(path, run.name) for path, run in runs])
     scores = []
     for name, (path, run) in zip(names, runs, strict=True):
-        unanswered = tuple(topic for topic in qrels.grades if topic not in run.rankings)
-        unjudged = tuple(topic for topic in run.rankings if topic not in qrels.grades)
-        if len(unanswered) == len(qrels):
+        found = run_scores(name, qrels, run, evaluate(qrels, run, measures))
+        if len(found.unanswered) == len(qrels):
             some = f"the run has topics such as {next(iter(run.rankings), '')!r}"
             raise LoadError(
                 "no topic of the run is judged",
                 hint=f"{some}, the judgements such as {next(iter(qrels.grades), '')!r}",
                 place=str(path),
             )
-        documents = [(topic, document) for topic in run.rankings for document in run.documents(topic)]
-        judged = any(document in qrels.grades.get(topic, {}) for topic, document in documents)
-        foreign = documents[0][1] if documents and not judged else ""
-        scores.append(RunScores(name, evaluate(qrels, run, measures), unanswered, unjudged, foreign))
+        scores.append(found)
     return EvalReport(
         tuple(dict.fromkeys(measure.name for measure in measures)), tuple(qrels.grades), tuple(scores), categories or {}
     )
+
+
+def run_scores(name: str, qrels: Qrels, run: Run, values: Mapping[str, Mapping[str, float]]) -> RunScores:
+    """A run beside the judgements that it was measured by."""
+    unanswered = tuple(topic for topic in qrels.grades if not run.rankings.get(topic))
+    unjudged = tuple(topic for topic in run.rankings if topic not in qrels.grades)
+    pairs = ((topic, document) for topic, ranking in run.rankings.items() for document, _ in ranking)
+    first = next(pairs, None)
+    judged = first is None or any(document in qrels.grades.get(topic, {}) for topic, document in chain([first], pairs))
+    return RunScores(name, values, unanswered, unjudged, "" if judged or first is None else first[1])
 
 
 def _names(runs: Sequence[tuple[Path, str]]) -> list[str]:

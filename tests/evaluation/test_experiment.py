@@ -172,17 +172,17 @@ def test_jobs_change_nothing_but_time(folder, films):
 
 
 def test_an_error_in_another_process_is_told(folder, films):
-    (folder / "only.tsv").write_text("q3\t<no iri>\n")
+    (folder / "only.tsv").write_text(f"q1\t<{F}Alien>\nq3\t<no IRI>\n")
     query = "SELECT ?e ?s { ?e MATCH $text AS ?s FILTER(?e = $only) } RANK BY ?s"
     path = written(folder, films, f"[values]\nonly = 'only.tsv'\n[systems]\nbad = '{query}'")
-    with pytest.raises(ParameterError, match=r"not an absolute IRI.*topic q3"):
+    with pytest.raises(HybridkgError, match=r"no IRI.*system bad, topic q3"):
         Experiment.read(path).run(folder / "out", jobs=2)
 
 
 def test_a_mistake_in_the_last_query_shows_before_the_first_is_asked(folder, films, monkeypatch):
     asked = asked_of(monkeypatch)
     path = written(folder, films, TWO + "bad = 'SELECT ?e { ?e MATCH $text ON (lable) AS ?s } RANK BY ?s'\n")
-    with pytest.raises(HybridkgError, match=r"no field 'lable'.*topic q1"):
+    with pytest.raises(HybridkgError, match=r"no field 'lable'.*system bad"):
         Experiment.read(path).run(folder / "out")
     assert not asked
 
@@ -230,7 +230,13 @@ def test_the_report(folder, films, tmp_path):
     found = Experiment.read(path).run(folder / "out")
     files, missing = write_report(found, folder / "out")
     assert not missing
-    assert {file.name for file in files} >= {"report.md", "report.html", "report.json", "lm.svg", "categories.svg"}
+    assert {file.name for file in files} >= {
+        "report.md",
+        "report.html",
+        "report.json",
+        "topics-lm.svg",
+        "categories.svg",
+    }
     markdown, html = ((folder / "out" / f"report.{kind}").read_text() for kind in ("md", "html"))
     assert "| wide | mrr | 0.5000 | 1.0000 | +0.5000 | 0.01 | off |" in markdown
     assert "<script>" not in html

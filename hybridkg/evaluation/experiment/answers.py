@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, BinaryIO, Self
 
-from hybridkg.errors import StorageError
 from hybridkg.evaluation.run import Run
+from hybridkg.store.durable import storage_error
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,22 @@ class Told:
     Args:
         ms: milliseconds that it took; None where nobody measured.
         strategy: how the query was run; empty where no query was.
-        plan: the operators that ran it, such as `Slice(FilteredTopK(Rank))`; empty where no query was.
+        plan: the operators that ran it, such as `Slice(FilteredTopK(Rank))`; of a model that was learned, its
+            parameters; empty for neither.
         exact: whether the ranking is surely the right one.
+        jobs: topics that were asked at once, which share the machine.
     """
 
     ms: float | None = None
     strategy: str = ""
     plan: str = ""
     exact: bool = True
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        kinds = {"ms": int | float | None, "strategy": str, "plan": str, "exact": bool, "jobs": int}
+        if bad := next((name for name, kind in kinds.items() if not isinstance(getattr(self, name), kind)), ""):
+            raise TypeError(f"{bad} cannot be {getattr(self, bad)!r}")
 
 
 @dataclass(frozen=True)
@@ -56,44 +65,54 @@ class Answers:
 
     def __init__(self, path: Path | None, key: str):
         self._path, self._key = path, key
-        self._file: TextIO | None = None
+        self._file: BinaryIO | None = None
+        self._whole = 0
         self.learned: dict[str, Any] = {}
         self.found: dict[str, Answer] = {}
         if path is not None and path.exists():
-            try:
-                self.found = {answer.topic: answer for answer in _read(path, key)}
-            except OSError as e:
-                raise StorageError(f"cannot read {str(path)!r}: {e.strerror}") from e
+            with self._refusing("reading"), path.open("rb") as file:
+                for answer in self._read(file):
+                    self.found[answer.topic] = answer
+
+    @property
+    def aside(self) -> Path | None:
+        """A folder for what a system keeps of unfinished work beside its answers; None to keep nothing."""
+        return None if self._path is None else self._path.with_suffix(".unfinished")
 
     def __enter__(self) -> Self:
         if self._path is not None:
-            try:
-                # Written anew: the last line of an interrupted run may be half of one.
-                self._file = self._path.open("w", encoding="utf-8")
-                self._write({"key": self._key})
-                for answer in self.found.values():
-                    self._write(_line(answer))
-            except OSError as e:
-                raise StorageError(f"cannot write {str(self._path)!r}: {e.strerror}") from e
+            with self._refusing("writing"):
+                self._file = self._path.open("r+b" if self._whole else "wb")
+                # The last line of an interrupted run may be half of one.
+                self._file.seek(self._file.truncate(self._whole))
+                if not self._whole:
+                    self._write({"key": self._key})
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            file, self._file = self._file, None
+            with self._refusing("writing"):
+                file.close()
 
     def add(self, answer: Answer) -> None:
-        """Keeps an answer."""
+        """Keeps an answer.
+
+        Raises:
+            StorageError: the file cannot be written.
+        """
         self.found[answer.topic] = answer
         if self._file is not None:
-            self._write(_line(answer))
-            self._file.flush()
+            line = {"topic": answer.topic, "ranking": answer.ranking, **asdict(answer.told)}
+            with self._refusing("writing"):
+                self._write(line)
 
     def _write(self, line: Mapping[str, Any]) -> None:
         assert self._file is not None
-        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self._file.write(json.dumps(line).encode() + b"\n")
+        self._file.flush()
 
     def run(self, name: str, topics: Mapping[str, str]) -> Run:
         """The run of the answers, in the order of the topics."""
@@ -103,19 +122,24 @@ class Answers:
         """What is known of the answers, by topic."""
         return {topic: answer.told for topic, answer in self.found.items()}
 
-
-def _line(answer: Answer) -> dict[str, Any]:
-    return {"topic": answer.topic, "ranking": answer.ranking, **asdict(answer.told)}
-
-
-def _read(path: Path, key: str) -> Iterator[Answer]:
-    with path.open(encoding="utf-8") as file:
+    def _read(self, file: BinaryIO) -> Iterator[Answer]:
+        """Those up to the first line that was not written whole."""
         try:
-            if json.loads(next(file, "{}")).get("key") != key:
-                return
-            for line in file:
+            for number, line in enumerate(file):
                 values = json.loads(line)
-                topic, ranking = values.pop("topic"), values.pop("ranking")
-                yield Answer(topic, tuple((document, float(score)) for document, score in ranking), Told(**values))
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return  # the rest was not written whole
+                if not line.endswith(b"\n") or (number == 0 and values["key"] != self._key):
+                    return
+                if number:
+                    topic, ranking = values.pop("topic"), values.pop("ranking")
+                    pairs = tuple((str(document), float(score)) for document, score in ranking)
+                    yield Answer(topic, pairs, Told(**values))
+                self._whole += len(line)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return
+
+    @contextmanager
+    def _refusing(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as e:
+            raise storage_error(e, f"{doing} {str(self._path)!r}") from e

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from hybridkg.config import LimitSettings
 from hybridkg.errors import ConfigError, ParameterError
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
@@ -87,7 +88,9 @@ def content_of(kb: KnowledgeBase) -> str:
     """A hash of what a knowledge base holds, by the checksums of its files, and by its settings."""
     generation = kb.snapshot.generation
     files = {path: file.checksum for path, file in generation.manifest.files.items()}
-    whole = [files, dict(generation.manifest.engines)]
+    # What a query may use decides whether it answers, not what.
+    config = asdict(replace(kb.snapshot.config, limits=LimitSettings()))
+    whole = [files, dict(generation.manifest.engines), config]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
@@ -116,4 +119,4 @@ def check_jobs(jobs: int) -> None:
 
 def key_of(parts: Any) -> str:
     """A hash of JSON values."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

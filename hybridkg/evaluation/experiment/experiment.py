@@ -6,21 +6,22 @@ From the file to the report: `read` checks what is written, `run` asks each syst
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hybridkg import __version__
-from hybridkg.errors import ParameterError
+from hybridkg.errors import ParameterError, StorageError
 from hybridkg.evaluation.categories import categories_by_prefix, read_categories
+from hybridkg.evaluation.experiment.asked import AGAIN, CHANGED
 from hybridkg.evaluation.experiment.collection import Collection, check_jobs, key_of
 from hybridkg.evaluation.experiment.frames import qrels_from, topics_from
 from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS, SystemKind
 from hybridkg.evaluation.experiment.outcome import Outcome, SystemRun
-from hybridkg.evaluation.experiment.reading import NAME, read_experiment
-from hybridkg.evaluation.experiment.spec import ExperimentSpec, SystemSpec
+from hybridkg.evaluation.experiment.reading import NAME, WHOLE, read_experiment
+from hybridkg.evaluation.experiment.spec import TEXT, ExperimentSpec, SystemSpec
 from hybridkg.evaluation.experiment.stored import Stored
 from hybridkg.evaluation.experiment.topic_values import read_values
 from hybridkg.evaluation.from_files import BY_PREFIX
@@ -40,7 +41,8 @@ class Experiment:
         systems: by name, the text of a query with `$text`, a run, or a SystemSpec.
         topics: a file, texts by id, or a DataFrame with the columns `qid` and `query`.
         qrels: a file, grades by topic and document, or a DataFrame with `qid`, `docno` and `label`.
-        options: the others of ExperimentSpec: measures, baseline, by, folds, values, test, permutations, seed, depth.
+        options: the others of ExperimentSpec: measures, baseline, by, folds, test, permutations, seed, depth; and
+            values: by parameter, a file, or values by topic.
 
     Raises:
         HybridkgError: a file cannot be read, or what is given does not fit together.
@@ -77,8 +79,10 @@ class Experiment:
             if not isinstance(value, Run)
         }
         self._runs = {name: value for name, value in systems.items() if isinstance(value, Run)}
-        if "measures" in options:
-            options["measures"] = tuple(options["measures"])
+        if isinstance(measures := options.get("measures"), Iterable):
+            options["measures"] = (measures,) if isinstance(measures, str) else tuple(measures)
+        options |= {name: kind(options[name]) for name, kind in (("folds", Path), ("by", str)) if options.get(name)}
+        values = options.pop("values", {})
         spec = ExperimentSpec(
             name=options.pop("name", "experiment"),
             systems=tuple(read.values()),
@@ -88,7 +92,7 @@ class Experiment:
             **options,
         )
         self._order = list(systems)
-        self._set(spec, topics_from(topics), qrels_from(qrels))
+        self._set(spec, topics_from(topics), qrels_from(qrels), values)
 
     @classmethod
     def read(cls, path: Path | str) -> Experiment:
@@ -101,10 +105,12 @@ class Experiment:
         spec = read_experiment(Path(path))
         found = cls.__new__(cls)
         found._runs, found._order = {}, [system.name for system in spec.systems]
-        found._set(spec, read_topics(spec.topics), read_qrels(spec.qrels))
+        found._set(spec, read_topics(spec.topics), read_qrels(spec.qrels), spec.values)
         return found
 
-    def _set(self, spec: ExperimentSpec, topics: Topics, qrels: Qrels) -> None:
+    def _set(
+        self, spec: ExperimentSpec, topics: Topics, qrels: Qrels, values: Mapping[str, Path | str | Mapping[str, str]]
+    ) -> None:
         if not self._order:
             raise ParameterError("an experiment needs a system")
         if not spec.measures:
@@ -113,6 +119,13 @@ class Experiment:
             raise ParameterError(f"the baseline {spec.baseline!r} is no system; systems: {', '.join(self._order)}")
         if bad := next((name for name in self._order if not NAME.fullmatch(name)), None):
             raise ParameterError(f"{bad!r} cannot name a system", hint="letters, digits and . _ + ( ) = , -")
+        if len({name.casefold() for name in self._order}) < len(self._order):
+            raise ParameterError("two systems have names that differ in capitals only, and so would their files")
+        for key, (low, high) in WHOLE.items():
+            if not low <= getattr(spec, key) <= high:
+                raise ParameterError(f"{key!r} must be from {low:,} to {high:,}, not {getattr(spec, key)}")
+        if TEXT in values:
+            raise ParameterError(f"the values of ${TEXT} are the texts of the topics", hint="choose another name")
         paired_test(spec.test)
         self.spec, self._topics, self._qrels = spec, topics, qrels
         self._measures = [parse_measure(name) for name in spec.measures]
@@ -123,7 +136,12 @@ class Experiment:
         if spec.by:
             by_prefix = spec.by == BY_PREFIX
             self._categories = categories_by_prefix(topics.texts) if by_prefix else read_categories(Path(spec.by))
-        self._values = {name: read_values(path) for name, path in spec.values.items()}
+        self._values = {
+            name: {str(topic): str(value) for topic, value in own.items()}
+            if isinstance(own, Mapping)
+            else read_values(Path(own))
+            for name, own in values.items()
+        }
         if not set(topics.texts) & set(qrels.grades):
             raise ParameterError(
                 "no topic is judged",
@@ -156,7 +174,7 @@ class Experiment:
         """
         check_jobs(jobs)
         stored = Stored(None if out is None else Path(out))
-        with self._collection() as collection:
+        with stored.locked(), self._collection() as collection:
             systems = self._systems(collection)
             found: dict[str, SystemRun] = {}
             for name in self._order:
@@ -164,20 +182,24 @@ class Experiment:
                     found[name] = SystemRun(SystemSpec(name, "run", None), self._runs[name], "", {}, kept=False)
                 else:
                     spec, system = systems[name]
-                    depends = [__version__, spec.kind, system.depends_on(), dict(self._topics.texts), self.spec.depth]
-                    key = key_of(depends)
-                    found[name] = stored.run(spec, key) or self._asked(spec, system, key, stored, jobs, progress)
+                    found[name] = stored.run(spec, self._key(spec, system)) or self._asked(
+                        spec, system, stored, jobs, progress
+                    )
                 collection.runs[name] = found[name].run
             shown = {name: run for name, run in found.items() if not run.spec.hidden}
             outcome = Outcome(self.spec, self._topics, self._qrels, self._measures, self._categories, shown)
             stored.write_manifest(outcome, found, collection.opened)
         return outcome
 
-    def _asked(
-        self, spec: SystemSpec, system: SystemKind, key: str, stored: Stored, jobs: int, progress: Progress
-    ) -> SystemRun:
+    def _key(self, spec: SystemSpec, system: SystemKind) -> str:
+        return key_of([__version__, spec.kind, system.depends_on(), dict(self._topics.texts), self.spec.depth])
+
+    def _asked(self, spec: SystemSpec, system: SystemKind, stored: Stored, jobs: int, progress: Progress) -> SystemRun:
+        key = self._key(spec, system)
         with stored.answers(spec.name, key) as answers:
             system.answer(jobs, answers, _Named(progress, spec.name))
+        if self._key(spec, system) != key:
+            raise StorageError(f"a file that {spec.name!r} reads {CHANGED}", hint=AGAIN)
         run = answers.run(spec.name, self._topics.texts)
         return stored.keep(SystemRun(spec, run, key, answers.told(), kept=False, learned=answers.learned))
 

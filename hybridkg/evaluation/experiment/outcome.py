@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hybridkg.evaluation.comparison import ComparisonReport, compare_values
-from hybridkg.evaluation.eval_report import ALL, EvalReport, RunScores
+from hybridkg.evaluation.comparison import ComparisonReport, compare_evaluated
+from hybridkg.evaluation.eval_report import ALL, EvalReport, run_scores
 from hybridkg.evaluation.experiment.answers import Told
 from hybridkg.evaluation.experiment.spec import Expected, ExperimentSpec, SystemSpec
 from hybridkg.evaluation.measures import Measure, evaluate, mean, parse_measure
@@ -53,6 +54,10 @@ class SystemRun:
         """Topics whose ranking is not surely the right one."""
         return sum(not told.exact for told in self.told.values())
 
+    def jobs(self) -> int:
+        """Topics that were asked at once, at most."""
+        return max((told.jobs for told in self.told.values()), default=1)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -91,7 +96,7 @@ class Outcome:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the measures, each once; the first is the one that is plotted."""
+        """Of the measures, each once."""
         return tuple(dict.fromkeys(measure.name for measure in self.measures))
 
     @cached_property
@@ -115,36 +120,61 @@ class Outcome:
     @cached_property
     def report(self) -> EvalReport:
         """The same as `hybridkg eval` has it."""
-        scores = tuple(
-            RunScores(
-                name,
-                self.values[name],
-                tuple(topic for topic in self.judged.grades if not one.run.rankings.get(topic)),
-                tuple(topic for topic in one.run.rankings if topic not in self.judged.grades),
-            )
-            for name, one in self.runs.items()
-        )
+        scores = tuple(run_scores(name, self.judged, one.run, self.values[name]) for name, one in self.runs.items())
         return EvalReport(self.names, tuple(self.judged.grades), scores, self.categories)
 
     @cached_property
-    def comparison(self) -> ComparisonReport | None:
-        """All others against the baseline; None where there is no other.
+    def compared(self) -> tuple[str, ...]:
+        """The measures that are compared, the first of which is plotted.
 
-        How far the pool went (judged@k) is no quality, and is not compared: it would only weaken the other tests.
+        How far the pool went (judged@k) is no quality: to compare it would only weaken the other tests.
         """
-        compared = [measure.name for measure in self.measures if not measure.name.startswith("judged")]
-        if len(self.runs) < 2 or not compared:
+        return tuple(name for name in self.names if "judged" not in name)
+
+    @property
+    def main(self) -> str:
+        """The measure that is plotted, and told by category and by topic."""
+        return next(iter(self.compared), self.names[0])
+
+    @cached_property
+    def comparison(self) -> ComparisonReport | None:
+        """All others against the baseline, over all topics; None where there is no other.
+
+        Not by category: Holm's correction would count them all, and few topics show little.
+        """
+        if len(self.runs) < 2 or not self.compared:
             return None
         order = [self.baseline, *(name for name in self.runs if name != self.baseline)]
+        scores = {one.name: one for one in self.report.runs}
+        runs = [
+            replace(scores[name], values={measure: self.values[name][measure] for measure in self.compared})
+            for name in order
+        ]
         spec = self.spec
-        found = compare_values(
-            {name: {measure: self.values[name][measure] for measure in compared} for name in order},
-            categories=self.categories or None,
+        return compare_evaluated(
+            EvalReport(self.compared, self.report.topics, tuple(runs), {}),
             test=spec.test,
             permutations=spec.permutations,
             seed=spec.seed,
         )
-        return replace(found, without_answer={run.name: len(run.unanswered) for run in self.report.runs})
+
+    def notes(self) -> list[str]:
+        """What to know of the figures, a line each."""
+        asked, judged = len(self.topics), len(self.judged)
+        notes = []
+        if judged < asked:
+            notes.append(f"{asked - judged:,} of {asked:,} topics are not judged, and left out")
+        if left := len(self.qrels) - judged:
+            notes.append(f"{left:,} judged topics were not asked, and left out (hybridkg eval would count them as 0)")
+        if deeper := [name for name in self.names if _cutoff(name) > self.spec.depth]:
+            notes.append(f"rankings end before {', '.join(deeper)} would: depth is {self.spec.depth:,}")
+        notes += [note for run in self.report.runs if (note := replace(run, unjudged=()).note())]
+        for name, one in self.runs.items():
+            if count := one.inexact():
+                notes.append(f"{name}: {count:,} topics were answered by an index that may overlook some of the best")
+            if (jobs := one.jobs()) > 1:
+                notes.append(f"{name}: up to {jobs} topics were asked at once, so that each took longer than alone")
+        return notes
 
     def verdicts(self) -> list[Verdict]:
         """Every expected figure beside ours."""
@@ -194,6 +224,7 @@ class Outcome:
             "experiment": self.spec.name,
             "title": self.spec.title,
             "baseline": self.baseline,
+            "notes": self.notes(),
             **self.report.to_json(per_topic=True),
             "comparison": None if comparison is None else comparison.to_json(),
             "expected": [
@@ -208,6 +239,7 @@ class Outcome:
                 for one in self.verdicts()
             ],
             "latency_ms": {name: one.latency() for name, one in self.runs.items()},
+            "jobs": {name: one.jobs() for name, one in self.runs.items()},
             "inexact_topics": {name: one.inexact() for name, one in self.runs.items()},
         }
 
@@ -215,10 +247,15 @@ class Outcome:
         """Gains and losses of a system against the baseline, topic by topic, the largest gain first."""
         from hybridkg.evaluation.experiment.plots import differences
 
-        return differences(self, system, measure or self.names[0])
+        return differences(self, system, measure or self.main)
 
     def plot_categories(self, measure: str | None = None) -> Figure:
-        """A measure by category and system."""
+        """A measure by system and category."""
         from hybridkg.evaluation.experiment.plots import categories
 
-        return categories(self, measure or self.names[0])
+        return categories(self, measure or self.main)
+
+
+def _cutoff(measure: str) -> int:
+    found = re.search(r"@([0-9]+)", measure)
+    return int(found[1]) if found else 0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.errors import MissingExtraError, UnknownNameError
+from hybridkg.evaluation.experiment.document import printable
 from hybridkg.evaluation.measures import mean
 from hybridkg.registry import did_you_mean
 
@@ -18,9 +20,13 @@ if TYPE_CHECKING:
 
 BETTER, WORSE = "#2a7f62", "#b5483a"
 COLOURS = ("#4c6a92", "#d08c3f", "#2a7f62", "#b5483a", "#7a5c99", "#5f8f8b", "#8c6d46", "#999999")
+SHAPES = "os^D"
+"""Of the dots, where there are more categories than colours."""
+
 STYLE: Any = {
     "svg.hashsalt": "hybridkg",
     "svg.fonttype": "none",
+    "text.parse_math": False,  # names are text, dollars included
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -63,35 +69,47 @@ def differences(outcome: Outcome, system: str, measure: str) -> Figure:
 
 
 def categories(outcome: Outcome, measure: str) -> Figure:
-    """A group of bars for each category, a bar for each system.
+    """A line for each system, with a dot for each category; a bar stands at all topics, a line at the baseline.
 
     Raises:
         UnknownNameError: no such measure.
         MissingExtraError: there is no matplotlib.
     """
-    groups = {"all": list(outcome.judged.grades), **outcome.report.groups()}
-    systems = list(outcome.runs)
+    systems, topics = list(outcome.runs), list(outcome.judged.grades)
+    values = {name: _values(outcome, name, measure) for name in systems}
     with _style():
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(WIDTH, 3.2), layout="constrained")
+        figure = Figure(figsize=(WIDTH, 1.3 + 0.24 * len(systems)), layout="constrained")
         axes = figure.add_subplot()
-        width = 0.8 / len(systems)
-        for number, name in enumerate(systems):
-            values = _values(outcome, name, measure)
-            heights = [mean(values, topics) for topics in groups.values()]
-            places = [group + (number - (len(systems) - 1) / 2) * width for group in range(len(groups))]
-            axes.bar(places, heights, width=width * 0.92, label=name, color=COLOURS[number % len(COLOURS)])
-        axes.set_xticks(range(len(groups)), [f"{name}\n({len(topics)})" for name, topics in groups.items()])
-        axes.set_ylabel(measure)
+        lines = range(len(systems))
+        axes.plot(
+            [mean(values[name], topics) for name in systems], lines, "|", color="black", ms=11, mew=2, label="all"
+        )
+        for number, (group, own) in enumerate(outcome.report.groups().items()):
+            axes.plot(
+                [mean(values[name], own) for name in systems],
+                lines,
+                SHAPES[number // len(COLOURS) % len(SHAPES)],
+                color=COLOURS[number % len(COLOURS)],
+                ms=5,
+                label=f"{printable(group).lstrip('_')} ({len(own)})",
+            )
+        axes.axvline(mean(values[outcome.baseline], topics), color="black", linewidth=0.4)
+        axes.set_yticks(lines, systems)
+        axes.set_ylim(len(systems) - 0.5, -0.5)
+        axes.grid(axis="y", linewidth=0.3)
+        axes.set_xlabel(measure)
         figure.legend(loc="outside lower center", ncols=4, frameon=False)
         return figure
 
 
 def to_svg(figure: Figure) -> str:
     """The figure as SVG, without dates."""
-    with _style():
+    with _style(), warnings.catch_warnings():
         out = io.StringIO()
+        # The page has its own fonts for what matplotlib's lacks.
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     return text[text.index("<svg") :]

@@ -14,10 +14,15 @@ from hybridkg.errors import ConfigError
 from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS
 from hybridkg.evaluation.experiment.spec import Expected, ExperimentSpec, SystemSpec
 from hybridkg.evaluation.from_files import BY_PREFIX
+from hybridkg.evaluation.text_lines import LONGEST_QUOTED
+from hybridkg.query.parameters import read_term
 from hybridkg.registry import did_you_mean
 
 LARGEST_FILE = 1 << 22
 """Bytes of an experiment, or of a query file that it names."""
+
+LARGEST_FIGURE = 1e9
+"""Published figures, and tolerances, go up to it."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+()=,-]{0,99}")
 """Of a system: it becomes the name of a file."""
@@ -40,7 +45,7 @@ def read_experiment(path: Path) -> ExperimentSpec:
     text = read_text(path, "experiment")
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as e:
+    except (ValueError, RecursionError) as e:  # a number of thousands of digits is a plain ValueError
         raise ConfigError(f"not TOML: {without_capital(str(e))}", place=str(path)) from e
     return _Reader(path, text, values).experiment()
 
@@ -100,7 +105,7 @@ class _Reader:
         if "values" in self.values:
             read["values"] = {name: self._path(name, path) for name, path in self._table("values").items()}
         if "tolerance" in self.values:
-            read["tolerance"] = self._number("tolerance", self.values["tolerance"])
+            read["tolerance"] = self._tolerance(self.values["tolerance"])
         for key in ("topics", "qrels", "systems"):
             if key not in self.values:
                 raise ConfigError(f"an experiment needs {key!r}", hint=FORM, place=str(self.path))
@@ -138,7 +143,7 @@ class _Reader:
                     hint=did_you_mean(key, list(OWN_KEYS)),
                 )
         params = self._of(dict, "params", value.get("params", {}), "a table", name)
-        tolerance = self._number("tolerance", value.get("tolerance", tolerance), name)
+        tolerance = self._tolerance(value.get("tolerance", tolerance), name)
         expected = self._of(dict, "expected", value.get("expected", {}), "a table of measures", name)
         given, source = value[kind], name
         if kind == "file":
@@ -150,7 +155,7 @@ class _Reader:
             name=name,
             kind=kind,
             value=given if kind == "run" else SYSTEM_KINDS.get(kind).read(given, self._refuse(name)),
-            params=params,
+            params={key: self._param(key, own, name) for key, own in params.items()},
             kb=self._path("kb", value["kb"], name) if "kb" in value else None,
             strategy=self._of(str, "strategy", value["strategy"], "a text", name) if "strategy" in value else None,
             expected=tuple(
@@ -179,17 +184,33 @@ class _Reader:
         low, high = WHOLE[key]
         value: int = self._of(int, key, self.values[key], "a whole number")
         if not low <= value <= high:
-            raise self._wrong(f"{key!r} must be from {low:,} to {high:,}, not {value}", key)
+            raise self._wrong(f"{key!r} must be from {low:,} to {high:,}, not {short(value)}", key)
         return value
 
     def _number(self, key: str, value: Any, behind: str = "") -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < float("inf"):
-            raise self._wrong(f"{key!r} must be a number, not {value!r}", key, behind)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_FIGURE:
+            raise self._wrong(f"{key!r} must be a number, not {short(value)}", key, behind)
         return float(value)
+
+    def _tolerance(self, value: Any, behind: str = "") -> float:
+        found = self._number("tolerance", value, behind)
+        if found < 0:
+            raise self._wrong(f"'tolerance' must be at least 0, not {found:g}", "tolerance", behind)
+        return found
+
+    def _param(self, key: str, value: Any, system: str, *, inside: bool = False) -> Any:
+        """A value as behind `--param`, where it is a text; else as TOML has it."""
+        if isinstance(value, str):
+            return read_term(value)
+        if isinstance(value, list) and not inside:
+            return [self._param(key, one, system, inside=True) for one in value]
+        if isinstance(value, dict | list):
+            raise self._wrong(f"the parameter {key!r} must be a value or a list of values", key, system)
+        return value
 
     def _of(self, kind: type[Any], key: str, value: Any, wanted: str, behind: str = "") -> Any:
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise self._wrong(f"{key!r} must be {wanted}, not {value!r}", key, behind)
+            raise self._wrong(f"{key!r} must be {wanted}, not {short(value)}", key, behind)
         return value
 
     def _wrong(self, message: str, key: str, behind: str = "", *, hint: str = "") -> ConfigError:
@@ -200,6 +221,12 @@ class _Reader:
     def _line_of_system(self, name: str) -> int:
         pattern = re.compile(rf"\s*(\[\s*systems\s*\.\s*)?[\"']?{re.escape(name)}[\"']?\s*[\]=]")
         return next((n for n, line in enumerate(self.text.splitlines(), 1) if pattern.match(line)), 0)
+
+
+def short(value: Any) -> str:
+    """A wrong value for a message, cut where it is long."""
+    text = "a number of very many digits" if isinstance(value, int) and abs(value) > 1e30 else repr(value)
+    return text if len(text) <= LONGEST_QUOTED else text[:LONGEST_QUOTED] + "..."
 
 
 FORM = 'for example: [systems.bm25] query = "SELECT ?e { ?e MATCH $text USING bm25 AS ?s } RANK BY ?s"'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +23,9 @@ TOPICS_SHOWN = 5
 """Largest gains and losses of each system that are listed."""
 
 PLOTS = "plots"
+CATEGORIES = ""
+"""The picture that is of no system."""
+
 LONGEST_TOPIC = 80
 
 
@@ -60,15 +64,19 @@ def write_report(outcome: Outcome, folder: Path) -> tuple[list[Path], str]:
 def _pictures(outcome: Outcome) -> dict[str, Picture]:
     from hybridkg.evaluation.experiment.plots import to_svg
 
-    measure, found = outcome.names[0], {}
+    measure, found = outcome.main, {}
     if outcome.categories:
         svg = to_svg(outcome.plot_categories())
-        found[ALL] = Picture(f"{PLOTS}/categories.svg", svg, f"{measure} by category (topics)")
+        found[CATEGORIES] = Picture(
+            f"{PLOTS}/categories.svg",
+            svg,
+            f"{measure} by category (topics); bars: all topics; line: {outcome.baseline}",
+        )
     for name in outcome.runs:
         if name != outcome.baseline:
             svg = to_svg(outcome.plot_differences(name))
             about = f"{measure} of {name} minus that of {outcome.baseline}, topic by topic"
-            found[name] = Picture(f"{PLOTS}/{name}.svg", svg, about)
+            found[name] = Picture(f"{PLOTS}/topics-{name}.svg", svg, about)
     return found
 
 
@@ -80,7 +88,7 @@ def _parts(outcome: Outcome, pictures: dict[str, Picture], missing: str) -> Iter
     yield Paragraph(_collection(outcome))
     yield Heading("Systems")
     yield _systems(outcome)
-    if len(outcome.runs) > 1:
+    if outcome.comparison is not None:
         yield Paragraph(
             f"▲ and ▼: above and below {outcome.baseline}, p < {SIGNIFICANT} after Holm's correction over all "
             "comparisons."
@@ -90,8 +98,8 @@ def _parts(outcome: Outcome, pictures: dict[str, Picture], missing: str) -> Iter
     if outcome.categories:
         yield Heading("By category")
         yield _by_category(outcome)
-        if ALL in pictures:
-            yield pictures[ALL]
+        if CATEGORIES in pictures:
+            yield pictures[CATEGORIES]
     yield from _topics(outcome, pictures)
     if missing:
         yield Paragraph(f"There are no plots: {missing}")
@@ -101,12 +109,8 @@ def _parts(outcome: Outcome, pictures: dict[str, Picture], missing: str) -> Iter
 
 
 def _collection(outcome: Outcome) -> str:
-    judged, asked = len(outcome.judged), len(outcome.topics)
     relevant = sum(len(outcome.judged.relevant(topic)) for topic in outcome.judged.grades)
-    left = f"; {asked - judged} of {asked} topics are not judged and play no part" if judged < asked else ""
-    unasked = len(outcome.qrels) - judged
-    more = f"; {unasked} judged topics were not asked" if unasked else ""
-    return f"{judged} judged topics with {relevant:,} relevant documents{left}{more}."
+    return f"{len(outcome.judged):,} judged topics with {relevant:,} relevant documents."
 
 
 def _systems(outcome: Outcome) -> Table:
@@ -116,13 +120,15 @@ def _systems(outcome: Outcome) -> Table:
         for row in (comparison.comparisons if comparison else ())
         if row.group == ALL and row.holm_p < SIGNIFICANT
     }
+    times = {name: one.latency() for name, one in outcome.runs.items()}
+    measured = any(times.values())
     rows = []
-    for name, one in outcome.runs.items():
-        latency = one.latency()
+    for name, latency in times.items():
         cells = [f"{means[name][m]:.4f}{' ' + marks[name, m] if (name, m) in marks else ''}" for m in outcome.names]
-        times = ["", ""] if latency is None else [f"{ms:,.1f}" for ms in latency]
-        rows.append((name, *cells, *times))
-    return Table(("system", *outcome.names, "ms, median", "ms, P95"), tuple(rows))
+        if measured:
+            cells += ["", ""] if latency is None else [f"{ms:,.1f}" for ms in latency]
+        rows.append((name, *cells))
+    return Table(("system", *outcome.names, *(("ms, median", "ms, P95") if measured else ())), tuple(rows))
 
 
 def _verdicts(outcome: Outcome) -> Iterator[Part]:
@@ -153,6 +159,7 @@ def _comparisons(outcome: Outcome) -> Iterator[Part]:
     if outcome.comparison is None:
         return
     yield Heading(f"Against {outcome.baseline}")
+    yield Paragraph("W/T/L: topics won, tied and lost. Holm p: p corrected for all rows of these tables.")
     whole = [row for row in outcome.comparison.comparisons if row.group == ALL]
     for measure, rows in groupby(whole, key=lambda row: row.measure):
         yield Table(
@@ -178,7 +185,7 @@ def _p(value: float) -> str:
 
 
 def _by_category(outcome: Outcome) -> Table:
-    groups, measure = outcome.report.groups(), outcome.names[0]
+    groups, measure = outcome.report.groups(), outcome.main
     head = (measure, *(f"{name} ({len(topics)})" for name, topics in groups.items()))
     rows = (
         (name, *(f"{mean(values[measure], topics):.4f}" for topics in groups.values()))
@@ -190,7 +197,7 @@ def _by_category(outcome: Outcome) -> Table:
 def _topics(outcome: Outcome, pictures: dict[str, Picture]) -> Iterator[Part]:
     if outcome.comparison is None:
         return
-    measure = outcome.names[0]
+    measure = outcome.main
     yield Heading("Topic by topic")
     of_measure = [row for row in outcome.comparison.per_topic if row.measure == measure]
     for name, group in groupby(of_measure, key=lambda row: row.run):
@@ -230,12 +237,14 @@ def _queries(outcome: Outcome) -> Iterator[Part]:
         if one.spec.about:
             yield Paragraph(one.spec.about)
         if one.spec.kind == "query":
-            yield Code(str(one.spec.value).strip())
+            yield Code("\n".join(str(one.spec.value).strip().splitlines()))
             if one.spec.params:
                 yield Paragraph("with " + ", ".join(f"${name} = {value}" for name, value in one.spec.params.items()))
         elif one.spec.kind == "tune":
             settings = ", ".join(f"{key} = {value!r}" for key, value in one.spec.value.items())
             yield Paragraph(f"Learned in the folds: {settings}; each topic is ranked by a model that has not seen it.")
+            for model, count in Counter(told.plan for told in one.told.values() if told.plan).items():
+                yield Code(f"# ranked {count} topics\n{model.strip()}")
         elif one.spec.kind == "learn":
             yield Paragraph("A RankSVM over the scores of other systems, learned in the folds; its weights:")
             folds = list(one.learned)
@@ -252,14 +261,10 @@ def _method(outcome: Outcome) -> Iterator[Part]:
         method = comparison.method()
         yield Paragraph(method[:1].upper() + method[1:] + ".")
     yield Paragraph(
-        f"Rankings end at {spec.depth:,} entities. Means are over all judged topics; a topic without an answer counts "
+        f"Rankings end at {spec.depth:,} rows. Means are over all judged topics; a topic without an answer counts "
         "0. Milliseconds are of one topic from query to ranking, with tables and kernels that are warm. "
         f"{MANIFEST} has the hashes of knowledge bases, topics, judgements and runs, the versions, and plan and time "
         "of each topic."
     )
-    notes = [note for run in outcome.report.runs if (note := run.note())]
-    for name, one in outcome.runs.items():
-        if count := one.inexact():
-            notes.append(f"{name}: {count} topics were answered by an index that may overlook some of the best")
-    for note in notes:
-        yield Paragraph(note)
+    for note in outcome.notes():
+        yield Paragraph(f"{note[:1].upper()}{note[1:]}." if note[:1].isdigit() else f"{note}.")

@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybridkg import __version__
-from hybridkg.errors import StorageError
+from hybridkg.errors import LockedError
 from hybridkg.evaluation.experiment.answers import Answers, Told
 from hybridkg.evaluation.experiment.collection import content_of, file_hash
 from hybridkg.evaluation.experiment.outcome import Outcome, SystemRun
 from hybridkg.evaluation.experiment.spec import SystemSpec
 from hybridkg.evaluation.run import Run, read_run, write_run
+from hybridkg.store.durable import storage_error
 
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
@@ -32,25 +34,41 @@ class Stored:
 
     Args:
         folder: made where it does not exist; None to store nothing.
-
-    Raises:
-        StorageError: it cannot be read or made.
     """
 
     def __init__(self, folder: Path | None):
         self._folder = folder
         self._before: Mapping[str, Any] = {}
-        if folder is None:
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """The folder is there, what it holds is known, and no other run writes to it meanwhile.
+
+        Raises:
+            StorageError: it cannot be read or made.
+            LockedError: another run is at work.
+        """
+        if self._folder is None:
+            yield
             return
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self._folder / WORK / "LOCK", timeout=0)
         try:
             for part in (RUNS, WORK):
-                (folder / part).mkdir(parents=True, exist_ok=True)
-            if (folder / MANIFEST).exists():
-                self._before = json.loads((folder / MANIFEST).read_text(encoding="utf-8")).get("systems", {})
+                (self._folder / part).mkdir(parents=True, exist_ok=True)
+            lock.acquire()
+            self._before = _systems_of(self._folder / MANIFEST)
+        except Timeout as e:
+            raise LockedError(
+                f"another run is writing to {str(self._folder)!r}", hint="wait until it has finished, or choose --out"
+            ) from e
         except OSError as e:
-            raise StorageError(f"cannot write to {str(folder)!r}: {e.strerror}") from e
-        except (ValueError, AttributeError):
-            self._before = {}  # no manifest of ours: every system is asked again
+            raise storage_error(e, f"writing to {str(self._folder)!r}") from e
+        try:
+            yield
+        finally:
+            lock.release()
 
     def answers(self, name: str, key: str) -> Answers:
         """Those of a system, with what an interrupted run has left."""
@@ -60,17 +78,16 @@ class Stored:
         """The run of a system that was finished before; None where there is none, or it has changed since."""
         if self._folder is None:
             return None
-        before = self._before.get(spec.name, {})
+        before: Any = self._before.get(spec.name)
         path = self._path(spec.name)
         try:
             if before["key"] != key or not path.exists() or before["sha256"] != file_hash(path):
                 return None
             told = {topic: Told(**own) for topic, own in before["topics"].items()}
         except (KeyError, TypeError, AttributeError):
-            return None
-        found = read_run(path)
-        rankings = {topic: found.rankings.get(topic, ()) for topic in told}
-        return SystemRun(spec, Run(spec.name, rankings), key, told, kept=True, learned=before.get("learned", {}))
+            return None  # none, or not as we have written it
+        learned = before.get("learned", {})
+        return SystemRun(spec, self._read(spec.name, told), key, told, kept=True, learned=learned)
 
     def keep(self, run: SystemRun) -> SystemRun:
         """Writes a finished run; the topics that were kept while it worked are no longer needed."""
@@ -79,13 +96,15 @@ class Stored:
         write_run(run.run, self._path(run.spec.name))
         self._before = {**self._before, run.spec.name: self._entry(run)}
         self._write({"systems": self._before})
-        (self._folder / WORK / f"{run.spec.name}.jsonl").unlink(missing_ok=True)
+        with suppress(OSError):  # what remains is merely of no use
+            (self._folder / WORK / f"{run.spec.name}.jsonl").unlink(missing_ok=True)
         # As it will be read the next time, so that no figure depends on whether it was kept.
-        return replace(run, run=self._again(run))
+        return replace(run, run=self._read(run.spec.name, run.told))
 
-    def _again(self, run: SystemRun) -> Run:
-        found = read_run(self._path(run.spec.name))
-        return Run(run.spec.name, {topic: found.rankings.get(topic, ()) for topic in run.told})
+    def _read(self, name: str, told: Mapping[str, Told]) -> Run:
+        path = self._path(name)
+        rankings = read_run(path).rankings if path.stat().st_size else {}  # no topic may have an answer
+        return Run(name, {topic: rankings.get(topic, ()) for topic in told})
 
     def _path(self, name: str) -> Path:
         assert self._folder is not None
@@ -112,8 +131,8 @@ class Stored:
         if self._folder is None:
             return
         spec = outcome.spec
-        texts = json.dumps(dict(outcome.topics.texts), ensure_ascii=False).encode()
-        grades = json.dumps({t: dict(own) for t, own in outcome.qrels.grades.items()}, ensure_ascii=False).encode()
+        texts = json.dumps(dict(outcome.topics.texts)).encode()
+        grades = json.dumps({t: dict(own) for t, own in outcome.qrels.grades.items()}).encode()
         self._write(
             {
                 "experiment": spec.name,
@@ -136,6 +155,17 @@ class Stored:
         write_text(self._folder / MANIFEST, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
+def _systems_of(manifest: Path) -> Mapping[str, Any]:
+    """What a manifest says of its systems; nothing where it is none of ours, so that each is asked again."""
+    if not manifest.exists():
+        return {}
+    try:
+        systems = json.loads(manifest.read_bytes())["systems"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return systems if isinstance(systems, dict) else {}
+
+
 def write_text(path: Path, text: str) -> None:
     """Writes a file whole, or leaves the old one.
 
@@ -144,10 +174,12 @@ def write_text(path: Path, text: str) -> None:
     """
     new = path.with_name(f".{path.name}.new")
     try:
-        new.write_text(text, encoding="utf-8")
+        new.write_text(text, encoding="utf-8", errors="replace", newline="\n")
         new.replace(path)
     except OSError as e:
-        raise StorageError(f"cannot write {str(path)!r}: {e.strerror}") from e
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise storage_error(e, f"writing {str(path)!r}") from e
 
 
 def _about(kb: KnowledgeBase) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from hybridkg.errors import ConfigError
-from hybridkg.evaluation.experiment.answers import Answer, Answers
+from hybridkg.evaluation.experiment.answers import Answer, Answers, Told
 from hybridkg.evaluation.experiment.collection import Collection, content_of, file_hash
 from hybridkg.evaluation.experiment.kinds import Refuse
 from hybridkg.evaluation.experiment.spec import SystemSpec
@@ -69,10 +69,16 @@ class TunedSystem:
             read_folds(collection.folds, tuning.topics),
             collection.categories if self._by_category else None,
             jobs=jobs,
+            keep=answers.aside,
             progress=progress,
         )
+        model = {
+            topic: outcome.learned.parameters.to_toml()
+            for outcome in report.outcomes
+            for topic in outcome.training.testing
+        }
         for topic, ranking in tuning.ranked(report, self._name).rankings.items():
-            answers.add(Answer(topic, ranking))
+            answers.add(Answer(topic, ranking, Told(plan=model[topic])))
 
 
 def _fits(key: str, value: Any) -> bool:

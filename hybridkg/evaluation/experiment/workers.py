@@ -1,0 +1,114 @@
+"""Answers topics in several processes, each of which opens the knowledge base for itself.
+
+A worker has one pipe, to the process that started it, and waits there for topics. It leaves Ctrl-C to that process and
+ends with it, whatever ended that.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from hybridkg.errors import HybridkgError, StorageError
+from hybridkg.evaluation.experiment.answers import Answer
+from hybridkg.evaluation.experiment.asked import Asked
+
+Values = Mapping[str, str]
+
+
+def answers_at_once(asked: Asked, todo: Mapping[str, Values]) -> Iterator[Answer]:
+    """Answers of `asked.jobs` workers, in the order in which they come.
+
+    Raises:
+        HybridkgError: a topic fails.
+        StorageError: a worker has died.
+    """
+    waiting = iter(todo.items())
+    context = get_context("spawn")
+    workers: dict[Connection, Any] = {}
+    try:
+        with _ctrl_c_withheld():
+            for _ in range(min(asked.jobs, len(todo))):
+                ours, theirs = context.Pipe()
+                worker = context.Process(target=_work, args=(theirs, asked, next(iter(todo.items()))), daemon=True)
+                worker.start()
+                theirs.close()
+                workers[ours] = worker
+        busy = [pipe for pipe, item in zip(list(workers), waiting, strict=False) if _sent(pipe, item)]
+        while busy:
+            for pipe in wait(busy):
+                assert isinstance(pipe, Connection)
+                try:
+                    found = pipe.recv()
+                except (EOFError, OSError) as e:
+                    raise _died(asked) from e
+                if isinstance(found, BaseException):
+                    raise found
+                yield found
+                item = next(waiting, None)
+                if item is None or not _sent(pipe, item):
+                    busy.remove(pipe)
+    finally:
+        for worker in workers.values():
+            worker.kill()  # they only read, and a query may take hours
+        for pipe, worker in workers.items():
+            worker.join()
+            pipe.close()
+
+
+def _sent(pipe: Connection, item: tuple[str, Values]) -> bool:
+    with suppress(OSError):  # it has died: what it leaves to read, nothing, tells
+        pipe.send(item)
+    return True
+
+
+def _died(asked: Asked) -> StorageError:
+    return StorageError(
+        f"a process that answered topics of {asked.system!r} has died",
+        hint='out of memory? --jobs 1; a Python script that asks with jobs needs if __name__ == "__main__":',
+    )
+
+
+@contextmanager
+def _ctrl_c_withheld() -> Iterator[None]:
+    """A process that starts meanwhile never gets SIGINT, which goes to all of a terminal."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _work(pipe: Connection, asked: Asked, warm: tuple[str, Values]) -> None:
+    """Answers what comes through the pipe until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    prepared = failure = None
+    try:
+        prepared = asked.open()
+        asked.answer(prepared, *warm)
+    except HybridkgError as e:
+        failure = e if prepared is None else None  # a topic will tell itself what is wrong with it
+    with suppress(EOFError, OSError):
+        while True:
+            topic, values = pipe.recv()
+            try:
+                pipe.send(failure if prepared is None else asked.answer(prepared, topic, values))
+            except HybridkgError as e:
+                pipe.send(e)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
