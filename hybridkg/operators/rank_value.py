@@ -26,6 +26,8 @@ that nothing is missing."""
 
 _NUMBERS = frozenset(XSD + name for name in ("integer", "decimal", "double"))
 
+_STRING = XSD + "string"
+
 Lists = Mapping[ast.RankFunction, "Scores"]
 """The values of the rank functions, computed beforehand."""
 
@@ -57,7 +59,8 @@ class RankValue:
 
 
 def rank_value(expression: ast.Expression, scores: frozenset[str]) -> RankValue | None:
-    """How to compute an expression; None where it has more in it than scores, numbers and their arithmetic.
+    """How to compute an expression; None where it has more in it than scores, numbers, lengths of given texts, and
+    their arithmetic.
 
     >>> twice = ast.Binary("*", ast.Lit("2", XSD + "integer"), ast.Var("s"))
     >>> value = rank_value(twice, frozenset({"s"}))
@@ -93,7 +96,9 @@ def _built(
             return (lambda values, lists: values[name]), True, None
         case ast.Lit(lexical, datatype) if datatype in _NUMBERS:
             number = _finite(lexical)
-            return None if number is None else ((lambda values, lists: number), True, number)
+            return None if number is None else _constant(number)
+        case ast.Call("STRLEN", (ast.Lit(text, datatype),)) if datatype in (None, _STRING):
+            return _constant(float(len(text)))  # the text of a MATCH or NEAR, mostly
         case ast.RankFunction():
             functions[expression] = None
             return (lambda values, lists: lists[expression]), True, None  # a law of Fusion
@@ -109,6 +114,10 @@ def _built(
             a, b = _built(left, scores, functions), _built(right, scores, functions)
             return None if a is None or b is None else _combined(op, a, b)
     return None
+
+
+def _constant(number: float) -> _Built:
+    return (lambda values, lists: number), True, number
 
 
 def _finite(lexical: str) -> float | None:

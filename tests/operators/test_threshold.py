@@ -25,6 +25,7 @@ FUSIONS = (
     "minmax(?s) + minmax(?t)",
     "tmm(?s) + 0.3 * tmm(?t)",
     "?s + 0.1 * ?t",
+    "tmm(?s) + STRLEN('given words') * tmm(?t) / 40",
     "rrf(?s, ?t) + 0.001 * ?s",
 )
 

@@ -98,6 +98,7 @@ RANKED = (
     "isr(?s, ?t^0.5)",
     "combmnz(?s, ?t^2)",
     "tmm(?s) + 0.3 * tmm(?t)",
+    'tmm(?s) + STRLEN("two words") * tmm(?t) / 5',
     "minmax(?s) + 2 * minmax(?t) - 1",
     "rrf(?t) + minmax(?s)",
     "isr(?s, ?t, ?u)",

@@ -44,6 +44,22 @@ def test_every_function_fuses_words_and_vectors_the_same_by_every_strategy(films
     assert all(answer == answers[0] for answer in answers)
 
 
+def test_the_length_of_a_given_text_weights_a_list_in_every_strategy(films):
+    query = """SELECT ?f ?t ?v { ?f NEAR $text AS ?v OPTIONAL { ?f MATCH $text AS ?t } }
+        RANK BY tmm(?t) + STRLEN($text) * tmm(?v) / 20 AS ?rank"""
+    prepared = films.prepare(query)
+    for text in ("space crew", "an astronaut who is left behind on Mars, and héros of 🚀"):
+        answers = []
+        for strategy in (None, "reference", "filter_first", "threshold"):
+            rows = films.query(query, params={"text": text}, limit=7, strategy=strategy)
+            answers.append([tuple(row.to_python().values()) for row in rows])
+        answers.append([tuple(row.to_python().values()) for row in prepared.query({"text": text}, limit=7)])
+        assert len(answers[0]) == 7
+        assert all(answer == answers[0] for answer in answers)
+        written = films.query(query.replace("STRLEN($text)", str(len(text))), params={"text": text}, limit=7)
+        assert [str(row["f"]) for row in written] == [answer[0] for answer in answers[0]]
+
+
 def test_zscore_needs_every_score_so_no_list_ends_early(films):
     with pytest.raises(UnsupportedQueryError):
         films.query(FUSED + call("zscore"), limit=3, strategy="threshold")
