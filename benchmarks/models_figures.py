@@ -28,9 +28,11 @@ def means(values: Values, topics: list[str] | None = None) -> dict[str, float]:
     return {measure: round(mean(own, topics), 4) for measure, own in values.items()}
 
 
-def compared(values: Mapping[str, Values], by: Mapping[str, str] | None = None) -> dict[str, dict[str, Any]]:
+def compared(
+    values: Mapping[str, Values], by: Mapping[str, str] | None = None, tested: tuple[str, ...] = TESTED
+) -> dict[str, dict[str, Any]]:
     """Every system but the first against the first: `SYSTEM, MEASURE[, GROUP]` -> difference, interval, p-values."""
-    small = {name: {measure: own[measure] for measure in TESTED} for name, own in values.items()}
+    small = {name: {measure: own[measure] for measure in tested} for name, own in values.items()}
     reports: dict[str, ComparisonReport] = {
         test: compare_values(small, categories=by, test=test, seed=SEED) for test in ("t", "randomisation")
     }

@@ -1,4 +1,4 @@
-"""Vectors: how quick an exact search is, how long a first answer takes, and when which encoder helps to rank.
+"""Vectors: how quick an exact search is, and how long a first answer takes.
 
     python -m benchmarks.vectors [PART ...] [--work FOLDER] [--encoders NAME,...] [--vectors N] [--dimensions N]
                                  [--no-record]
@@ -6,13 +6,9 @@
 The parts:
     exact      NEAR over made-up vectors, all of them and those of candidate sets; scores against float64 of numpy
     cold       `hybridkg query` from the command line to its end, with words and with NEAR, process by process
-    quality    text, encoders and their fusions on three judged collections, with paired tests; to encode them takes
-               minutes, and what a work folder holds is not encoded again
 
-What is not measured stays in the result as it was, and is named there.
-
-Quality does not depend on the machine. A fusion is the query that a user writes: NEAR and an OPTIONAL MATCH in RANK BY,
-over every entity that has a vector.
+What is not measured stays in the result as it was, and is named there. When which encoder helps to rank is measured by
+benchmarks/vectors_quality.py.
 """
 
 from __future__ import annotations
@@ -20,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,12 +28,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.models_figures import SEED, compared, evaluated, means
-from benchmarks.models_systems import COLLECTIONS, Collection, collections
+from benchmarks.models_figures import SEED
 from benchmarks.record import RESULTS, record
 from hybridkg import KnowledgeBase
 from hybridkg.config import EncodingSettings, read_config, write_config
-from hybridkg.evaluation.run import Run
 from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.vector.codes import KERNEL as CODES
@@ -51,17 +44,6 @@ CANDIDATES = (100, 1_000, 10_000, 100_000)
 REPEATS = 25
 COLD_REPEATS = 11
 K = 10
-
-FOUND = {
-    "text": "SELECT ?x { ?x MATCH $text AS ?t } RANK BY ?t",
-    "{}": "SELECT ?x { ?x NEAR $text AS ?v } RANK BY ?v",
-    "rrf(text, {})": "SELECT ?x { ?x NEAR $text AS ?v OPTIONAL { ?x MATCH $text AS ?t } } RANK BY rrf(?t, ?v)",
-    "rrf(text^4, {})": "SELECT ?x { ?x NEAR $text AS ?v OPTIONAL { ?x MATCH $text AS ?t } } RANK BY rrf(?t^4, ?v)",
-    "minmax(text) + minmax({})": (
-        "SELECT ?x { ?x NEAR $text AS ?v OPTIONAL { ?x MATCH $text AS ?t } } RANK BY minmax(?t) + minmax(?v)"
-    ),
-}
-"""What is asked, by a name with room for that of an encoder; 1,000 rows at most."""
 
 FILMS = Path(__file__).parents[1] / "examples" / "films.ttl"
 
@@ -168,58 +150,17 @@ def set_config(folder: Path, encoder: str, encoding: EncodingSettings = WHOLE) -
     toml.write_text(write_config(replace(read_config(toml), encoder=encoder, encoding=encoding)))
 
 
-def quality(collection: Collection, chosen: dict[str, str]) -> dict[str, Any]:
-    """The systems of FOUND on a judged collection, with vectors of each encoder in a copy of its knowledge base."""
-    values: dict[str, Any] = {}
-    seconds, vectors = {}, {}
-    for name, encoder in chosen.items():
-        folder = collection.folder / f"kb-{name}"
-        if not folder.exists():
-            shutil.copytree(collection.folder / "kb", folder)
-        set_config(folder, encoder)
-        with KnowledgeBase.open(folder) as kb:
-            started = time.process_time()
-            kb.index()
-            assert kb.snapshot.vectors is not None
-            vectors[name] = kb.snapshot.vectors.about() | {"index_cpu_s": round(time.process_time() - started)}
-            for label, query in FOUND.items():
-                system = label.format(name)
-                if system in values:
-                    continue
-                started = time.thread_time()
-                values[system] = evaluated(collection, topics_run(collection, kb, system, query))
-                seconds[system] = round((time.thread_time() - started) / len(collection.topics.texts) * 1e3, 1)
-                print(collection.name, system, means(values[system]), seconds[system], "ms", flush=True)
-    return {
-        "vectors": vectors,
-        "means": {name: means(own) for name, own in values.items()},
-        "against_text": compared(values),
-        "cpu_ms_per_topic": seconds,
-    }
-
-
-def topics_run(collection: Collection, kb: KnowledgeBase, name: str, query: str) -> Run:
-    """What a query finds for each topic, 1,000 rows at most."""
-    prepared = kb.prepare(query)
-    rankings = {}
-    for topic, text in collection.topics.texts.items():
-        result = prepared.query({"text": text}, limit=1_000)
-        rankings[topic] = tuple((str(row["x"]), row.rank_score) for row in result)
-    return Run(name, rankings)
-
-
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.vectors", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help="exact, cold, quality; default: all")
-    parser.add_argument("--work", type=Path, help="folder for vectors and collections; default: a temporary one")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="exact, cold; default: all")
+    parser.add_argument("--work", type=Path, help="folder for vectors; default: a temporary one")
     parser.add_argument("--vectors", type=int, default=500_000, help="made-up vectors (default: %(default)s)")
     parser.add_argument("--dimensions", type=int, default=384, help="of them (default: %(default)s)")
     parser.add_argument("--encoders", default="lsa,minilm", help="lsa, minilm, model2vec (default: %(default)s)")
-    parser.add_argument("--collections", default=",".join(COLLECTIONS), help="default: %(default)s")
     parser.add_argument("--no-record", action="store_true", help="prints only")
     options = parser.parse_args()
-    parts = options.parts or ["exact", "cold", "quality"]
+    parts = options.parts or ["exact", "cold"]
     chosen = {name: encoders()[name] for name in options.encoders.split(",")}
     with tempfile.TemporaryDirectory() as temporary:
         work: Path = options.work or Path(temporary)
@@ -231,24 +172,16 @@ def main() -> None:
             print(figures["exact"], flush=True)
         if "cold" in parts:
             figures["cold"] = cold(work, chosen)
-        if "quality" in parts:
-            names = tuple(options.collections.split(","))
-            figures["quality"] = {one.name: quality(one, chosen) for one in collections(work, names)}
     if not options.no_record:
         record("vectors", beside_earlier(figures), seed=SEED)
 
 
 def beside_earlier(figures: dict[str, Any]) -> dict[str, Any]:
-    """The figures, and of the stored result the parts and collections that this run has not measured, named as such."""
+    """The figures, and of the stored result the parts that this run has not measured, named as such."""
     path = RESULTS / "vectors.json"
     stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    quality_before = {**stored.get("quality", {}), **figures.get("quality", {})}
-    together = {**{part: stored[part] for part in ("exact", "cold") if part in stored}, **figures}
-    if quality_before:
-        together["quality"] = quality_before
-    measured = {*figures, *figures.get("quality", ())}
-    earlier = sorted({*together, *quality_before} - measured - {"quality"})
-    return {**together, "of_an_earlier_run": earlier}
+    earlier = {part: stored[part] for part in ("exact", "cold") if part in stored and part not in figures}
+    return {**earlier, **figures, "of_an_earlier_run": sorted(earlier)}
 
 
 if __name__ == "__main__":

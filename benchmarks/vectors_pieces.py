@@ -25,9 +25,10 @@ import numpy as np
 from benchmarks.models_figures import SEED, compared, evaluated, means
 from benchmarks.models_systems import Collection, collections
 from benchmarks.record import record
-from benchmarks.vectors import REPEATS, K, Made, encoders, set_config, times, topics_run
+from benchmarks.vectors import REPEATS, K, Made, encoders, set_config, times
 from hybridkg import KnowledgeBase
 from hybridkg.config import Config, EncodingSettings
+from hybridkg.evaluation.run import Run
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.vector.aggregates import BEST_OF
 from hybridkg.vector.codes import KERNEL as CODES
@@ -106,6 +107,16 @@ def quality(collection: Collection, name: str, encoder: str) -> dict[str, Any]:
         "against_entity": compared(values),
         "settings": {label: asdict(own) for label, own in WHATS.items()},
     }
+
+
+def topics_run(collection: Collection, kb: KnowledgeBase, name: str, query: str) -> Run:
+    """What a query finds for each topic, 1,000 rows at most."""
+    prepared = kb.prepare(query)
+    rankings = {}
+    for topic, text in collection.topics.texts.items():
+        result = prepared.query({"text": text}, limit=1_000)
+        rankings[topic] = tuple((str(row["x"]), row.rank_score) for row in result)
+    return Run(name, rankings)
 
 
 def main() -> None:
