@@ -229,8 +229,6 @@ def main() -> None:
     parser.add_argument("--no-record", action="store_true", help="prints only")
     options = parser.parse_args()
     chosen = {name: encoders()[name] for name in options.encoders.split(",")}
-    path = RESULTS / "acl_sentences.json"
-    stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     with tempfile.TemporaryDirectory() as temporary:
         work: Path = options.work or Path(temporary)
         work.mkdir(parents=True, exist_ok=True)
@@ -242,6 +240,8 @@ def main() -> None:
         found = measured(work, triples, chosen, options.of_each, options.papers)
     label = "all papers" if options.papers is None else f"{options.papers:,} papers"
     if not options.no_record:
+        path = RESULTS / "acl_sentences.json"
+        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         before = {key: stored[key] for key in stored if key.endswith(" papers")}
         record("acl_sentences", {**before, label: found}, seed=SEED)
 

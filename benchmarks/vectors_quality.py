@@ -47,6 +47,7 @@ MEASURES = ("ndcg@10", "recall@100", "judged@10", "condensed-ndcg@10", "map@100"
 TESTED = ("ndcg@10",)
 OBJECTIVE = "ndcg@10"
 HELD_OUT = (DEFAULT.family, DEFAULT.group)
+KEPT = ("mean", "difference", "interval_95", "p_t", "p_t_holm", "p_randomisation", "p_randomisation_holm")
 VERIFIED = 8
 """Topics of each fusion that are asked of the knowledge base, too."""
 
@@ -213,7 +214,8 @@ def by_share(shares: Mapping[Point, Mapping[str, float]]) -> dict[str, dict[str,
 def against(baseline: str, values: Mapping[str, Values]) -> dict[str, dict[str, Any]]:
     """All others against one."""
     others = {system: own for system, own in values.items() if system != baseline}
-    return compared({baseline: values[baseline], **others}, tested=TESTED)
+    rows = compared({baseline: values[baseline], **others}, tested=TESTED)
+    return {label: {key: row[key] for key in KEPT} for label, row in rows.items()}
 
 
 def held_out(quality: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
