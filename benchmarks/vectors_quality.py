@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 import tempfile
 import time
@@ -37,6 +38,7 @@ from hybridkg import KnowledgeBase
 from hybridkg.evaluation.measures import evaluate, parse_measure
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
+from hybridkg.evaluation.significance import t_test
 from hybridkg.evaluation.tuning.collection import node_of
 from hybridkg.evaluation.tuning.folds import Fold, read_folds
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
@@ -161,6 +163,8 @@ def judge(collection: Collection, name: str, encoder: str) -> dict[str, Any]:
             "learned": learned,
             "by_length_against_better_single": against(single, lengths),
             "by_share": by_share(shares),
+            "by_share_p_t": by_share(shares, values[single][OBJECTIVE]),
+            "length_and_gain": length_and_gain(judged, values["text"][OBJECTIVE], values[name][OBJECTIVE]),
             "folds": sizes(folds),
             "topics_asked_of_the_knowledge_base": asked,
             "cpu_s": round(time.thread_time() - started),
@@ -202,13 +206,30 @@ def learnable(shares: Mapping[Point, Mapping[str, float]]) -> dict[str, dict[Poi
     return found | {"any, learned": dict(shares)}
 
 
-def by_share(shares: Mapping[Point, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    """The objective by family and group, share by share, over all topics: to be looked at, nothing is chosen by it."""
+def by_share(
+    shares: Mapping[Point, Mapping[str, float]], single: Mapping[str, float] | None = None
+) -> dict[str, dict[str, float]]:
+    """By family and group, number by number, over all topics: the mean of the objective; with `single` the p of its
+    difference to that, with the sign of the difference. To be looked at: nothing is learned from it.
+    """
     found: dict[str, dict[str, float]] = {}
     for point, own in shares.items():
         line = found.setdefault(f"{point.family}, {point.group}", {})
-        line[f"{point.number:g}"] = round(sum(own.values()) / len(own), 4)
+        mean = sum(own.values()) / len(own)
+        if single is None:
+            line[f"{point.number:g}"] = round(mean, 4)
+        else:
+            differences = np.array([own[topic] - single[topic] for topic in own])
+            line[f"{point.number:g}"] = float(f"{math.copysign(t_test(differences).p, differences.mean()):.3g}")
     return found
+
+
+def length_and_gain(judged: Judged, text: Mapping[str, float], vectors: Mapping[str, float]) -> dict[str, float]:
+    """Whether vectors do more than words where questions are longer: Spearman's correlation over the topics."""
+    from scipy.stats import spearmanr
+
+    found = spearmanr([len(judged.topics[topic]) for topic in text], [vectors[topic] - text[topic] for topic in text])
+    return {"spearman": round(float(found.statistic), 3), "p": float(f"{found.pvalue:.3g}")}
 
 
 def against(baseline: str, values: Mapping[str, Values]) -> dict[str, dict[str, Any]]:

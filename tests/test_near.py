@@ -126,6 +126,13 @@ def test_words_and_similarity_are_fused(kb):
         f'{PREFIX} SELECT ?x {{ ?x NEAR "car" AS ?v . ?x MATCH "car" AS ?t }} RANK BY ?t + ?v'
     ).warnings
     assert warning.code == "W105"
+    assert warning.hint.startswith("to begin with, tmm(?t) + STRLEN($text) * tmm(?v) / 35")
+    better = "RANK BY tmm(?t) + STRLEN($text) * tmm(?v) / 35"
+    rows = kb.query(
+        f"{PREFIX} SELECT ?x {{ ?x NEAR $text AS ?v . ?x MATCH $text AS ?t }} {better}", params={"text": "car"}
+    )
+    assert len(rows) == 2
+    assert not rows.warnings
 
 
 def test_what_limits_the_rows_is_told_of_a_near(kb):

@@ -280,12 +280,21 @@ def _sums(node: ast.Syntax, kinds: dict[str, str]) -> Iterator[QueryWarning]:
             yield QueryWarning(
                 "W105",
                 f"{said} are scores of different kinds, and one may drown the other",
-                hint="add minmax(...) of each, or use rrf(...)",
+                hint=_normalised(found),
                 span=node.span,
             )
             return
     for child in children(node):
         yield from _sums(child, kinds)
+
+
+def _normalised(found: dict[str, str]) -> str:
+    """What to write in place of a sum; `found` has a score for each kind."""
+    near = next((name for kind, name in found.items() if kind.startswith("similarity")), "")
+    words = next((found[kind] for kind in ("bm25f", "bm25", "combined_fields") if kind in found), "")
+    if near and words and len(found) == 2:
+        return f"to begin with, tmm(?{words}) + STRLEN($text) * tmm(?{near}) / 35 (docs/vectors.md)"
+    return "add minmax(...) of each, or use rrf(...)"
 
 
 def _raw_scores(node: ast.Syntax) -> Iterator[str]:
