@@ -48,7 +48,6 @@ DEPTH = 1_000
 MEASURES = ("ndcg@10", "recall@100", "judged@10", "condensed-ndcg@10", "map@100")
 TESTED = ("ndcg@10",)
 OBJECTIVE = "ndcg@10"
-HELD_OUT = (DEFAULT.family, DEFAULT.group)
 KEPT = ("mean", "difference", "interval_95", "p_t", "p_t_holm", "p_randomisation", "p_randomisation_holm")
 VERIFIED = 8
 """Topics of each fusion that are asked of the knowledge base, too."""
@@ -149,7 +148,8 @@ def judge(collection: Collection, name: str, encoder: str) -> dict[str, Any]:
             learned[label] = {"folds": {fold: point.label for fold, point in of_fold.items()}}
         assert kb.snapshot.vectors is not None
         single = max(("text", name), key=lambda system: means(values[system])[OBJECTIVE])
-        default = {point: own for point, own in shares.items() if (point.family, point.group) == HELD_OUT}
+        everyone = {point: own for point, own in shares.items() if point.group == "everyone"}
+        default = {point: own for point, own in everyone.items() if point.family == DEFAULT.family}
         lengths = {single: {OBJECTIVE: values[single][OBJECTIVE]}} | {
             f"{point.number:g}": {OBJECTIVE: own} for point, own in default.items()
         }
@@ -162,8 +162,8 @@ def judge(collection: Collection, name: str, encoder: str) -> dict[str, Any]:
             "against_better_single": against(single, values),
             "learned": learned,
             "by_length_against_better_single": against(single, lengths),
-            "by_share": by_share(shares),
-            "by_share_p_t": by_share(shares, values[single][OBJECTIVE]),
+            "by_share": by_share(everyone),
+            "by_share_p_t": by_share(everyone, values[single][OBJECTIVE]),
             "length_and_gain": length_and_gain(judged, values["text"][OBJECTIVE], values[name][OBJECTIVE]),
             "folds": sizes(folds),
             "topics_asked_of_the_knowledge_base": asked,
@@ -209,12 +209,12 @@ def learnable(shares: Mapping[Point, Mapping[str, float]]) -> dict[str, dict[Poi
 def by_share(
     shares: Mapping[Point, Mapping[str, float]], single: Mapping[str, float] | None = None
 ) -> dict[str, dict[str, float]]:
-    """By family and group, number by number, over all topics: the mean of the objective; with `single` the p of its
+    """By family, number by number, over all topics: the mean of the objective; with `single` the p of its
     difference to that, with the sign of the difference. To be looked at: nothing is learned from it.
     """
     found: dict[str, dict[str, float]] = {}
     for point, own in shares.items():
-        line = found.setdefault(f"{point.family}, {point.group}", {})
+        line = found.setdefault(point.family, {})
         mean = sum(own.values()) / len(own)
         if single is None:
             line[f"{point.number:g}"] = round(mean, 4)
@@ -246,21 +246,20 @@ def held_out(quality: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     but one; told is what it does on that one.
 
     >>> def of(*values): return {"lsa": {"better_single": "text", "means": {"text": {"ndcg@10": 0.5}},
-    ...     "by_share": {f"{DEFAULT.family}, everyone": dict(zip("12", values))},
+    ...     "by_share": {DEFAULT.family: dict(zip("12", values))},
     ...     "by_length_against_better_single": {f"{n}, ndcg@10": n for n in "12"}}}
     >>> held_out({"a": of(0.3, 0.4), "b": of(0.5, 0.2), "c": of(0.6, 0.5)})["b"]
     {'chosen': '2', 'lsa': '2'}
     """
-    family = ", ".join(HELD_OUT)
     found: dict[str, Any] = {}
     for name, own in quality.items():
         others = [one for other, by_encoder in quality.items() if other != name for one in by_encoder.values()]
         if not others:
             continue
-        numbers = next(iter(own.values()))["by_share"][family]
+        numbers = next(iter(own.values()))["by_share"][DEFAULT.family]
 
         def least(number: str, others: list[Any] = others) -> float:
-            return min(one["by_share"][family][number] - _better(one) for one in others)
+            return min(one["by_share"][DEFAULT.family][number] - _better(one) for one in others)
 
         number = max(numbers, key=least)
         found[name] = {"chosen": number} | {
