@@ -47,6 +47,8 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.hybrid
 	$(BIN)/python -m benchmarks.vectors
 	$(BIN)/python -m benchmarks.vectors_filtered
+	$(BIN)/python -m benchmarks.vectors_quality
+	$(BIN)/python -m benchmarks.acl_sentences
 	$(BIN)/python -m benchmarks.vectors_pieces
 
 wheel: $(DEV)
