@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from numba import njit, uint64
 
-from hybridkg.text.lists_kernel import OPTIONS
+from hybridkg.text.lists_kernel import INLINE, OPTIONS
 
 
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
 def worse(score: Any, rank: Any, other: Any, other_rank: Any) -> Any:
-    return score < other or (score == other and rank > other_rank)
+    # Without a branch: which of two is the worse one cannot be foreseen.
+    return (score < other) | ((score == other) & (rank > other_rank))
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def sink(ids: Any, ranks: Any, scores: Any, n: Any) -> None:
     """Moves the root of a heap of n, the worst of all, to its place."""
-    i = 0
-    while True:
-        worst = i
-        for child in (2 * i + 1, 2 * i + 2):
-            if child < n and worse(scores[child], ranks[child], scores[worst], ranks[worst]):
-                worst = child
-        if worst == i:
-            return
-        ids[i], ids[worst] = ids[worst], ids[i]
-        ranks[i], ranks[worst] = ranks[worst], ranks[i]
-        scores[i], scores[worst] = scores[worst], scores[i]
-        i = worst
+    entity, rank, score, end, i, child = ids[0], ranks[0], scores[0], uint64(n), uint64(0), uint64(1)
+    while child < end:
+        if child + uint64(1) < end:
+            child += uint64(worse(scores[child + uint64(1)], ranks[child + uint64(1)], scores[child], ranks[child]))
+        if not worse(scores[child], ranks[child], score, rank):
+            break
+        ids[i], ranks[i], scores[i] = ids[child], ranks[child], scores[child]
+        i, child = child, uint64(2) * child + uint64(1)
+    ids[i], ranks[i], scores[i] = entity, rank, score
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]

@@ -58,6 +58,7 @@ def low_limits(kernel):
         patch.setattr(topk, "FIRST_RANGES", 1)
         patch.setattr(topk, "MOST_RANGES", 8)
         patch.setattr(topk, "FEWEST_RANGES", 8)
+        patch.setattr(topk, "every_is_quicker", lambda *numbers: False)
         yield
 
 
@@ -201,6 +202,16 @@ def test_the_best_are_those_of_the_whole_ranking(made, question, k, ranked):
 
 
 @settings(deadline=None, max_examples=200)
+@given(questions, ks, st.booleans())
+def test_the_best_of_all_scores_are_those_of_the_whole_ranking(made, question, k, ranked):
+    profile, query = question
+    index, rank = made(profile, 2500, ranked=ranked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(topk, "every_is_quicker", lambda *numbers: True)
+        assert exactly(index.topk(query, k)) == exactly(exhaustive(index, query, k, rank))
+
+
+@settings(deadline=None, max_examples=200)
 @given(questions, ks, candidates)
 def test_candidates_only_leave_out_others(made, question, k, candidates):
     profile, query = question
@@ -336,8 +347,10 @@ HARD = [
 ]
 
 
+@pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize("number", range(len(HARD)))
-def test_numbers_at_the_ends_of_what_may_be_asked(made, number):
+def test_numbers_at_the_ends_of_what_may_be_asked(made, monkeypatch, number, every):
+    monkeypatch.setattr(topk, "every_is_quicker", lambda *numbers: every)
     for k in (1, 10, 500):
         index, rank = made("weighted", 2500)
         assert exactly(index.topk(HARD[number], k)) == exactly(exhaustive(index, HARD[number], k, rank))
@@ -350,7 +363,9 @@ def test_terms_of_negative_weight_are_never_pruned(made, ranked):
     assert exactly(found) == exactly(exhaustive(index, query, 10, rank))
 
 
-def test_equal_scores_at_the_last_place_are_settled_by_rank(build, low_limits, ranked):
+@pytest.mark.parametrize("every", [False, True])
+def test_equal_scores_at_the_last_place_are_settled_by_rank(build, low_limits, ranked, monkeypatch, every):
+    monkeypatch.setattr(topk, "every_is_quicker", lambda *numbers: every)
     rng = np.random.default_rng(7)
     n = 3072
     ranks = rng.permutation(n).astype(np.uint32)
@@ -359,7 +374,7 @@ def test_equal_scores_at_the_last_place_are_settled_by_rank(build, low_limits, r
     order = exhaustive(index, TextQuery("red"), n, lambda ids: ranks[ids])[0].tolist()
     for k in (1, 2, 1023, 1024, 1025, 2047, 2048, 2049, 3071, 3072, 3073):
         assert index.topk(TextQuery("red"), k)[0].tolist() == order[:k]
-    assert ranked[0].best.scored < n
+    assert every or ranked[0].best.scored < n
 
 
 def test_one_text_without_a_length_of_its_own_is_not_passed_over(made):

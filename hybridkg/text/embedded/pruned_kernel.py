@@ -18,11 +18,14 @@ from numba.core import types
 
 from hybridkg.text.additive import CHUNK, LONG
 from hybridkg.text.embedded.bounds_kernel import fill_bounds, next_cut, next_ranges, reached_by, steps_of
+from hybridkg.text.embedded.dense_kernel import best_of_all
 from hybridkg.text.embedded.ranges_kernel import take_all, take_near, take_plain
 from hybridkg.text.heap_kernel import offer, order_best
 from hybridkg.text.lists_kernel import LISTS, OPTIONS, ROOM, SEGMENT
 from hybridkg.text.lists_kernel import readonly as _input
 from hybridkg.text.mixture_kernel import bounds_of_terms, least_product, logarithms
+
+__all__ = ["best", "best_of_all"]
 
 SPARSE = 32
 """Where a list has so many postings for each range of a batch, they are looked for range by range."""

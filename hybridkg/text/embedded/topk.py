@@ -59,6 +59,15 @@ FEWEST_RANGES = 64
 MOST_SUMS = 4_096
 """Ranges times terms that are looked at together, so that what comes of their entities stays in the cache."""
 
+WINDOW = 32_768
+"""Entities that are scored at once where all are."""
+
+MOST_OF_WINDOW = 262_144
+"""Entities times terms, of logarithms."""
+
+ROOM_OF_LIST = 264
+"""Postings of a list that are unpacked with those of a window."""
+
 ROOM = 256
 """Postings that a kernel may write beyond those of a batch."""
 
@@ -101,8 +110,54 @@ def best_of(
     if not common:
         rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks)
         return best.found()
-    pruned(form, lists, best, packed, peaks, common, ranks, among, narrow)
+    readable = among is None and (form.together or len(narrow) > 0)
+    if readable and every_is_quicker(postings, k, len(words), len(common), form.lengths.shape[1]):
+        every(form, lists, best, packed, ranks, narrow)
+    else:
+        pruned(form, lists, best, packed, peaks, common, ranks, among, narrow)
     return best.found()
+
+
+def every_is_quicker(postings: int, k: int, terms: int, common: int, nodes: int) -> bool:
+    """Whether it takes less time to score every match than to tell which can be among the best.
+
+    Args:
+        postings: of the query.
+        k: how many are wanted.
+        terms: of the query.
+        common: how many of them have peaks.
+        nodes: ids are below this.
+    """
+    # Nanoseconds: first those of the windows, the postings, the choice. What is passed over is known after the bounds
+    # of the ranges and after those that come first; what else is looked at then takes, the more the more common terms
+    # there are, a multiple of both.
+    score_all = 0.3 * nodes + 7 * postings + 400 * k
+    begin = 0.075 * common * nodes + 120 * terms * (FIRST_RANGES + k)
+    return score_all <= (1 + common) * begin
+
+
+def every(
+    form: AdditiveForm, lists: QueryLists, best: Best, packed: PackedPostings, ranks: Ids, narrow: NDArray[np.uint8]
+) -> None:
+    """Fills `best`, in order, from the scores of all matches. Arguments are as of `pruned`."""
+    n_terms, n_fields = form.coefficient.shape
+    width = WINDOW
+    while not form.k1 and n_terms * width > MOST_OF_WINDOW:
+        width //= 2
+    width = min(width, -(-form.lengths.shape[1] // 64) * 64)
+    kept, room = 2 * len(best.ids) + width, int(np.minimum(lists.sizes, width).sum()) + ROOM_OF_LIST * len(lists.sizes)
+    _scratch.grow(
+        0, (3 + n_fields) * CHUNK + 2 * width + kept + room + (0 if form.k1 else n_terms * width),
+        2 * width + 2 * room + kept, 0,
+    )  # fmt: skip
+    kernel = BOUNDS.loaded
+    assert kernel is not None  # as of `pruned`
+    best.n, best.scored = kernel.best_of_all(
+        packed.words, packed.first, packed.at, packed.widths, *lists,
+        form.lengths, narrow, form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1,
+        form.background, form.constant, form.words, ranks, width, room, _scratch.floats, _scratch.whole,
+        best.ids, best.ranks, best.scores,
+    )  # fmt: skip
 
 
 def pruned(
