@@ -36,7 +36,16 @@ def _unpacked(
     packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any, ids: Any, tf: Any, cursor: Any
 ) -> None:
     """All lists one behind the other; cursor[i] .. cursor[i + 1] is list i."""
-    end = uint64(0)
+    # Where lists begin is far from each other and cold: the processor fetches all at once, if nothing comes between.
+    end, begins = uint64(0), uint32(0)
+    for i in range(lists.shape[1]):
+        if lists[2, i] >= 0:
+            begins ^= first[lists[2, i]] ^ uint32(widths[lists[2, i], 0])
+            cursor[i] = at[lists[2, i]]
+    for i in range(lists.shape[1]):
+        if lists[2, i] >= 0:
+            begins ^= packed[4 * cursor[i]]
+    ids[0] = begins  # or this would be left out
     for i in range(lists.shape[1]):
         cursor[i] = end
         size = uint64(lists[4, i])

@@ -111,27 +111,28 @@ def best_of(
         rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks)
         return best.found()
     readable = among is None and (form.together or len(narrow) > 0)
-    if readable and every_is_quicker(postings, k, len(words), len(common), form.lengths.shape[1]):
+    if readable and every_is_quicker(form, postings, k, len(common)):
         every(form, lists, best, packed, ranks, narrow)
     else:
         pruned(form, lists, best, packed, peaks, common, ranks, among, narrow)
     return best.found()
 
 
-def every_is_quicker(postings: int, k: int, terms: int, common: int, nodes: int) -> bool:
+def every_is_quicker(form: AdditiveForm, postings: int, k: int, common: int) -> bool:
     """Whether it takes less time to score every match than to tell which can be among the best.
 
     Args:
+        form: of the query.
         postings: of the query.
         k: how many are wanted.
-        terms: of the query.
-        common: how many of them have peaks.
-        nodes: ids are below this.
+        common: how many terms have peaks.
     """
-    # Nanoseconds: first those of the windows, the postings, the choice. What is passed over is known after the bounds
-    # of the ranges and after those that come first; what else is looked at then takes, the more the more common terms
-    # there are, a multiple of both.
-    score_all = 0.3 * nodes + 7 * postings + 400 * k
+    # Nanoseconds: of the windows, the postings and the choice. What is passed over is known after the bounds of all
+    # ranges and the scores of those that come first; what else must be looked at then takes a multiple of both, the
+    # more the more common terms there are.
+    terms, fields = form.coefficient.shape
+    nodes = form.lengths.shape[1]
+    score_all = 0.3 * nodes + (7 if fields == 1 else 10) * (1 if form.k1 else 1.3) * postings + 400 * k
     begin = 0.075 * common * nodes + 120 * terms * (FIRST_RANGES + k)
     return score_all <= (1 + common) * begin
 
