@@ -30,6 +30,7 @@ PROFILES = {
     "one": [("title", 2.0, 0.75)],
 }
 MODELS = ("bm25f", "mlm", "lm", "prms", "sdm", "fsdm")
+every_is_quicker = topk.every_is_quicker
 
 
 def documents(rng, fields, n):
@@ -209,6 +210,15 @@ def test_the_best_of_all_scores_are_those_of_the_whole_ranking(made, question, k
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(topk, "every_is_quicker", lambda *numbers: True)
         assert exactly(index.topk(query, k)) == exactly(exhaustive(index, query, k, rank))
+
+
+@pytest.mark.parametrize(
+    ("postings", "k", "common", "wanted"),
+    [(200_000, 1000, 6, True), (200_000, 10, 1, False), (20_000, 10, 1, False), (4_000_000, 1000, 6, False)],
+)
+def test_all_scores_are_taken_where_many_are_wanted_of_common_words(postings, k, common, wanted):
+    form = SimpleNamespace(coefficient=np.ones((6, 1)), lengths=np.ones((1, 500_000), np.uint8), k1=1.2)
+    assert every_is_quicker(form, postings, k, common) is wanted
 
 
 @settings(deadline=None, max_examples=200)
