@@ -132,7 +132,7 @@ def every_is_quicker(form: AdditiveForm, postings: int, k: int, common: int) -> 
     # more the more common terms there are.
     terms, fields = form.coefficient.shape
     nodes = form.lengths.shape[1]
-    score_all = 0.3 * nodes + (7 if fields == 1 else 10) * (1 if form.k1 else 1.3) * postings + 400 * k
+    score_all = 0.3 * nodes + (9 if fields == 1 else 12) * (1 if form.k1 else 1.3) * postings + 400 * k
     begin = 0.075 * common * nodes + 120 * terms * (FIRST_RANGES + k)
     return bool(score_all <= (1 + common) * begin)
 
