@@ -116,7 +116,7 @@ class Plans:
         """Of one query; with other sizes where they are given."""
         if size_of is None:
             return self.snapshot.planning()
-        return Changed(self.snapshot.graph, self.snapshot.text, self.cost, size_of=size_of)
+        return Changed(self.snapshot.graph, self.snapshot.ranked, self.cost, size_of=size_of)
 
     def chosen(self, logical: Plan, size_of: Callable[[PreparedPattern, str], Size] | None = None) -> PhysicalPlan:
         """The planner's own choice."""
