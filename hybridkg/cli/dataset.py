@@ -6,25 +6,37 @@ from pathlib import Path
 
 import click
 
+DBPEDIA = "dbpedia-entity-v2"
+
+FOLDER = click.Path(path_type=Path)
+
 
 @click.command()
 @click.argument("name")
 @click.option(
-    "--from",
-    "given",
-    metavar="DIR",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="The data folder, or the folder with the files of this dataset.",
+    "--from", "given", metavar="DIR", type=FOLDER, help="The data folder, or the folder with the files of this dataset."
 )
-@click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="Folder to make; default: ./NAME.")
-def dataset(name: str, given: Path, out: Path | None) -> None:
+@click.option("--dumps", metavar="DIR", type=FOLDER, help=f"{DBPEDIA}: the folder with the dumps.")
+@click.option("--collection", metavar="DIR", type=FOLDER, help=f"{DBPEDIA}: the folder with queries and judgements.")
+@click.option("--index", metavar="A|B|FILE", help=f"{DBPEDIA}: which index of the paper, or rules (.toml); default: B.")
+@click.option("--lenient", is_flag=True, help=f"{DBPEDIA}: leave out and count lines of dumps that are no triples.")
+@click.option("--out", metavar="DIR", type=FOLDER, help="Folder to make; default: ./NAME.")
+def dataset(
+    name: str,
+    given: Path | None,
+    dumps: Path | None,
+    collection: Path | None,
+    index: str | None,
+    lenient: bool,
+    out: Path | None,
+) -> None:
     """Make a judged collection ready to be searched and measured: a folder that does not exist yet, or nothing.
 
     \b
     NAME is one of
       cacm                  3,204 articles with authors, categories and links; 52 questions
       cranfield             1,400 abstracts on aerodynamics; 225 questions
+      dbpedia-entity-v2     DBpedia 2015-10 by the fields of the paper, 467 queries; an interrupted run goes on
       fb15k-dbpedia-entity  14,541 entities and 310,116 facts; the 240 queries of DBpedia-Entity v2 about them
 
     \b
@@ -37,8 +49,21 @@ def dataset(name: str, given: Path, out: Path | None) -> None:
     """
     from hybridkg.cli.output import TerminalProgress, print_counts
     from hybridkg.evaluation.datasets.building import make_dataset
+    from hybridkg.evaluation.datasets.dbpedia.making import make_dbpedia
 
-    made = make_dataset(name, given, out or Path(name), progress=TerminalProgress())
+    progress = TerminalProgress()
+    if name == DBPEDIA:
+        if dumps is None or collection is None or given is not None:
+            raise click.UsageError(f"{DBPEDIA} is made of --dumps DIR and --collection DIR")
+        made = make_dbpedia(
+            dumps, collection, out or Path(name), index=index or "B", lenient=lenient, progress=progress
+        )
+    else:
+        if dumps is not None or collection is not None or index is not None or lenient:
+            raise click.UsageError(f"--dumps, --collection, --index and --lenient are for {DBPEDIA} only")
+        if given is None:
+            raise click.UsageError("Missing option '--from'.")
+        made = make_dataset(name, given, out or Path(name), progress=progress)
     print_counts({**made.counts, "index": made.kb["index"]})
     click.echo(f"{made.path}: {made.recipe.title}", err=True)
     click.echo(f"where it comes from, and its licence: {made.path / 'README.md'}", err=True)

@@ -46,6 +46,7 @@ ANALYZERS = Registry(
     "hybridkg.analyzers",
     {
         "identifier": "hybridkg.text.analysis.identifier:IdentifierAnalyzer",
+        "plain": "hybridkg.text.analysis.standard:plain",
         "standard": "hybridkg.text.analysis.standard:standard",
         "stopped": "hybridkg.text.analysis.standard:stopped",
         "unstemmed": "hybridkg.text.analysis.standard:unstemmed",

@@ -57,11 +57,13 @@ def make_dataset(name: str, given: Path, out: Path, *, progress: Progress = SILE
     Raises:
         UnknownNameError: no dataset of that name.
         LoadError: a file is missing or wrong.
-        UserError: the folder exists.
+        UserError: the folder exists, or the dataset is not made of a data folder.
         StorageError: it cannot be written.
     """
     recipe: Recipe = DATASETS.get(name)
-    _refuse_existing(name, out)
+    if recipe.needs:
+        raise UserError(f"{name!r} is made of {recipe.needs}, not of a data folder")
+    refuse_existing(name, out)
     sources = find_sources(recipe.name, recipe.files, given, recipe.origin)
     progress.start(f"reading {recipe.name}", None)
     contents = recipe.read(sources)
@@ -70,7 +72,7 @@ def make_dataset(name: str, given: Path, out: Path, *, progress: Progress = SILE
     try:
         staging.mkdir(parents=True)
         made = _write(recipe, sources, contents, staging, out, progress)
-        _refuse_existing(name, out)
+        refuse_existing(name, out)
         staging.rename(out)
     except OSError as e:
         raise StorageError(f"cannot write {str(out)!r}: {(e.strerror or str(e)).lower()}") from e
@@ -80,7 +82,12 @@ def make_dataset(name: str, given: Path, out: Path, *, progress: Progress = SILE
     return made
 
 
-def _refuse_existing(name: str, out: Path) -> None:
+def refuse_existing(name: str, out: Path) -> None:
+    """Whether the folder to make is not there yet.
+
+    Raises:
+        UserError: it is.
+    """
     if os.path.lexists(out):
         raise UserError(
             f"{str(out)!r} exists already", hint=f"remove it, or choose another: hybridkg dataset {name} --out FOLDER"
@@ -95,25 +102,44 @@ def _write(
     with KnowledgeBase.create(folder / "kb") as kb:
         loaded = kb.load(triples, index=True, profile=recipe.profile, progress=progress)
     triples.unlink()
+    counts = write_collection(folder, recipe, sources, contents, {**contents.counts, "triples": written})
+    return MadeDataset(recipe, out, counts, loaded)
+
+
+def write_collection(
+    folder: Path, recipe: Recipe, sources: Mapping[str, SourceFile], contents: Contents, counts: Mapping[str, int]
+) -> dict[str, int]:
+    """Writes what there is beside the knowledge base: topics, judgements, folds, dataset.toml and README.md.
+
+    Args:
+        folder: holds everything else already, which README.md lists; not what begins with a dot.
+        recipe: what it is.
+        sources: the files that it was made of.
+        contents: topics, judgements, folds and categories.
+        counts: of the knowledge base.
+
+    Returns:
+        All counts.
+    """
     _write_topics(folder / "topics.tsv", contents.topics)
     for file, topics in contents.more_topics.items():
         _write_topics(folder / file, topics)
-    _write_qrels(folder / "qrels.txt", contents)
-    _write_folds(folder / "folds.json", contents.folds)
+    write_qrels(folder / "qrels.txt", contents.qrels, contents.topics)
+    write_folds(folder / "folds.json", contents.folds)
     for file, folds in contents.more_folds.items():
-        _write_folds(folder / file, folds)
+        write_folds(folder / file, folds)
     if contents.categories:
         _write_topics(folder / "categories.tsv", contents.categories)
-    counts = {
-        **contents.counts,
-        "triples": written,
+    found = {
+        **counts,
         "topics": len(contents.topics),
         "judgements": len(contents.qrels),
         "relevant": sum(grade > 0 for _, _, grade in contents.qrels),
     }
-    _write_text(folder / "dataset.toml", _description(recipe, sources, counts))
-    _write_text(folder / "README.md", _readme(recipe, counts, sorted(path.name for path in folder.iterdir())))
-    return MadeDataset(recipe, out, counts, loaded)
+    _write_text(folder / "dataset.toml", _description(recipe, sources, found))
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    _write_text(folder / "README.md", _readme(recipe, found, names))
+    return found
 
 
 def _write_triples(path: Path, lines: Iterable[str], progress: Progress) -> int:
@@ -133,14 +159,15 @@ def _write_topics(path: Path, topics: Mapping[str, str]) -> None:
     _write_text(path, "".join(f"{topic}\t{text}\n" for topic, text in topics.items()))
 
 
-def _write_qrels(path: Path, contents: Contents) -> None:
-    """By topic as in topics.tsv, then as in the source."""
-    order = {topic: i for i, topic in enumerate(contents.topics)}
-    rows = sorted(contents.qrels, key=lambda row: order[row[0]])
+def write_qrels(path: Path, qrels: Iterable[tuple[str, str, int]], topics: Iterable[str]) -> None:
+    """By topic in their order, then as in the source."""
+    order = {topic: i for i, topic in enumerate(topics)}
+    rows = sorted(qrels, key=lambda row: order[row[0]])
     _write_text(path, "".join(f"{topic} 0 {iri} {grade}\n" for topic, iri, grade in rows))
 
 
-def _write_folds(path: Path, folds: Folds) -> None:
+def write_folds(path: Path, folds: Folds) -> None:
+    """As JSON."""
     _write_text(path, json.dumps(folds, indent=1) + "\n")
 
 
@@ -179,8 +206,12 @@ ABOUT = {
     "topics.tsv": "id and text of the judged topics",
     "topics-unjudged.tsv": "topics without judgements",
     "topics-unstopped.tsv": "the same topics as they were asked",
+    "topics-stopped.tsv": "the same topics without stop patterns",
     "qrels.txt": "judgements: topic, 0, IRI, grade",
+    "qrels-v1.txt": "judgements of version 1 about the same topics",
+    "links": "entities that the topics mention, as others have linked them: text, IRI, confidence",
     "folds.json": "the split for training and testing",
+    "folds-v1.json": "the split of version 1",
     "categories.tsv": "the category of each topic",
     "dataset.toml": "origin, licence, notes, counts, and the SHA-256 of every source",
 }

@@ -106,6 +106,7 @@ class Recipe:
         licence: what is known of it.
         notes: how the files were read, and what to know when using them; sentences.
         read: makes the contents of the files, by the keys of `files`.
+        needs: what it is made of, where that is not the data folder alone.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Recipe:
     licence: str
     notes: tuple[str, ...]
     read: Callable[[Mapping[str, SourceFile]], Contents]
+    needs: str = ""
 
 
 FOLDS = 5

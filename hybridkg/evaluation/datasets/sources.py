@@ -84,7 +84,9 @@ class SourceFile:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def find_sources(name: str, wanted: Mapping[str, str], given: Path, origin: str) -> dict[str, SourceFile]:
+def find_sources(
+    name: str, wanted: Mapping[str, str], given: Path, origin: str, option: str = "--from"
+) -> dict[str, SourceFile]:
     """The files of a dataset, by the keys of `wanted`.
 
     Args:
@@ -92,23 +94,36 @@ def find_sources(name: str, wanted: Mapping[str, str], given: Path, origin: str)
         wanted: path below the data folder of each file.
         given: the data folder, a folder in it, or a folder with just the files.
         origin: where the files can be had, for errors.
+        option: of the command that names the folder, for errors.
 
     Raises:
         LoadError: one is missing.
     """
     if not given.is_dir():
         what = "is a file" if given.exists() else "does not exist"
-        raise LoadError(f"the folder {str(given)!r} {what}", hint=_where(name, origin))
+        raise LoadError(f"the folder {str(given)!r} {what}", hint=_where(name, origin, option))
     found = {key: _find(PurePosixPath(path), given) for key, path in wanted.items()}
     missing = [wanted[key] for key, path in found.items() if path is None]
     if missing:
         more = f" (and {len(missing) - 1} more of its {len(wanted)} files)" if len(missing) > 1 else ""
-        raise LoadError(f"{missing[0]!r}{more} is not in {str(given)!r}", hint=_where(name, origin))
+        raise LoadError(f"{missing[0]!r}{more} is not in {str(given)!r}", hint=_where(name, origin, option))
     return {key: SourceFile(wanted[key], path) for key, path in found.items() if path is not None}
 
 
-def _where(name: str, origin: str) -> str:
-    return f"--from is the data folder, or the folder with the files of {name!r}\nthey come from {origin}"
+def find_optional(wanted: Mapping[str, str], given: Path) -> dict[str, SourceFile]:
+    """Those of some files that are there, below the given folder or the two that it is in, by their whole paths."""
+    folders = [given, *given.resolve().parents[:2]]
+    found: dict[str, SourceFile] = {}
+    for key, path in wanted.items():
+        candidates = [file for folder in folders for file in _packings(folder / path)]
+        for candidate in candidates:
+            if key not in found and candidate.is_file():
+                found[key] = SourceFile(path, candidate)
+    return found
+
+
+def _where(name: str, origin: str, option: str) -> str:
+    return f"{option} is the data folder, or the folder with the files of {name!r}\nthey come from {origin}"
 
 
 def _find(path: PurePosixPath, given: Path) -> Path | None:

@@ -43,14 +43,17 @@ class StandardAnalyzer:
         name: the name it is registered by.
         stem: whether words are stemmed.
         stop_words: folded, unstemmed English words that are not indexed; they keep their position.
+        fold: whether words lose more than their case; without it they are not stemmed either.
 
     >>> a = StandardAnalyzer("standard")
     >>> [a.term(w, a.stemmer("en")) for w in a.words("Naïve Bayes' models")]
     ['naiv', 'bay', 'model']
     """
 
-    def __init__(self, name: str, *, stem: bool = True, stop_words: frozenset[str] = frozenset()):
-        self.name, self._stem, self._stop_words = name, stem, stop_words
+    def __init__(
+        self, name: str, *, stem: bool = True, stop_words: frozenset[str] = frozenset(), fold: bool = True
+    ):
+        self.name, self._stem, self._stop_words, self._fold = name, stem and fold, stop_words, fold
         self._own = threading.local()
 
     @cached_property
@@ -84,6 +87,8 @@ class StandardAnalyzer:
             if not self._stem or not stemmer:
                 return word
             return str((self._own.__dict__.get(stemmer) or self._snowball(stemmer)).stemWord(word))
+        if not self._fold:
+            return word.lower() if any(map(str.isalnum, word)) else ""
         word = plain_number(fold_case(word))
         if stemmer == "english":
             word = fold_accents(word).removesuffix("'s")
@@ -121,3 +126,10 @@ def stopped() -> StandardAnalyzer:
 def unstemmed() -> StandardAnalyzer:
     """Folded words as they are."""
     return StandardAnalyzer("unstemmed", stem=False)
+
+
+def plain() -> StandardAnalyzer:
+    """Words in lower case without 33 English function words, and nothing else: Elasticsearch's `standard` with its
+    English stop words, up to words with `_`, which it keeps in one piece.
+    """
+    return StandardAnalyzer("plain", stem=False, stop_words=ENGLISH_STOP_WORDS, fold=False)

@@ -1,0 +1,271 @@
+"""Dumps into two files, text documents and N-Triples, in steps that an interruption does not undo.
+
+1. The file of labels is read for ranges of names that have about the same
+   number of resources each.
+2. Each dump becomes a spill (partition.py); where resources are called by
+   their labels, these are looked up (naming.py).
+3. Range by range, entities are appended to both files, in the order of the
+   bytes of their IRIs. What a range added is noted in `state.json`; what an
+   interruption left behind that is cut off.
+
+Memory: the lines of one range (RANGE_BYTES of dump as objects, about 250 MB),
+or the buffers of a spill (about 150 MB), whichever is at work; never more, however
+large the dumps are. Disk: about a tenth of the unpacked dumps for the spills, as
+much for the two files.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hybridkg.errors import CorruptError, LoadError, UserError
+from hybridkg.evaluation.datasets.dbpedia.entities import entities_of
+from hybridkg.evaluation.datasets.dbpedia.naming import answer, labels_of_predicates
+from hybridkg.evaluation.datasets.dbpedia.partition import Dump, choose_splits, partition
+from hybridkg.evaluation.datasets.dbpedia.routing import Routing
+from hybridkg.evaluation.datasets.dbpedia.rules import Rules
+from hybridkg.evaluation.datasets.dbpedia.spill import index_of, lines_of, remove
+from hybridkg.interfaces.progress import Progress
+from hybridkg.store.durable import write_durably
+
+RANGE_BYTES = 96 << 20
+"""Bytes of unpacked dump for one range."""
+
+MOST_RANGES = 4_096
+
+UNPACKED = {".bz2": 14, ".xz": 14, ".gz": 9}
+"""How much a dump grows when it is unpacked; measured on the sample: 9.4 MB of 0.65 MB of .bz2."""
+
+ANSWERED_AT_ONCE = 64
+"""Ranges whose names are looked up in one step."""
+
+ENDINGS = (".ttl.bz2", ".ttl", ".ttl.gz", ".ttl.xz", ".nt.bz2", ".nt", ".nt.gz", ".nt.xz")
+
+CATEGORY_LABELS, PREDICATE_LABELS = "category_labels_en", "infobox_property_definitions_en"
+
+VERSION = 1
+"""Of what lies in the folder of an unfinished conversion."""
+
+DOCUMENTS, GRAPH = "documents.jsonl.gz", "graph.nt.gz"
+
+
+@dataclass
+class State:
+    """How far a conversion has come.
+
+    Args:
+        inputs: what it is made of; a conversion goes on only with the same.
+        dumps: of each dump that is a spill: triples, and lines left out.
+        first_skipped: place of the first of these, by dump.
+        ranges: ranges that are in the files.
+        sizes: bytes of the files at that point.
+        counts: what has been written.
+    """
+
+    inputs: dict[str, Any]
+    dumps: dict[str, list[int]] = field(default_factory=dict)
+    first_skipped: dict[str, str] = field(default_factory=dict)
+    ranges: int = 0
+    sizes: dict[str, int] = field(default_factory=lambda: {DOCUMENTS: 0, GRAPH: 0})
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("entities", "triples", "left_out"), 0))
+
+
+def find_dumps(rules: Rules, given: Path) -> list[Dump]:
+    """The dumps that the rules want, anywhere below a folder.
+
+    Raises:
+        LoadError: one is missing, or is there twice.
+    """
+    if not given.is_dir():
+        raise LoadError(f"the folder {str(given)!r} {'is a file' if given.exists() else 'does not exist'}")
+    there: dict[str, list[Path]] = {}
+    for path in sorted(given.rglob("*")):
+        ending = next((ending for ending in ENDINGS if path.name.endswith(ending)), None)
+        if ending is not None and path.is_file():
+            there.setdefault(path.name.removesuffix(ending), []).append(path)
+    missing = [name for name in rules.files if name not in there]
+    if missing:
+        more = f" (and {len(missing) - 1} more of {len(rules.files)} dumps)" if len(missing) > 1 else ""
+        raise LoadError(
+            f"{missing[0] + '.ttl.bz2'!r}{more} is not in {str(given)!r}",
+            hint="the dumps are those of DBpedia 2015-10, core-i18n/en, packed or not:\n" + ", ".join(rules.files),
+        )
+    names = [name for name in (*rules.files, *rules.label_files) if name in there]
+    for name in names:
+        if len(there[name]) > 1:
+            raise LoadError(
+                f"{name!r} is there twice: {str(there[name][0])!r} and {str(there[name][1])!r}", hint="remove one"
+            )
+    return [Dump(name, there[name][0]) for name in names]
+
+
+class Conversion:
+    """Converts in a folder, from where an earlier run was interrupted.
+
+    Args:
+        rules: what becomes what.
+        dumps: of `find_dumps`.
+        folder: exists; holds nothing else.
+        progress: told bytes and lines, then ranges and entities.
+        lenient: whether wrong lines are left out.
+        range_bytes: bytes of unpacked dump for one range; the files are the same whatever it is.
+
+    Raises:
+        UserError: the folder holds what was begun with other files or rules.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        dumps: Sequence[Dump],
+        folder: Path,
+        progress: Progress,
+        *,
+        lenient: bool = False,
+        range_bytes: int = RANGE_BYTES,
+    ):
+        self.rules, self.dumps, self.folder = rules, dumps, folder
+        self._progress, self._lenient = progress, lenient
+        unpacked = sum(dump.path.stat().st_size * UNPACKED.get(dump.path.suffix, 1) for dump in dumps)
+        self._ranges = max(1, min(MOST_RANGES, unpacked // range_bytes))
+        self.state = self._begun()
+
+    def run(self) -> State:
+        """Does what is left to do.
+
+        Raises:
+            LoadError: a line of a dump is wrong; names file and line.
+        """
+        by_name = {dump.name: dump for dump in self.dumps}
+        splits = self._splits(by_name["labels_en"])
+        names = None
+        if self.rules.predicate == "label" and PREDICATE_LABELS in by_name:
+            names = labels_of_predicates(by_name[PREDICATE_LABELS].path, self._progress, lenient=self._lenient)
+        routing = Routing(self.rules, category_labels=CATEGORY_LABELS in by_name, predicate_names=names)
+        spills = [self._spill(dump, routing, splits) for dump in self.dumps if dump.name != PREDICATE_LABELS]
+        if self.rules.resource == "label":
+            spills += self._answers(spills, routing, splits)
+        self._write(spills, routing, len(splits) + 1)
+        for spill in spills:
+            remove(spill)
+        return self.state
+
+    # --- steps ------------------------------------------------------------------
+
+    def _splits(self, labels: Dump) -> list[bytes]:
+        path = self.folder / "splits"
+        if not path.exists():
+            splits = []
+            if self._ranges > 1:
+                splits = choose_splits(
+                    labels, self.rules.resources, self._ranges, self._progress, lenient=self._lenient
+                )
+            write_durably(path, "".join(f"{split.decode()}\n" for split in splits))
+        return [line.encode() for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+    def _spill(self, dump: Dump, routing: Routing, splits: Sequence[bytes]) -> Path:
+        path = self.folder / f"{dump.name}.spill"
+        if dump.name not in self.state.dumps:
+            remove(path)
+            lines = partition(dump, routing, splits, path, self._progress, lenient=self._lenient)
+            self.state.dumps[dump.name] = [lines.triples, lines.skipped]
+            if lines.skipped:
+                self.state.first_skipped[dump.name] = lines.first
+            self._note()
+        return path
+
+    def _answers(self, spills: Sequence[Path], routing: Routing, splits: Sequence[bytes]) -> list[Path]:
+        ranges = len(splits) + 1
+        parts = [range(first, min(first + ANSWERED_AT_ONCE, ranges)) for first in range(0, ranges, ANSWERED_AT_ONCE)]
+        found = [self.folder / f"answers-{part.start}.spill" for part in parts]
+        if self.state.ranges < ranges:
+            self._progress.start("looking up names", ranges)
+            for part, path in zip(parts, found, strict=True):
+                if not index_of(path).exists():
+                    answer(spills, part, routing, splits, path, self._progress)
+            self._progress.done(ranges)
+        return found
+
+    def _write(self, spills: Sequence[Path], routing: Routing, ranges: int) -> None:
+        state, before = self.state, self.state.counts["entities"]
+        if state.ranges == ranges:
+            return
+        self._progress.start("writing entities", ranges - state.ranges)
+        with self._opened(DOCUMENTS) as documents, self._opened(GRAPH) as graph:
+            for number in range(state.ranges, ranges):
+                with (
+                    gzip.GzipFile("", "wb", 1, documents, mtime=0) as texts,
+                    gzip.GzipFile("", "wb", 1, graph, mtime=0) as triples,
+                ):
+                    written = 0
+                    for entity in entities_of(lines_of(spills, number), routing):
+                        line = json.dumps({"id": entity.iri, **entity.fields}, ensure_ascii=False)
+                        texts.write(line.encode() + b"\n")
+                        triples.write(b"".join(entity.triples))
+                        state.counts["triples"] += len(entity.triples)
+                        state.counts["left_out"] += entity.left_out
+                        written += 1
+                state.counts["entities"] += written
+                for name, file in ((DOCUMENTS, documents), (GRAPH, graph)):
+                    file.flush()
+                    os.fsync(file.fileno())
+                    state.sizes[name] = file.tell()
+                state.ranges = number + 1
+                self._note()
+                self._progress.advance(1, written)
+        self._progress.done(state.counts["entities"] - before)
+
+    # --- state ------------------------------------------------------------------
+
+    def _opened(self, name: str) -> Any:
+        """A file at the end of what is noted."""
+        path = self.folder / name
+        path.touch()
+        file = path.open("r+b")
+        file.truncate(self.state.sizes[name])
+        file.seek(self.state.sizes[name])
+        return file
+
+    def _note(self) -> None:
+        write_durably(self.folder / "state.json", json.dumps(asdict(self.state)) + "\n")
+
+    def _begun(self) -> State:
+        inputs = {
+            "version": VERSION,
+            "rules": self.rules.digest,
+            "ranges": self._ranges,
+            "dumps": {dump.name: _signature(dump.path) for dump in self.dumps},
+        }
+        path = self.folder / "state.json"
+        if not path.exists():
+            return State(inputs)
+        try:
+            known = State(**json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as e:
+            raise CorruptError(
+                f"{str(path)!r} is damaged", hint=f"remove {str(self.folder)!r}, and begin anew"
+            ) from e
+        if known.inputs != inputs:
+            raise UserError(
+                f"{str(self.folder)!r} was begun with other {_difference(known.inputs, inputs)}",
+                hint="remove it to begin anew",
+            )
+        return known
+
+
+def _signature(path: Path) -> list[Any]:
+    status = path.stat()
+    return [str(path.resolve()), status.st_size, status.st_mtime_ns]
+
+
+def _difference(known: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    for what in ("version", "rules"):
+        if known.get(what) != now[what]:
+            return {"version": "versions of hybridkg", "rules": "rules"}[what]
+    return "dumps"

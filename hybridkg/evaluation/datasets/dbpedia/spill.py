@@ -1,0 +1,147 @@
+"""Lines on disk by the range of keys that they belong to, so that each range can be sorted in memory alone.
+
+A spill is one file of frames and an array of where they begin. A frame has the
+distinct lines of one range that came between two flushes, sorted and packed;
+a line is `key TAB rest`. Ranges are the same for all spills, so the lines of
+one key are found by reading one range of each.
+"""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hybridkg.errors import CorruptError
+
+FLUSHED_AT = 48 << 20
+"""Bytes of lines that wait in memory; with their objects about twice as much."""
+
+LEVEL = 1
+"""zlib's; sorted lines shrink to an eighth."""
+
+MOST_SAMPLED = 100_000
+"""Keys from which ranges are chosen."""
+
+
+class Sample:
+    """Every n-th of many keys, n as small as MOST_SAMPLED allows."""
+
+    def __init__(self) -> None:
+        self._keys: list[bytes] = []
+        self._step, self._seen = 1, 0
+
+    def add(self, key: bytes) -> None:
+        """One more key."""
+        if self._seen % self._step == 0:
+            self._keys.append(key)
+            if len(self._keys) == MOST_SAMPLED:
+                del self._keys[1::2]
+                self._step *= 2
+        self._seen += 1
+
+    def splits(self, ranges: int) -> list[bytes]:
+        """At most `ranges - 1` keys, ascending and distinct, that part the keys into ranges of about one size.
+
+        >>> sample = Sample()
+        >>> for key in (b"d", b"a", b"c", b"b"):
+        ...     sample.add(key)
+        >>> sample.splits(2)
+        [b'c']
+        """
+        keys = sorted(set(self._keys))
+        return sorted({keys[len(keys) * i // ranges] for i in range(1, ranges)} - {b""}) if keys else []
+
+
+class Spill:
+    """Writes a spill; nothing is at `path` before `close`.
+
+    Args:
+        path: of the file to be; the array comes beside it, as `.npy`.
+        splits: first keys of the second and all further ranges.
+        flushed_at: bytes of lines that wait in memory.
+    """
+
+    def __init__(self, path: Path, splits: Sequence[bytes], flushed_at: int | None = None):
+        self._path, self._splits = path, splits
+        self._flushed_at = FLUSHED_AT if flushed_at is None else flushed_at
+        self._file = _beside(path).open("wb")
+        self._waiting: list[list[bytes]] = [[] for _ in range(len(splits) + 1)]
+        self._bytes = 0
+        self._starts: list[list[int]] = []
+        self._key: bytes | None = None
+        self._append: Callable[[bytes], None] = self._waiting[0].append
+
+    def add(self, key: bytes, rest: bytes) -> None:
+        """One line, `rest` without a line end; the same line may come again."""
+        if key != self._key:  # lines of a key often follow each other
+            self._key = key
+            self._append = self._waiting[bisect_right(self._splits, key)].append
+        line = b"%b\t%b\n" % (key, rest)
+        self._append(line)
+        self._bytes += len(line)
+        if self._bytes >= self._flushed_at:
+            self._flush()
+
+    def _flush(self) -> None:
+        starts = [self._file.tell()]
+        for lines in self._waiting:
+            if lines:
+                self._file.write(zlib.compress(b"".join(sorted(set(lines))), LEVEL))
+                lines.clear()
+            starts.append(self._file.tell())
+        self._starts.append(starts)
+        self._bytes = 0
+
+    def close(self) -> None:
+        """Writes what waits, and gives the files their names."""
+        self._flush()
+        self._file.close()
+        array = np.array(self._starts, np.uint64)
+        with _beside(index_of(self._path)).open("wb") as file:
+            np.save(file, array, allow_pickle=False)
+        _beside(self._path).replace(self._path)
+        _beside(index_of(self._path)).replace(index_of(self._path))  # the last step: a spill with an array is whole
+
+    def discard(self) -> None:
+        """Leaves nothing behind."""
+        self._file.close()
+        _beside(self._path).unlink(missing_ok=True)
+
+
+def index_of(path: Path) -> Path:
+    """Where the array of a spill is; once it is there, the spill is whole."""
+    return path.with_name(path.name + ".npy")
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(path.name + ".new")
+
+
+def remove(path: Path) -> None:
+    """Removes a spill."""
+    index_of(path).unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
+
+
+def lines_of(paths: Iterable[Path], number: int) -> list[bytes]:
+    """The distinct lines of one range, sorted, with their ends; in memory, about 200 bytes for a line of 80.
+
+    Raises:
+        CorruptError: a file is damaged.
+    """
+    found: set[bytes] = set()
+    for path in paths:
+        try:
+            starts = np.load(index_of(path), mmap_mode="r", allow_pickle=False)[:, number : number + 2].tolist()
+            with path.open("rb") as file:
+                for start, end in starts:
+                    if end > start:
+                        file.seek(start)
+                        found.update(zlib.decompress(file.read(end - start)).splitlines(keepends=True))
+        except (OSError, ValueError, EOFError, zlib.error) as e:
+            raise CorruptError(f"{str(path)!r} is damaged: {e}", hint="remove its folder and begin anew") from e
+    return sorted(found)

@@ -1,0 +1,76 @@
+"""What an IRI and a literal are called in the text of an entity.
+
+The rules for IRIs are those of Nordlys, which made index B: the words behind
+the prefix; of categories and files what follows the last colon; of a page of
+Wikipedia what follows the last slash; any other IRI whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_CONTROLS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+
+AFTER_COLON = ("Category:", "File:")
+WIKIPEDIA = "http://en.wikipedia.org"
+
+
+def literal_text(token: bytes) -> str:
+    r"""The text of a literal as N-Triples writes it.
+
+    >>> literal_text(b'"a \\"b\\" \\u00E9"@en')
+    'a "b" é'
+    """
+    text = token[1 : token.rindex(b'"')].decode()
+    return _ESCAPED.sub(_unescaped, text) if "\\" in text else text
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    return chr(int(code, 16)) if code else _CONTROLS.get(found[3], found[3])
+
+
+def iri_text(iri: bytes, prefixes: Sequence[bytes], resources: bytes) -> str:
+    """The words of an IRI.
+
+    Args:
+        iri: without brackets.
+        prefixes: namespaces, the longest first.
+        resources: the namespace of entities, one of them.
+
+    >>> known = (b"http://dbpedia.org/resource/", b"http://dbpedia.org/property/")
+    >>> [iri_text(b"http://dbpedia.org/" + name, known, known[0]) for name in
+    ...     (b"resource/Karen_Sparck_Jones", b"resource/Category:Star_Trek:_Voyager", b"property/birthPlace", b"else")]
+    ['Karen Sparck Jones', ' Voyager', 'birthPlace', 'http://dbpedia.org/else']
+    """
+    for prefix in prefixes:
+        if iri.startswith(prefix):
+            name = iri[len(prefix) :].decode()
+            if prefix == resources and name.startswith(AFTER_COLON):
+                name = name.rpartition(":")[2]
+            return name.replace("_", " ")
+    whole = iri.decode()
+    return whole.rpartition("/")[2].replace("_", " ") if whole.startswith(WIKIPEDIA) else whole
+
+
+def predicate_words(name: str) -> str:
+    """The name of a predicate with a blank before each capital.
+
+    >>> predicate_words("birthPlace"), predicate_words("logoURL")
+    ('birth Place', 'logo U R L')
+    """
+    return "".join(f" {letter}" if letter.isupper() else letter for letter in name)
+
+
+def file_name(iri: bytes, resources: bytes) -> str | None:
+    """The words of the name of a file without its ending; None where the IRI is not that of a file.
+
+    >>> file_name(b"x:File:Eiffel_Tower.jpg", b"x:")
+    'Eiffel Tower'
+    """
+    if not iri.startswith(resources + b"File:"):
+        return None
+    name = iri[len(resources) + 5 :].decode()
+    return (name.rpartition(".")[0] or name).replace("_", " ")
