@@ -457,7 +457,7 @@ def test_the_help_names_every_dataset_and_an_unknown_name_lists_them(tmp_path):
         assert recipe.name == name
         assert name in shown
         assert recipe.profile in known_profiles()
-    with pytest.raises(UnknownNameError, match="no dataset 'cranfeld'; known: cacm, cranfield, fb15k-dbpedia-entity"):
+    with pytest.raises(UnknownNameError, match="no dataset 'cranfeld'; known: cacm, cranfield, dbpedia-entity-v2"):
         make_dataset("cranfeld", tmp_path, tmp_path / "out")
 
 

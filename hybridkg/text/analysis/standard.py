@@ -50,9 +50,7 @@ class StandardAnalyzer:
     ['naiv', 'bay', 'model']
     """
 
-    def __init__(
-        self, name: str, *, stem: bool = True, stop_words: frozenset[str] = frozenset(), fold: bool = True
-    ):
+    def __init__(self, name: str, *, stem: bool = True, stop_words: frozenset[str] = frozenset(), fold: bool = True):
         self.name, self._stem, self._stop_words, self._fold = name, stem and fold, stop_words, fold
         self._own = threading.local()
 

@@ -105,9 +105,7 @@ def _queries(source: SourceFile) -> dict[str, str]:
     return found
 
 
-def _judgements(
-    source: SourceFile, topics: Mapping[str, str], *, version: int = 2
-) -> Iterator[tuple[str, str, int]]:
+def _judgements(source: SourceFile, topics: Mapping[str, str], *, version: int = 2) -> Iterator[tuple[str, str, int]]:
     """The judgements about these queries; only version 1 may have others, and grades above 2."""
     for line, (topic, _, entity, grade) in source.rows(4):
         if not re.fullmatch("[0-2]" if version == 2 else "[0-9]", grade):

@@ -248,9 +248,7 @@ class Conversion:
         try:
             known = State(**json.loads(path.read_text(encoding="utf-8")))
         except (ValueError, TypeError) as e:
-            raise CorruptError(
-                f"{str(path)!r} is damaged", hint=f"remove {str(self.folder)!r}, and begin anew"
-            ) from e
+            raise CorruptError(f"{str(path)!r} is damaged", hint=f"remove {str(self.folder)!r}, and begin anew") from e
         if known.inputs != inputs:
             raise UserError(
                 f"{str(self.folder)!r} was begun with other {_difference(known.inputs, inputs)}",

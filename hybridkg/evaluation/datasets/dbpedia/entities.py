@@ -80,7 +80,9 @@ def _entity(iri: bytes, rows: list[list[bytes]], routing: Routing) -> Entity:
         elif route.links:
             _add_link(texts, route, target[1:-1], routing)
         if mark != REVERSE and _in_graph(route, target, rules.resources, literal=literal):
-            if is_iri(predicate) and (_is_literal(target[target.rindex(b'"') + 1 :]) if literal else is_iri(target[1:-1])):
+            if is_iri(predicate) and (
+                _is_literal(target[target.rindex(b'"') + 1 :]) if literal else is_iri(target[1:-1])
+            ):
                 triples.append(b"<%b> <%b> %b .\n" % (iri, predicate, target))
             else:
                 left_out += 1

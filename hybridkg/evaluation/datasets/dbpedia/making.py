@@ -166,6 +166,7 @@ def _notes(rules: Rules, dumps: Sequence[Dump], state: State) -> Iterable[str]:
             yield f"Made without {name}: the words of IRIs stand where its labels would be."
     for name, (_, skipped) in state.dumps.items():
         if skipped:
-            yield f"Of {name} {skipped:,} lines were left out that are no triples, the first {state.first_skipped[name]}."
-    if state.counts["left_out"]:
-        yield f"{state.counts['left_out']:,} triples are not in the graph because an IRI or a language tag in them is none."
+            yield f"{skipped:,} lines of {name} are no triples and left out, the first {state.first_skipped[name]}."
+    left_out = state.counts["left_out"]
+    if left_out:
+        yield f"{left_out:,} triples are not in the graph because an IRI or a language tag in them is none."

@@ -164,15 +164,15 @@ def _check(table: str, found: object) -> None:
     """Whether the table has the keys that it must have, of the right types, and no other."""
     known, where = KEYS[table], f"{table}." if table else ""
     if not isinstance(found, dict):
-        raise ValueError(f"the table {table!r} is missing")
+        raise ValueError(f"the table {table!r} is missing")  # noqa: TRY004 - of the file, not of the program
     for key in found:
         if key not in known:
             raise ValueError(f"no key {where + key!r}; known: {', '.join(known)}")
     for key, kind in known.items():
         if key not in found and key not in OPTIONAL:
             raise ValueError(f"the key {where + key!r} is missing")
-        value = found.get(key, kind())
-        if type(value) is not kind or (kind is list and not all(isinstance(part, str) for part in value)):
+        value: Any = found.get(key, kind())
+        if type(value) is not kind or (isinstance(value, list) and not all(isinstance(part, str) for part in value)):
             what = {str: "a text", list: "a list of texts", bool: "true or false", dict: "a table"}[kind]
             raise ValueError(f"{where + key!r} is {what}, not {value!r}")
 

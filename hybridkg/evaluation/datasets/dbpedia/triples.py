@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from hybridkg.entities.input_file import CONVERT, InputFile
 from hybridkg.errors import LoadError
+from hybridkg.evaluation.datasets.dbpedia.read_ahead import ReadAhead
 from hybridkg.interfaces.progress import Progress
 
 Triple: TypeAlias = tuple[bytes, bytes, bytes]
@@ -30,16 +31,12 @@ MOST_SKIPPED = 100_000
 
 _IRI = rb'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*'
 _CODE = rb"(?:[0-9A-CE-Fa-ce-f][0-9A-Fa-f]{3}|[Dd][0-7][0-9A-Fa-f]{2})"
-_ESCAPE = (
-    rb"\\(?:[tbnrf\"'\\]|u" + _CODE + rb"|U(?:0000" + _CODE + rb"|00(?:0[1-9A-Fa-f]|10)[0-9A-Fa-f]{4}))"
-)
+_ESCAPE = rb"\\(?:[tbnrf\"'\\]|u" + _CODE + rb"|U(?:0000" + _CODE + rb"|00(?:0[1-9A-Fa-f]|10)[0-9A-Fa-f]{4}))"
 _LITERAL = (
     rb'"[^"\\\r\n]*(?:' + _ESCAPE + rb'[^"\\\r\n]*)*"'
     rb"(?:@[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\^\^<" + _IRI + rb">)?"
 )
-LINE = re.compile(
-    rb"<(" + _IRI + rb")> +<(" + _IRI + rb")> +(<" + _IRI + rb">|" + _LITERAL + rb") *\. *\r?\n?"
-)
+LINE = re.compile(rb"<(" + _IRI + rb")> +<(" + _IRI + rb")> +(<" + _IRI + rb">|" + _LITERAL + rb") *\. *\r?\n?")
 
 
 @dataclass
@@ -69,24 +66,23 @@ def triples_of(path: Path, progress: Progress, lines: Lines, *, lenient: bool = 
     Raises:
         LoadError: the archive is damaged, or a line is no triple, too long, or not UTF-8; names file and line.
     """
-    match, reported = LINE.fullmatch, 0
-    with InputFile(path) as file:
+    match, number, reported, read = LINE.fullmatch, 0, 0, 0
+    with InputFile(path) as file, ReadAhead(file) as ahead:
         progress.start(path.name, file.size)
-        number = 0
-        for number, line in enumerate(file.lines(LONGEST_LINE), 1):
+        for number, line in enumerate(ahead.lines(LONGEST_LINE), 1):
             found = match(line)
             if found is not None and (line.isascii() or _is_utf8(line)):
                 lines.triples += 1
                 yield found.groups()  # type: ignore[misc]
-            elif line[:1] not in b"#\r\n" or not line:
+            elif line[:1] not in b"#\r\n":
                 triple = _parsed(line, path, number, lines, lenient=lenient)
                 if triple is not None:
                     lines.triples += 1
                     yield triple
             if number - reported == LINES_PER_REPORT:
-                progress.advance(file.advanced(), LINES_PER_REPORT)
-                reported = number
-        progress.advance(file.advanced(), number - reported)
+                progress.advance(ahead.advanced - read, LINES_PER_REPORT)
+                reported, read = number, ahead.advanced
+        progress.advance(ahead.advanced - read, number - reported)
     progress.done(lines.triples)
 
 

@@ -38,19 +38,19 @@ def iri_text(iri: bytes, prefixes: Sequence[bytes], resources: bytes) -> str:
     Args:
         iri: without brackets.
         prefixes: namespaces, the longest first.
-        resources: the namespace of entities, one of them.
+        resources: the namespace of entities; no other begins with it.
 
     >>> known = (b"http://dbpedia.org/resource/", b"http://dbpedia.org/property/")
     >>> [iri_text(b"http://dbpedia.org/" + name, known, known[0]) for name in
     ...     (b"resource/Karen_Sparck_Jones", b"resource/Category:Star_Trek:_Voyager", b"property/birthPlace", b"else")]
     ['Karen Sparck Jones', ' Voyager', 'birthPlace', 'http://dbpedia.org/else']
     """
+    if iri.startswith(resources):  # nearly all
+        name = iri[len(resources) :].decode()
+        return (name.rpartition(":")[2] if name.startswith(AFTER_COLON) else name).replace("_", " ")
     for prefix in prefixes:
         if iri.startswith(prefix):
-            name = iri[len(prefix) :].decode()
-            if prefix == resources and name.startswith(AFTER_COLON):
-                name = name.rpartition(":")[2]
-            return name.replace("_", " ")
+            return iri[len(prefix) :].decode().replace("_", " ")
     whole = iri.decode()
     return whole.rpartition("/")[2].replace("_", " ") if whole.startswith(WIKIPEDIA) else whole
 
