@@ -4,6 +4,8 @@
 entities, for passages. Both feed the same Gathering, and
 tests/entities/test_extract.py holds them to the same texts.
 
+A field that only documents have is never held in memory: it is read from them, once for an index that takes it early.
+
 Each predicate is a query of its own, so that the store can read several of
 them at once; a profile with a rest field, or with local names for every node,
 reads all predicates of the graph, any other only those that it names.
@@ -11,9 +13,10 @@ reads all predicates of the graph, any other only those that it names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -31,6 +34,8 @@ RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
 Rows = Iterable[tuple[Term | None, ...]]
 
+RECORDS_PER_REPORT = 1_000
+
 
 class TextDocuments(Protocol):
     """Text that is not in the graph."""
@@ -39,7 +44,7 @@ class TextDocuments(Protocol):
         """The names of the fields that the documents have."""
 
     def stream(self, field: str) -> Iterator[tuple[Node, list[str]]]:
-        """Every node that has texts in a field, with them."""
+        """Every node that has texts in a field, with them, in term order: blank nodes by label, then IRIs."""
 
     def texts(self, node: Node, field: str) -> list[str]:
         """The texts of one node in a field; empty where it has none."""
@@ -61,6 +66,8 @@ class Extraction:
     _tokens: list[str]
     _gathering: Gathering
     _store: GraphStore
+    _documents: TextDocuments | None = None
+    _documented: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def fields(self) -> tuple[IndexedField, ...]:
@@ -72,7 +79,21 @@ class Extraction:
 
         A value is (text, language tag or ""); values are distinct and sorted.
         """
+        if position in self._documented and self._documents is not None:
+            return self._from_documents(self._documents, self._documented[position])
         return self._gathering.stream(position, self._tokens)
+
+    def _from_documents(self, documents: TextDocuments, name: str) -> Iterator[tuple[int, list[Value]]]:
+        """The same of a field that only documents have; both they and the tokens are in term order."""
+        tokens, at = self._tokens, 0
+        for token, values in _values_of(documents, name):
+            if at == len(tokens):
+                return
+            if tokens[at] != token:
+                at = bisect_left(tokens, _term_order(token), lo=at, key=_term_order)
+            if at < len(tokens) and tokens[at] == token:
+                yield at, values
+                at += 1
 
     def filter_values(self, predicate: str) -> Iterator[tuple[int, list[str]]]:
         """(index into `nodes`, objects as N-Triples writes them: distinct and sorted), ascending; for entities that
@@ -118,8 +139,8 @@ def extract(
             reading the others; `Extraction.provisional` tells whom its numbers mean.
 
     Returns:
-        The entities and a stream of values for each field. Memory: the text, and one list for each pair of
-        entity and field.
+        The entities and a stream of values for each field. Memory: the text that is in the graph, and one list for
+        each pair of entity and field.
     """
     report = progress or _no_report
     if documents is not None:
@@ -144,15 +165,48 @@ def extract(
                 report(len(lines))
             elif members is not None:
                 members.update(lines)
+    documented: dict[int, str] = {}
+    found: set[str] = set()
     if documents is not None:
         for name in documents.fields():
             position = next(i for i, field in enumerate(profile.fields) if field.name == name)
-            for node, texts in documents.stream(name):
-                gathering.add_text(position, node, texts)
-    tokens = _in_term_order(gathering.with_text(members))
+            own = profile.fields[position]
+            if own.path is not None or own.rest or own.local_name:
+                for node, texts in documents.stream(name):
+                    gathering.add_text(position, node, texts)
+                continue
+            documented[position] = name
+            records = _noted(_values_of(documents, name), members, found, report)
+            if early is not None:
+                early(position, ((numbers.setdefault(token, len(numbers)), values) for token, values in records))
+            for _ in records:  # those that nobody has taken
+                pass
+    found |= gathering.with_text(members)
+    tokens = sorted(found, key=_term_order)
     ids = {token: i for i, token in enumerate(tokens)} if numbers else {}
     provisional = [ids[token] for token in numbers]
-    return Extraction(profile, list(map(node_of, tokens)), provisional, tokens, gathering, store)
+    nodes = list(map(node_of, tokens))
+    return Extraction(profile, nodes, provisional, tokens, gathering, store, documents, documented)
+
+
+def _values_of(documents: TextDocuments, name: str) -> Iterator[tuple[str, list[Value]]]:
+    """(token, values: distinct and sorted) of the nodes that have any in a field."""
+    for node, texts in documents.stream(name):
+        kept = sorted({text for text in texts if text and not text.isspace()})
+        if kept:
+            yield str(node), [(text, "") for text in kept]
+
+
+def _noted(
+    records: Iterator[tuple[str, list[Value]]], members: set[str] | None, found: set[str], report: Callable[[int], None]
+) -> Iterator[tuple[str, list[Value]]]:
+    """The records of members, as they pass; their tokens are added to those found."""
+    for n, (token, values) in enumerate(records, 1):
+        if n % RECORDS_PER_REPORT == 0:
+            report(RECORDS_PER_REPORT)
+        if members is None or token in members:
+            found.add(token)
+            yield token, values
 
 
 def _queries(profile: Profile, store: GraphStore, gathering: Gathering) -> list[tuple[str, Route | None]]:
@@ -194,12 +248,10 @@ def _all_predicates(store: GraphStore) -> list[str]:
     return sorted(str(row[0]) for row in store.select("SELECT DISTINCT ?p WHERE { ?s ?p ?o }").rows)
 
 
-def _in_term_order(found: set[str]) -> list[str]:
+def _term_order(token: str) -> tuple[bool, str]:
     """Tokens of blank nodes by label, then those of IRIs."""
-    blank = [token for token in found if not token.startswith("<")]
     # without the closing bracket, which would come after a `!` in the order
-    iris = sorted(token[:-1] for token in found if token.startswith("<"))
-    return sorted(blank) + [f"{iri}>" for iri in iris]
+    return (True, token[:-1]) if token.startswith("<") else (False, token)
 
 
 def _no_report(rows: int) -> None:
