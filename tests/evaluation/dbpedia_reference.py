@@ -67,8 +67,9 @@ def triples(lines: Iterable[bytes]) -> set[tuple[str, str, NamedNode | Literal]]
 
 def _entities(some) -> set[str]:
     has = defaultdict(set)
-    for s, p, _ in some:
-        has[s].add(p)
+    for s, p, o in some:
+        if o.value:  # Nordlys drops empty literals before anything else
+            has[s].add(p)
     return {s for s in has if s.startswith(R) and {LABEL, COMMENT} <= has[s] and not has[s] & set(POINTING)}
 
 

@@ -188,7 +188,7 @@ line = st.one_of(
     st.tuples(local.map(lambda n: f"<{R}{n}>"), predicate.map(lambda p: f"<{p}>"), st.one_of(node, literal)),
     st.tuples(local.map(lambda n: f"<{R}{n}>"), st.sampled_from([f"<{LABEL}>", f"<{COMMENT}>"]), literal),
 ).map(lambda parts: " ".join(parts) + " .")
-quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@
    bytes of their IRIs. What a range added is noted in `state.json`; what an
    interruption left behind that is cut off.
 
-Memory: the lines of one range (RANGE_BYTES of dump as objects, about 250 MB),
+Memory: the lines of one range (RANGE_BYTES of dump as objects, about 300 MB),
 or the buffers of a spill (about 150 MB), whichever is at work; never more, however
 large the dumps are. Disk: about a tenth of the unpacked dumps for the spills, as
 much for the two files.
@@ -20,9 +20,10 @@ import gzip
 import json
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from hybridkg.errors import CorruptError, LoadError, UserError
 from hybridkg.evaluation.datasets.dbpedia.entities import entities_of
@@ -34,7 +35,7 @@ from hybridkg.evaluation.datasets.dbpedia.spill import index_of, lines_of, remov
 from hybridkg.interfaces.progress import Progress
 from hybridkg.store.durable import write_durably
 
-RANGE_BYTES = 96 << 20
+RANGE_BYTES = 64 << 20
 """Bytes of unpacked dump for one range."""
 
 MOST_RANGES = 4_096
@@ -193,37 +194,45 @@ class Conversion:
         return found
 
     def _write(self, spills: Sequence[Path], routing: Routing, ranges: int) -> None:
-        state, before = self.state, self.state.counts["entities"]
-        if state.ranges == ranges:
+        """Appends range after range; what has been worked out is packed in threads, meanwhile the next one is."""
+        if self.state.ranges == ranges:
             return
-        self._progress.start("writing entities", ranges - state.ranges)
-        with self._opened(DOCUMENTS) as documents, self._opened(GRAPH) as graph:
-            for number in range(state.ranges, ranges):
-                with (
-                    gzip.GzipFile("", "wb", 1, documents, mtime=0) as texts,
-                    gzip.GzipFile("", "wb", 1, graph, mtime=0) as triples,
-                ):
-                    written = 0
-                    for entity in entities_of(lines_of(spills, number), routing):
-                        line = json.dumps({"id": entity.iri, **entity.fields}, ensure_ascii=False)
-                        texts.write(line.encode() + b"\n")
-                        triples.write(b"".join(entity.triples))
-                        state.counts["triples"] += len(entity.triples)
-                        state.counts["left_out"] += entity.left_out
-                        written += 1
-                state.counts["entities"] += written
-                for name, file in ((DOCUMENTS, documents), (GRAPH, graph)):
-                    file.flush()
-                    os.fsync(file.fileno())
-                    state.sizes[name] = file.tell()
-                state.ranges = number + 1
-                self._note()
-                self._progress.advance(1, written)
-        self._progress.done(state.counts["entities"] - before)
+        first, before = self.state.ranges, self.state.counts["entities"]
+        self._progress.start("writing entities", ranges - first)
+        with (
+            self._opened(DOCUMENTS) as documents,
+            self._opened(GRAPH) as graph,
+            ThreadPoolExecutor(2, "hybridkg-packing") as threads,
+        ):
+            files = {DOCUMENTS: documents, GRAPH: graph}
+            waiting: _Packed | None = None
+            for number in range(first, ranges):
+                made = _Packed(lines_of(spills, number), routing, threads)
+                if waiting is not None:
+                    self._append(waiting, files)
+                waiting = made
+            if waiting is not None:
+                self._append(waiting, files)
+        self._progress.done(self.state.counts["entities"] - before)
+
+    def _append(self, packed: _Packed, files: Mapping[str, IO[bytes]]) -> None:
+        """Adds a range to the files, and notes it."""
+        state = self.state
+        for name, future in packed.members.items():
+            file = files[name]
+            file.write(future.result())
+            file.flush()
+            os.fsync(file.fileno())
+            state.sizes[name] = file.tell()
+        for what, count in packed.counts.items():
+            state.counts[what] += count
+        state.ranges += 1
+        self._note()
+        self._progress.advance(1, packed.counts["entities"])
 
     # --- state ------------------------------------------------------------------
 
-    def _opened(self, name: str) -> Any:
+    def _opened(self, name: str) -> IO[bytes]:
         """A file at the end of what is noted."""
         path = self.folder / name
         path.touch()
@@ -255,6 +264,24 @@ class Conversion:
                 hint="remove it to begin anew",
             )
         return known
+
+
+class _Packed:
+    """The entities of a range: members of both files, being packed, and counts."""
+
+    def __init__(self, lines: list[bytes], routing: Routing, threads: ThreadPoolExecutor):
+        texts: list[bytes] = []
+        triples: list[bytes] = []
+        left_out = 0
+        for entity in entities_of(lines, routing):
+            texts.append(json.dumps({"id": entity.iri, **entity.fields}, ensure_ascii=False).encode() + b"\n")
+            triples += entity.triples
+            left_out += entity.left_out
+        self.counts = {"entities": len(texts), "triples": len(triples), "left_out": left_out}
+        self.members = {
+            DOCUMENTS: threads.submit(gzip.compress, b"".join(texts), 1, mtime=0),
+            GRAPH: threads.submit(gzip.compress, b"".join(triples), 1, mtime=0),
+        }
 
 
 def _signature(path: Path) -> list[Any]:

@@ -11,12 +11,14 @@ from itertools import groupby
 from pyoxigraph import NamedNode, RdfFormat, parse
 
 from hybridkg.evaluation.datasets.dbpedia.partition import ANSWER, WANTED
-from hybridkg.evaluation.datasets.dbpedia.routing import Route, Routing
+from hybridkg.evaluation.datasets.dbpedia.routing import Routing
 from hybridkg.evaluation.datasets.dbpedia.rules import CATCHALL, FIELDS, REVERSE
 from hybridkg.evaluation.datasets.dbpedia.words import file_name, iri_text, literal_text
 
 _SURE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9/_.,():~!$&'*+;=@-]*")
 """IRIs that need no closer look."""
+
+QUOTE = ord('"')
 
 ATTRIBUTES, RELATED = FIELDS.index("attributes"), FIELDS.index("related")
 
@@ -29,7 +31,7 @@ class Entity:
         iri: its IRI.
         fields: the distinct texts of each field that has any, sorted; `catchall` is one text, the others' line by line.
         triples: lines of N-Triples, distinct and sorted.
-        left_out: triples that are not in the graph because an IRI or a language tag is none.
+        left_out: triples that are not in the graph because an object or a language tag in them is none.
     """
 
     iri: str
@@ -45,70 +47,93 @@ def entities_of(lines: Sequence[bytes], routing: Routing) -> Iterator[Entity]:
         lines: of all spills, distinct and sorted; those of a key stand together.
         routing: what the predicates are.
     """
-    rules = routing.rules
+    rules, plans = routing.rules, _Plans(routing)
     has, lacks = frozenset(rules.has), frozenset(rules.lacks)
-    for key, group in groupby(lines, key=lambda line: line[: line.index(b"\t")]):
+    for key, group in groupby(lines, key=_key):
         cut = len(key) + 1
         rows = [line[cut:-1].split(b"\t", 1) for line in group]
         predicates = {row[0] for row in rows}
         if has <= predicates and predicates.isdisjoint(lacks) and is_iri(rules.resources + key):
-            yield _entity(rules.resources + key, rows, routing)
+            yield _entity(rules.resources + key, rows, plans)
 
 
-def _entity(iri: bytes, rows: list[list[bytes]], routing: Routing) -> Entity:
-    rules = routing.rules
+def _key(line: bytes) -> bytes:
+    return line[: line.index(b"\t")]
+
+
+class _Plan:
+    """What to do with the lines of a predicate, marks included.
+
+    Args:
+        routing: what the predicates are.
+        predicate: with its mark.
+    """
+
+    __slots__ = ("files", "graph_links", "graph_literals", "head", "links", "literals", "own_links_only", "words")
+
+    def __init__(self, routing: Routing, predicate: bytes):
+        mark = predicate[:1]
+        answers = mark == ANSWER
+        route = routing.route(predicate[1:] if mark in (ANSWER, WANTED) else predicate)
+        self.words = route.words
+        # An answer is a literal in the place of a resource.
+        self.literals = () if mark == WANTED else route.links if answers else route.literals
+        self.links = () if mark == WANTED or route.by_name else route.links
+        self.files = mark != WANTED and routing.rules.file_names and RELATED in route.links
+        in_graph = mark not in (ANSWER, WANTED, REVERSE) and is_iri(predicate)
+        self.graph_literals = in_graph and route.graph_literals
+        self.graph_links = in_graph and route.graph_links
+        self.own_links_only = route.own_links_only
+        self.head = b"<" + predicate + b"> "
+
+
+class _Plans(dict[bytes, _Plan]):
+    """Plans by predicate, made when they are asked for."""
+
+    def __init__(self, routing: Routing):
+        super().__init__()
+        self.routing = routing
+
+    def __missing__(self, predicate: bytes) -> _Plan:
+        plan = self[predicate] = _Plan(self.routing, predicate)
+        return plan
+
+
+def _entity(iri: bytes, rows: list[list[bytes]], plans: _Plans) -> Entity:
+    rules = plans.routing.rules
+    resources, prefixes = rules.resources, rules.prefixes
     texts: list[set[str]] = [set() for _ in FIELDS]
     triples: list[bytes] = []
-    left_out = 0
+    start, left_out = b"<" + iri + b"> ", 0
     for predicate, target in rows:
-        mark = predicate[:1]
-        if mark == WANTED:
-            continue
-        if mark == ANSWER:
-            route = routing.route(predicate[1:])
-            text = route.words + literal_text(target)
-            for i in route.links:
-                texts[i].add(text)
-            continue
-        route = routing.route(predicate)
-        literal = target.startswith(b'"')
-        if literal:
-            if route.literals:
-                text = route.words + literal_text(target)
-                for i in route.literals:
+        plan = plans[predicate]
+        if target[0] == QUOTE:
+            if plan.literals:
+                text = plan.words + literal_text(target)
+                for i in plan.literals:
                     texts[i].add(text)
-        elif route.links:
-            _add_link(texts, route, target[1:-1], routing)
-        if mark != REVERSE and _in_graph(route, target, rules.resources, literal=literal):
-            if is_iri(predicate) and (
-                _is_literal(target[target.rindex(b'"') + 1 :]) if literal else is_iri(target[1:-1])
-            ):
-                triples.append(b"<%b> <%b> %b .\n" % (iri, predicate, target))
+            if plan.graph_literals:
+                if target.endswith((b'"', b'"@en')) or _is_literal(target[target.rindex(b'"') + 1 :]):
+                    triples.append(start + plan.head + target + b" .\n")
+                else:
+                    left_out += 1
+            continue
+        if plan.links:
+            text = plan.words + iri_text(target[1:-1], prefixes, resources)
+            for i in plan.links:
+                texts[i].add(text)
+        if plan.files and (name := file_name(target[1:-1], resources)) is not None:
+            texts[ATTRIBUTES].add(name)
+            texts[RELATED].add(name)
+        if plan.graph_links and not (plan.own_links_only and not target.startswith(resources, 1)):
+            if is_iri(target[1:-1]):
+                triples.append(start + plan.head + target + b" .\n")
             else:
                 left_out += 1
     found = {field: sorted(some) for field, some in zip(FIELDS, texts, strict=True) if some}
     if rules.catchall and found:
         found[CATCHALL] = ["\n".join(text for some in found.values() for text in some)]
     return Entity(iri.decode(), found, triples, left_out)
-
-
-def _add_link(texts: list[set[str]], route: Route, target: bytes, routing: Routing) -> None:
-    rules = routing.rules
-    if not route.by_name:
-        text = route.words + iri_text(target, rules.prefixes, rules.resources)
-        for i in route.links:
-            texts[i].add(text)
-    if rules.file_names and RELATED in route.links:
-        name = file_name(target, rules.resources)
-        if name is not None:
-            texts[ATTRIBUTES].add(name)
-            texts[RELATED].add(name)
-
-
-def _in_graph(route: Route, target: bytes, resources: bytes, *, literal: bool) -> bool:
-    if literal:
-        return route.graph_literals
-    return route.graph_links and not (route.own_links_only and not target.startswith(resources, 1))
 
 
 def is_iri(iri: bytes) -> bool:
