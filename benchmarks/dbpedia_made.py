@@ -1,7 +1,7 @@
 """Made-up dumps in the exact forms of DBpedia 2015-10, of any size, and what their conversion costs.
 
     python -m benchmarks.dbpedia_made write DIR --entities 20000 [--packed bz2] [--collection DIR]
-    python -m benchmarks.dbpedia_made convert DIR --collection DIR --out DIR [--index A]
+    python -m benchmarks.dbpedia_made convert DIR --collection DIR --out DIR [--index A] [--no-catchall]
 
 The same arguments give the same bytes, and entities 0 to n are the same in every size. A collection lends its judged
 entities, which are then the first ones, and their words, so that its queries find something. By default an entity has
@@ -237,12 +237,12 @@ def _resident() -> int:
     return next(int(line.split()[1]) >> 10 for line in status.splitlines() if line.startswith("VmRSS"))
 
 
-def convert(dumps: Path, collection: Path, out: Path, index: str) -> Any:
+def convert(dumps: Path, collection: Path, out: Path, index: str, *, catchall: bool) -> Any:
     """Converts, printing each step."""
     from hybridkg.evaluation.datasets.dbpedia.making import make_dbpedia
 
     began = time.perf_counter()
-    made = make_dbpedia(dumps, collection, out, index=index, progress=Steps())
+    made = make_dbpedia(dumps, collection, out, index=index, catchall=catchall, progress=Steps())
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     print(f"all: {time.perf_counter() - began:,.1f} s, most memory {most:,} MB, {size >> 20:,} MB on disk")
@@ -264,9 +264,10 @@ def main() -> None:
     converting.add_argument("--collection", type=Path, required=True)
     converting.add_argument("--out", type=Path, required=True)
     converting.add_argument("--index", default="B")
+    converting.add_argument("--no-catchall", action="store_true")
     chosen = parser.parse_args()
     if chosen.command == "convert":
-        convert(chosen.folder, chosen.collection, chosen.out, chosen.index)
+        convert(chosen.folder, chosen.collection, chosen.out, chosen.index, catchall=not chosen.no_catchall)
         return
     judged = judged_entities(chosen.collection) if chosen.collection else []
     began = time.perf_counter()

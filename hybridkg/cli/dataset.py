@@ -20,6 +20,7 @@ FOLDER = click.Path(path_type=Path)
 @click.option("--collection", metavar="DIR", type=FOLDER, help=f"{DBPEDIA}: the folder with queries and judgements.")
 @click.option("--index", metavar="A|B|FILE", help=f"{DBPEDIA}: which index of the paper, or rules (.toml); default: B.")
 @click.option("--lenient", is_flag=True, help=f"{DBPEDIA}: leave out and count lines of dumps that are no triples.")
+@click.option("--no-catchall", is_flag=True, help=f"{DBPEDIA}: index B without the field catchall, half as large.")
 @click.option("--out", metavar="DIR", type=FOLDER, help="Folder to make; default: ./NAME.")
 def dataset(
     name: str,
@@ -28,6 +29,7 @@ def dataset(
     collection: Path | None,
     index: str | None,
     lenient: bool,
+    no_catchall: bool,
     out: Path | None,
 ) -> None:
     """Make a judged collection ready to be searched and measured: a folder that does not exist yet, or nothing.
@@ -56,11 +58,19 @@ def dataset(
         if dumps is None or collection is None or given is not None:
             raise click.UsageError(f"{DBPEDIA} is made of --dumps DIR and --collection DIR")
         made = make_dbpedia(
-            dumps, collection, out or Path(name), index=index or "B", lenient=lenient, progress=progress
+            dumps,
+            collection,
+            out or Path(name),
+            index=index or "B",
+            lenient=lenient,
+            catchall=not no_catchall,
+            progress=progress,
         )
     else:
-        if dumps is not None or collection is not None or index is not None or lenient:
-            raise click.UsageError(f"--dumps, --collection, --index and --lenient are for {DBPEDIA} only")
+        if dumps or collection or index or lenient or no_catchall:
+            raise click.UsageError(
+                f"--dumps, --collection, --index, --lenient and --no-catchall are for {DBPEDIA} only"
+            )
         if given is None:
             raise click.UsageError("Missing option '--from'.")
         made = make_dataset(name, given, out or Path(name), progress=progress)

@@ -473,6 +473,14 @@ def test_the_command_makes_the_whole_folder(tmp_path, collection):
     assert "exists already" in again.stderr
 
 
+def test_catchall_can_be_left_out(tmp_path, collection):
+    made = make_dbpedia(lay_out(tmp_path / "d", DUMPS), collection, tmp_path / "o", catchall=False)
+    with KnowledgeBase.open(tmp_path / "o/kb") as kb:
+        entities = {field["field"]: field["entities"] for field in kb.stats()["fields"]}
+    assert (entities["names"], entities["catchall"]) == (3, 0)
+    assert "without catchall" in (made.path / "README.md").read_text()
+
+
 def test_an_interrupted_dataset_goes_on_behind_the_load(tmp_path, collection, monkeypatch):
     dumps = lay_out(tmp_path / "d", DUMPS)
 

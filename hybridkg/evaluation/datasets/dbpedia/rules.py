@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -76,7 +76,7 @@ class Rules:
         text_only: predicates that are not in the graph.
         links_only: namespace of predicates whose literals are not in the graph.
         prefixes: namespaces whose IRIs are called by what follows.
-        digest: SHA-256 of the file.
+        digest: SHA-256 of the file, and what is changed.
     """
 
     name: str
@@ -128,6 +128,11 @@ def load_rules(index: str) -> Rules:
         return _rules(data, hashlib.sha256(text).hexdigest())
     except ValueError as e:
         raise LoadError(str(e), place=str(path)) from None
+
+
+def without_catchall(rules: Rules) -> Rules:
+    """The same rules without the field that has all others once more."""
+    return replace(rules, catchall=False, digest=f"{rules.digest} without catchall") if rules.catchall else rules
 
 
 def _rules(data: Mapping[str, Any], digest: str) -> Rules:
