@@ -93,6 +93,15 @@ def check_blocks(blocks, tmp_path, monkeypatch):
 
 
 @pytest.mark.needs_shared
+def test_every_command_of_the_page_about_dbpedia_prints_what_it_shows(tmp_path, monkeypatch, shared_data):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "data").symlink_to(shared_data)
+    (tmp_path / "here").mkdir()
+    text = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    check_blocks(re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL), tmp_path / "here", monkeypatch)
+
+
+@pytest.mark.needs_shared
 def test_everything_that_the_document_of_evaluation_shows_happens(tmp_path, monkeypatch, shared_data):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "data").symlink_to(shared_data)

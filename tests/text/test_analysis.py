@@ -142,3 +142,9 @@ def test_threads_share_an_analyzer():
     for thread in threads:
         thread.join()
     assert got == [want] * 6
+
+
+def test_plain_words_lose_their_case_and_stop_words_and_nothing_else():
+    assert terms("The Café's 1,000 ROOMS of Zürich: A4, IT and flying", name="plain") == [
+        "", "café's", "1,000", "rooms", "", "zürich", "a4", "", "", "flying",
+    ]  # fmt: skip
