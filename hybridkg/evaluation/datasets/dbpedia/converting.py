@@ -187,10 +187,11 @@ class Conversion:
         found = [self.folder / f"answers-{part.start}.spill" for part in parts]
         if self.state.ranges < ranges:
             self._progress.start("looking up names", ranges)
+            answers = 0
             for part, path in zip(parts, found, strict=True):
                 if not index_of(path).exists():
-                    answer(spills, part, routing, splits, path, self._progress)
-            self._progress.done(ranges)
+                    answers += answer(spills, part, routing, splits, path, self._progress)
+            self._progress.done(answers)
         return found
 
     def _write(self, spills: Sequence[Path], routing: Routing, ranges: int) -> None:

@@ -11,7 +11,7 @@ from itertools import groupby
 from pyoxigraph import NamedNode, RdfFormat, parse
 
 from hybridkg.evaluation.datasets.dbpedia.partition import ANSWER, WANTED
-from hybridkg.evaluation.datasets.dbpedia.routing import Routing
+from hybridkg.evaluation.datasets.dbpedia.routing import MOST_REMEMBERED, Routing
 from hybridkg.evaluation.datasets.dbpedia.rules import CATCHALL, FIELDS, REVERSE
 from hybridkg.evaluation.datasets.dbpedia.words import file_name, iri_text, literal_text
 
@@ -95,6 +95,8 @@ class _Plans(dict[bytes, _Plan]):
         self.routing = routing
 
     def __missing__(self, predicate: bytes) -> _Plan:
+        if len(self) == MOST_REMEMBERED:
+            self.clear()
         plan = self[predicate] = _Plan(self.routing, predicate)
         return plan
 

@@ -20,8 +20,8 @@ from hybridkg.interfaces.progress import Progress
 
 def answer(
     spills: Sequence[Path], ranges: range, routing: Routing, splits: Sequence[bytes], out: Path, progress: Progress
-) -> None:
-    """Writes a spill with the answers to what is asked about the resources of some ranges.
+) -> int:
+    """Writes a spill with the answers to what is asked about the resources of some ranges; returns how many.
 
     Args:
         spills: those of all dumps.
@@ -33,6 +33,7 @@ def answer(
     """
     cut = len(routing.rules.resources) + 1
     spill = Spill(out, splits)
+    total = 0
     try:
         for number in ranges:
             answers = 0
@@ -40,10 +41,12 @@ def answer(
                 spill.add(wanting[cut:-1], ANSWER + predicate + b"\t" + name)
                 answers += 1
             progress.advance(1, answers)
+            total += answers
     except BaseException:
         spill.discard()
         raise
     spill.close()
+    return total
 
 
 def _answers(lines: list[bytes], routing: Routing) -> Iterator[tuple[bytes, bytes, bytes]]:

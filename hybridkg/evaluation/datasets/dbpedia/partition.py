@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hybridkg.evaluation.datasets.dbpedia.routing import Route, Routing
+from hybridkg.evaluation.datasets.dbpedia.routing import MOST_REMEMBERED, Route, Routing
 from hybridkg.evaluation.datasets.dbpedia.rules import REVERSE
 from hybridkg.evaluation.datasets.dbpedia.spill import Sample, Spill
 from hybridkg.evaluation.datasets.dbpedia.triples import Lines, Triple, triples_of
@@ -87,6 +87,8 @@ def _spread(triples: Iterator[Triple], routing: Routing, spill: Spill) -> None:
         if not subject.startswith(resources):
             continue
         if predicate not in routes:
+            if len(routes) == MOST_REMEMBERED:
+                routes.clear()
             route = routing.route(predicate)
             text = bool(route.links) and not (route.by_name and not route.graph_links and not route.counts)
             routes[predicate] = route, text or route.graph_links or route.counts, routing.reverse(predicate)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from hybridkg.evaluation.datasets.dbpedia.rules import FIELDS, LABEL, REVERSE, Rules
 from hybridkg.evaluation.datasets.dbpedia.words import iri_text, predicate_words
 
+MOST_REMEMBERED = 500_000
+"""Predicates whose routes are remembered; DBpedia has about 60,000."""
+
 
 @dataclass(frozen=True)
 class Route:
@@ -61,6 +64,8 @@ class Routing:
         """The route of a predicate."""
         found = self._routes.get(predicate)
         if found is None:
+            if len(self._routes) == MOST_REMEMBERED:
+                self._routes.clear()
             found = self._routes[predicate] = self._made(predicate)
         return found
 
