@@ -9,7 +9,7 @@
    interruption left behind that is cut off.
 
 Memory: the lines of one range (RANGE_BYTES of dump as objects, about 300 MB),
-or the buffers of a spill (about 150 MB), whichever is at work; never more, however
+or the buffers of two spills (about 300 MB), whichever is at work; never more, however
 large the dumps are. Disk: about a tenth of the unpacked dumps for the spills, as
 much for the two files.
 """
@@ -31,7 +31,9 @@ from hybridkg.evaluation.datasets.dbpedia.naming import answer, labels_of_predic
 from hybridkg.evaluation.datasets.dbpedia.partition import Dump, choose_splits, partition
 from hybridkg.evaluation.datasets.dbpedia.routing import Routing
 from hybridkg.evaluation.datasets.dbpedia.rules import Rules
+from hybridkg.evaluation.datasets.dbpedia.side_by_side import side_by_side
 from hybridkg.evaluation.datasets.dbpedia.spill import index_of, lines_of, remove
+from hybridkg.evaluation.datasets.dbpedia.triples import Lines
 from hybridkg.interfaces.progress import Progress
 from hybridkg.store.durable import write_durably
 
@@ -149,7 +151,7 @@ class Conversion:
         if self.rules.predicate == "label" and PREDICATE_LABELS in by_name:
             names = labels_of_predicates(by_name[PREDICATE_LABELS].path, self._progress, lenient=self._lenient)
         routing = Routing(self.rules, category_labels=CATEGORY_LABELS in by_name, predicate_names=names)
-        spills = [self._spill(dump, routing, splits) for dump in self.dumps if dump.name != PREDICATE_LABELS]
+        spills = self._spills([dump for dump in self.dumps if dump.name != PREDICATE_LABELS], routing, splits)
         if self.rules.resource == "label":
             spills += self._answers(spills, routing, splits)
         self._write(spills, routing, len(splits) + 1)
@@ -170,16 +172,21 @@ class Conversion:
             write_durably(path, "".join(f"{split.decode()}\n" for split in splits))
         return [line.encode() for line in path.read_text(encoding="utf-8").split("\n") if line]
 
-    def _spill(self, dump: Dump, routing: Routing, splits: Sequence[bytes]) -> Path:
-        path = self.folder / f"{dump.name}.spill"
-        if dump.name not in self.state.dumps:
-            remove(path)
-            lines = partition(dump, routing, splits, path, self._progress, lenient=self._lenient)
+    def _spills(self, dumps: Sequence[Dump], routing: Routing, splits: Sequence[bytes]) -> list[Path]:
+        paths = {dump.name: self.folder / f"{dump.name}.spill" for dump in dumps}
+        left = [dump for dump in dumps if dump.name not in self.state.dumps]
+        for dump in left:
+            remove(paths[dump.name])
+
+        def read(dump: Dump, progress: Progress) -> Lines:
+            return partition(dump, routing, splits, paths[dump.name], progress, lenient=self._lenient)
+
+        for dump, lines in side_by_side(left, read, self._progress):
             self.state.dumps[dump.name] = [lines.triples, lines.skipped]
             if lines.skipped:
                 self.state.first_skipped[dump.name] = lines.first
             self._note()
-        return path
+        return list(paths.values())
 
     def _answers(self, spills: Sequence[Path], routing: Routing, splits: Sequence[bytes]) -> list[Path]:
         ranges = len(splits) + 1
