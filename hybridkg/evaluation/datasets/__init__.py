@@ -15,6 +15,7 @@ DATASETS = Registry(
         "cacm": "hybridkg.evaluation.datasets.cacm:CACM",
         "cranfield": "hybridkg.evaluation.datasets.cranfield:CRANFIELD",
         "fb15k-dbpedia-entity": "hybridkg.evaluation.datasets.fb15k:FB15K_DBPEDIA_ENTITY",
+        "stark": "hybridkg.evaluation.datasets.stark.making:STARK",
     },
 )
 """Recipes."""

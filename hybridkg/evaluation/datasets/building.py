@@ -57,20 +57,34 @@ def make_dataset(name: str, given: Path, out: Path, *, progress: Progress = SILE
     Raises:
         UnknownNameError: no dataset of that name.
         LoadError: a file is missing or wrong.
-        UserError: the folder exists.
+        UserError: the folder exists, or the dataset is not made of a data folder.
         StorageError: it cannot be written.
     """
     recipe: Recipe = DATASETS.get(name)
-    _refuse_existing(name, out)
+    if recipe.needs:
+        raise UserError(f"{name!r} is made of {recipe.needs}, not of a data folder")
+    refuse_existing(name, out)
     sources = find_sources(recipe.name, recipe.files, given, recipe.origin)
     progress.start(f"reading {recipe.name}", None)
     contents = recipe.read(sources)
     progress.done(len(sources))
+    return write_dataset(recipe, sources, contents, out, progress=progress)
+
+
+def write_dataset(
+    recipe: Recipe, sources: Mapping[str, SourceFile], contents: Contents, out: Path, *, progress: Progress = SILENT
+) -> MadeDataset:
+    """Writes what has been read: the folder as a whole, or nothing.
+
+    Raises:
+        UserError: the folder exists.
+        StorageError: it cannot be written.
+    """
     staging = out.absolute().parent / f".{out.name}.{secrets.token_hex(4)}"
     try:
         staging.mkdir(parents=True)
         made = _write(recipe, sources, contents, staging, out, progress)
-        _refuse_existing(name, out)
+        refuse_existing(recipe.name, out)
         staging.rename(out)
     except OSError as e:
         raise StorageError(f"cannot write {str(out)!r}: {(e.strerror or str(e)).lower()}") from e
@@ -80,7 +94,12 @@ def make_dataset(name: str, given: Path, out: Path, *, progress: Progress = SILE
     return made
 
 
-def _refuse_existing(name: str, out: Path) -> None:
+def refuse_existing(name: str, out: Path) -> None:
+    """Whether the folder to make is not there yet.
+
+    Raises:
+        UserError: it is.
+    """
     if os.path.lexists(out):
         raise UserError(
             f"{str(out)!r} exists already", hint=f"remove it, or choose another: hybridkg dataset {name} --out FOLDER"
@@ -102,6 +121,9 @@ def _write(
     _write_folds(folder / "folds.json", contents.folds)
     for file, folds in contents.more_folds.items():
         _write_folds(folder / file, folds)
+    for file, lines in contents.more_files.items():
+        with (folder / file).open("w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(lines)
     if contents.categories:
         _write_topics(folder / "categories.tsv", contents.categories)
     counts = {
@@ -180,6 +202,7 @@ ABOUT = {
     "topics-unjudged.tsv": "topics without judgements",
     "topics-unstopped.tsv": "the same topics as they were asked",
     "qrels.txt": "judgements: topic, 0, IRI, grade",
+    "candidates.txt": "what may be an answer, an IRI on each line",
     "folds.json": "the split for training and testing",
     "categories.tsv": "the category of each topic",
     "dataset.toml": "origin, licence, notes, counts, and the SHA-256 of every source",
@@ -189,7 +212,7 @@ ABOUT = {
 
 def _readme(recipe: Recipe, counts: Mapping[str, int], names: Iterable[str]) -> str:
     """README.md: what dataset.toml says, for people, and how to begin."""
-    files = [f"- `{name}`: {ABOUT.get(name) or _fold_file(name)}" for name in names]
+    files = [f"- `{name}`: {ABOUT.get(name) or _file_of_a_part(name)}" for name in names]
     numbers = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
     return "\n".join(
         [
@@ -213,6 +236,8 @@ def _readme(recipe: Recipe, counts: Mapping[str, int], names: Iterable[str]) -> 
     )
 
 
-def _fold_file(name: str) -> str:
+def _file_of_a_part(name: str) -> str:
+    if found := re.fullmatch(r"(topics|qrels)-(.+)\.(?:tsv|txt)", name):
+        return f"{'topics' if found[1] == 'topics' else 'judgements'} of the split {found[2]}"
     found = re.fullmatch(r"folds-(.+)\.json", name)
-    return f"the split of the topics of category {found.group(1)} alone" if found else "see dataset.toml"
+    return f"the split of the topics of category {found[1]} alone" if found else "see dataset.toml"
