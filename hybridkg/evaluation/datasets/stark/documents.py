@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,24 +88,28 @@ class Node:
 
     def flat(self, value: object, between: str = "; ") -> str:
         """A value as text: the parts of a list one after another, those of a dictionary with their keys."""
-        return between.join(part for part in self._flat(value, 0) if part)
+        found: list[str] = []
+        self._flatten(value, 0, found)
+        return between.join(filter(None, found))
 
-    def _flat(self, value: object, depth: int) -> Iterator[str]:
+    def _flatten(self, value: object, depth: int, found: list[str]) -> None:
         self._parts -= 1
         if depth > DEEPEST or self._parts < 0 or self._text < 0:
             raise LoadError(f"the attributes of the node {self.iri} are too large, or hold themselves")
         if isinstance(value, str):
             self._text -= len(value)
-            yield value
+            found.append(value)
         elif type(value) in (int, bool) or (type(value) is float and math.isfinite(value)):
-            yield str(value)
-        elif type(value) in (list, tuple):
-            for part in value:  # type: ignore[attr-defined]
-                yield from self._flat(part, depth + 1)
-        elif type(value) is dict:
+            found.append(str(value))
+        elif isinstance(value, list | tuple):
+            for part in value:
+                self._flatten(part, depth + 1, found)
+        elif isinstance(value, dict):
             for key, part in value.items():
-                if text := "; ".join(filter(None, self._flat(part, depth + 1))):
-                    yield f"{self.flat(key)}: {text}"
+                inner: list[str] = []
+                self._flatten(part, depth + 1, inner)
+                if text := "; ".join(filter(None, inner)):
+                    found.append(f"{self.flat(key)}: {text}")
 
 
 def mag(node: Node) -> None:

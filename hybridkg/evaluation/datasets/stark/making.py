@@ -112,7 +112,7 @@ def _contents(layout: Layout, folder: Path) -> Contents:
         for name, (_, grades) in sets.items()
     }
     return Contents(
-        _triples(layout),
+        triples_of(layout),
         {topic: one_line(text) for topic, text in everything[0].items()},
         [(topic, iri, 1) for topic, iri in _judged(kb, everything[1])],
         _folds(questions),
@@ -148,7 +148,7 @@ def _folds(questions: StarkQuestions) -> Folds:
     }
 
 
-def _triples(layout: Layout) -> Iterator[str]:
+def triples_of(layout: Layout) -> Iterator[str]:
     """Lines of N-Triples: names of types and relations, nodes, edges."""
     kb, made, write = layout.kb, Triples(), KINDS[layout.kb].write
     write_names(made, kb, layout.node_names, RDFS + "Class")

@@ -76,6 +76,8 @@ TUPLE, TUPLE1, TUPLE2, TUPLE3 = b"t\x85\x86\x87"
 BINGET, LONG_BINGET, BINPUT, LONG_BINPUT, MEMOIZE = b"hjqr\x94"
 GLOBAL, STACK_GLOBAL, REDUCE, BUILD, BINPERSID = b"c\x93RbQ"
 PROTO, FRAME = b"\x80\x95"
+NEWOBJ, NEWOBJ_EX = b"\x81\x92"
+"""Refused as any other, but only when they are reached: the class before them has a name, which the error then says."""
 
 PUTS, GETS, ENTRIES, MEMBERS = b"qr\x94", b"hj", b"us", b"ea"
 INTEGERS, TEXTS, TUPLES, BOOLEANS = b"JM", b"X\x8d", b"t\x85\x86\x87", b"\x88\x89"
@@ -84,7 +86,7 @@ INTEGERS, TEXTS, TUPLES, BOOLEANS = b"JM", b"X\x8d", b"t\x85\x86\x87", b"\x88\x8
 FIXED = {
     **dict.fromkeys((MARK, STOP, NONE, NEWTRUE, NEWFALSE, EMPTY_LIST, EMPTY_TUPLE, EMPTY_DICT, APPEND, APPENDS), 0),
     **dict.fromkeys((SETITEM, SETITEMS, TUPLE, TUPLE1, TUPLE2, TUPLE3, MEMOIZE), 0),
-    **dict.fromkeys((STACK_GLOBAL, REDUCE, BUILD, BINPERSID), 0),
+    **dict.fromkeys((STACK_GLOBAL, REDUCE, BUILD, BINPERSID, NEWOBJ, NEWOBJ_EX), 0),
     **dict.fromkeys((BININT1, BINGET, BINPUT, PROTO), 1),
     **dict.fromkeys((BININT, LONG_BINGET, LONG_BINPUT), 4),
     **{BININT2: 2, BINFLOAT: 8, FRAME: 8},
@@ -294,52 +296,51 @@ class PickleReader:
 
     def _rare(self, op: int, at: int, stack: list[Any], marks: list[int]) -> int:
         """An instruction that is not among the most frequent; returns where the next one is."""
-        data = self.data
-        match op:
-            case _ if op == NONE:
-                stack.append(None)
-            case _ if op in BOOLEANS:
-                stack.append(op == NEWTRUE)
-            case _ if op == EMPTY_LIST:
-                stack.append([])
-            case _ if op == EMPTY_TUPLE:
-                stack.append(())
-            case _ if op in TUPLES:
-                first = marks.pop() if op == TUPLE else len(stack) - (op - TUPLE1 + 1)
-                if first < 0:
-                    self._refuse(at, "a tuple without its members")
-                stack[first:] = [tuple(stack[first:])]
-            case _ if op in COUNTED:
-                begin = at + COUNTED[op]
-                stop = begin + int.from_bytes(data[at:begin], "little")
-                found = data[begin:stop]
-                stack.append(int.from_bytes(found, "little", signed=True) if op == LONG1 else found)
-                return stop
-            case _ if op == GLOBAL:
-                module, name = self._lines(at)
-                stack.append(self._named(at, module.decode(errors="replace"), name.decode(errors="replace")))
-                return at + len(module) + len(name) + 2
-            case _ if op == STACK_GLOBAL:
-                name, module = stack.pop(), stack.pop()
-                stack.append(self._named(at, module, name))
-            case _ if op == REDUCE:
-                arguments, called = stack.pop(), stack.pop()
-                if not isinstance(called, Named) or called.make is None or type(arguments) is not tuple:
-                    what = called.name if isinstance(called, Named) else "what is no function"
-                    self._refuse(at, f"a call of {what!r}, which is not to be called")
-                stack.append(called.make(arguments))
-            case _ if op == BUILD:
-                state, target = stack.pop(), stack.pop()
-                if not isinstance(target, Built):
-                    self._refuse(at, "the state of an object, which is not plain data")
-                target.build(state)
-                stack.append(target)
-            case _ if op == BINPERSID:
-                if self.persistent is None:
-                    self._refuse(at, "a persistent id, which means something to another program only")
-                stack.append(self.persistent(stack.pop()))
-            case _:
-                return at + FIXED[op]  # PROTO and FRAME, which _shared has looked at
+        if op == NONE:
+            stack.append(None)
+        elif op in BOOLEANS:
+            stack.append(op == NEWTRUE)
+        elif op == EMPTY_LIST:
+            stack.append([])
+        elif op == EMPTY_TUPLE:
+            stack.append(())
+        elif op in TUPLES:
+            first = marks.pop() if op == TUPLE else len(stack) - (op - TUPLE1 + 1)
+            if first < 0:
+                self._refuse(at, "a tuple without its members")
+            stack[first:] = [tuple(stack[first:])]
+        elif op in COUNTED:
+            begin = at + COUNTED[op]
+            stop = begin + int.from_bytes(self.data[at:begin], "little")
+            found = self.data[begin:stop]
+            stack.append(int.from_bytes(found, "little", signed=True) if op == LONG1 else found)
+            return stop
+        elif op == GLOBAL:
+            module, name = self._lines(at)
+            stack.append(self._named(at, module.decode(errors="replace"), name.decode(errors="replace")))
+            return at + len(module) + len(name) + 2
+        elif op == STACK_GLOBAL:
+            last, before = stack.pop(), stack.pop()
+            stack.append(self._named(at, before, last))
+        elif op == REDUCE:
+            arguments, called = stack.pop(), stack.pop()
+            if not isinstance(called, Named) or called.make is None or type(arguments) is not tuple:
+                self._refuse(at, "a call of what is not to be called")
+            stack.append(called.make(arguments))
+        elif op == BUILD:
+            state, target = stack.pop(), stack.pop()
+            if not isinstance(target, Built):
+                self._refuse(at, "the state of an object, which is not plain data")
+            target.build(state)
+            stack.append(target)
+        elif op == BINPERSID:
+            if self.persistent is None:
+                self._refuse(at, "a persistent id, which means something to another program only")
+            stack.append(self.persistent(stack.pop()))
+        elif op in (NEWOBJ, NEWOBJ_EX):
+            self._refuse(at, "an object of a class, which is not plain data")
+        else:
+            return at + FIXED[op]  # PROTO and FRAME, which _shared has looked at
         return at
 
     def _named(self, at: int, module: object, name: object) -> Named:
