@@ -189,7 +189,7 @@ def test_the_error_names_what_was_asked_for():
     for protocol, value in ((4, Call(os.system, "x")), (2, {1: [Call(os.system, "x")]})):
         with pytest.raises(LoadError, match=rf"the pickle asks for '{os.system.__module__}\.system'"):
             read(pickle.dumps(value, protocol=protocol))
-    with pytest.raises(LoadError, match="'pathlib.*Path', which is not plain data"):
+    with pytest.raises(LoadError, match=r"'pathlib.*Path', which is not plain data"):
         read(pickle.dumps({0: {"name": Path("x")}}))
     with pytest.raises(LoadError, match=r"'collections\.OrderedDict', which is not plain data"):
         read(pickle.dumps(OrderedDict(a=1)))
