@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.stark_made import FIELDS, MADE, SKB, ask, save_tensor, write_skb
+from benchmarks.stark import FIELDS, ask
+from benchmarks.stark_made import MADE, SKB, save_tensor, write_skb
 from hybridkg.cli import cli
 from hybridkg.entities.profile_reader import load_profile
 from hybridkg.errors import LoadError, UserError
