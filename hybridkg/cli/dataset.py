@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 DBPEDIA = "dbpedia-entity-v2"
+STARK = "stark"
 
 FOLDER = click.Path(path_type=Path)
 
@@ -21,6 +22,8 @@ FOLDER = click.Path(path_type=Path)
 @click.option("--index", metavar="A|B|FILE", help=f"{DBPEDIA}: which index of the paper, or rules (.toml); default: B.")
 @click.option("--lenient", is_flag=True, help=f"{DBPEDIA}: leave out and count lines of dumps that are no triples.")
 @click.option("--no-catchall", is_flag=True, help=f"{DBPEDIA}: index B without the field catchall, half as large.")
+@click.option("--skb", metavar="DIR", type=FOLDER, help=f"{STARK}: the folder with node_info.pkl, or processed.zip.")
+@click.option("--qa", metavar="DIR", type=FOLDER, help=f"{STARK}: the folder with stark_qa/ and split/.")
 @click.option("--out", metavar="DIR", type=FOLDER, help="Folder to make; default: ./NAME.")
 def dataset(
     name: str,
@@ -30,6 +33,8 @@ def dataset(
     index: str | None,
     lenient: bool,
     no_catchall: bool,
+    skb: Path | None,
+    qa: Path | None,
     out: Path | None,
 ) -> None:
     """Make a judged collection ready to be searched and measured: a folder that does not exist yet, or nothing.
@@ -40,6 +45,7 @@ def dataset(
       cranfield             1,400 abstracts on aerodynamics; 225 questions
       dbpedia-entity-v2     DBpedia 2015-10 by the fields of the paper, 467 queries; an interrupted run goes on
       fb15k-dbpedia-entity  14,541 entities and 310,116 facts; the 240 queries of DBpedia-Entity v2 about them
+      stark                 STaRK: amazon, mag or prime, whichever --skb has, with questions, splits and candidates
 
     \b
     DIR then holds kb (a knowledge base, indexed), topics.tsv, qrels.txt, folds.json, where there are categories
@@ -52,7 +58,12 @@ def dataset(
     from hybridkg.cli.output import TerminalProgress, print_counts
     from hybridkg.evaluation.datasets.building import make_dataset
     from hybridkg.evaluation.datasets.dbpedia.making import make_dbpedia
+    from hybridkg.evaluation.datasets.stark.making import make_stark
 
+    if name != DBPEDIA and (dumps or collection or index or lenient or no_catchall):
+        raise click.UsageError(f"--dumps, --collection, --index, --lenient and --no-catchall are for {DBPEDIA} only")
+    if name != STARK and (skb or qa):
+        raise click.UsageError(f"--skb and --qa are for {STARK} only")
     progress = TerminalProgress()
     if name == DBPEDIA:
         if dumps is None or collection is None or given is not None:
@@ -66,11 +77,11 @@ def dataset(
             catchall=not no_catchall,
             progress=progress,
         )
+    elif name == STARK:
+        if skb is None or qa is None or given is not None:
+            raise click.UsageError(f"{STARK} is made of --skb DIR and --qa DIR")
+        made = make_stark(skb, qa, out or Path(name), progress=progress)
     else:
-        if dumps or collection or index or lenient or no_catchall:
-            raise click.UsageError(
-                f"--dumps, --collection, --index, --lenient and --no-catchall are for {DBPEDIA} only"
-            )
         if given is None:
             raise click.UsageError("Missing option '--from'.")
         made = make_dataset(name, given, out or Path(name), progress=progress)

@@ -21,10 +21,22 @@ if TYPE_CHECKING:
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @measures_option
 @by_option
+@click.option(
+    "--candidates",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="What may be an answer, one on each line: hit@k, recall@k and mrr over all of them, as STaRK has them.",
+)
 @click.option("--per-topic", is_flag=True, help="Also for each topic.")
 @figures_option
 def evaluate(
-    qrels: Path, runs: tuple[Path, ...], measures: tuple[str, ...], by: str | None, per_topic: bool, fmt: str
+    qrels: Path,
+    runs: tuple[Path, ...],
+    measures: tuple[str, ...],
+    by: str | None,
+    candidates: Path | None,
+    per_topic: bool,
+    fmt: str,
 ) -> None:
     """Measure how good rankings are.
 
@@ -39,7 +51,7 @@ def evaluate(
     """
     from hybridkg.evaluation.from_files import evaluate_files
 
-    report = evaluate_files(qrels, runs, measures, by=by)
+    report = evaluate_files(qrels, runs, measures, by=by, candidates=candidates)
     match fmt:
         case "json":
             click.echo(json.dumps(report.to_json(per_topic=per_topic), indent=2, ensure_ascii=False))

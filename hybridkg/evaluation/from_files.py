@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from hybridkg.entities.input_file import extensions
-from hybridkg.errors import LoadError, UnknownNameError
+from hybridkg.errors import LoadError, ParameterError, UnknownNameError
 from hybridkg.evaluation.categories import categories_by_prefix, read_categories
 from hybridkg.evaluation.eval_report import EvalReport, RunScores, eval_report
 from hybridkg.evaluation.kilt import KILT_MEASURES, KiltGold, KiltGuess, evaluate_kilt
 from hybridkg.evaluation.kilt_lines import read_kilt_gold, read_kilt_guess
-from hybridkg.evaluation.measures import DEFAULT_MEASURES, parse_measure
+from hybridkg.evaluation.measures import DEFAULT_MEASURES, Measure, parse_measure
+from hybridkg.evaluation.measures.stark import STARK_TABLE, read_candidates, stark_measures
 from hybridkg.evaluation.qrels import read_qrels
 from hybridkg.evaluation.run import read_run
 from hybridkg.registry import did_you_mean
@@ -22,7 +23,12 @@ BY_PREFIX = "prefix"
 
 
 def evaluate_files(
-    judgements: Path, runs: Sequence[Path], measures: Sequence[str] = (), *, by: str | None = None
+    judgements: Path,
+    runs: Sequence[Path],
+    measures: Sequence[str] = (),
+    *,
+    by: str | None = None,
+    candidates: Path | None = None,
 ) -> EvalReport:
     """Evaluates runs, or guesses where the judgements are KILT's (`.jsonl`, packed or not).
 
@@ -31,17 +37,24 @@ def evaluate_files(
         runs: runs in TREC's form, or guesses of KILT.
         measures: by name; without any DEFAULT_MEASURES, for KILT KILT_MEASURES.
         by: BY_PREFIX, a file of categories, or None for none.
+        candidates: a file of what may be an answer; then the measures are STaRK's, over all of them.
 
     Raises:
         LoadError: a file that cannot be read, with its line, or a run without a judged topic.
         UnknownNameError, ParameterError: a measure that is none.
     """
     if is_kilt(judgements):
+        if candidates is not None:
+            raise ParameterError("candidates are for the measures of STaRK, not for those of KILT")
         names = [_kilt_measure(name) for name in measures] or list(KILT_MEASURES)
         gold = read_kilt_gold(judgements)
         guesses = [(path, read_kilt_guess(path)) for path in runs]
         return kilt_report(gold, guesses, names, _categories(by, gold))
-    wanted = [parse_measure(name) for name in measures or DEFAULT_MEASURES]
+    wanted: Sequence[Measure]
+    if candidates is None:
+        wanted = [parse_measure(name) for name in measures or DEFAULT_MEASURES]
+    else:
+        wanted = stark_measures(read_candidates(candidates), [name.strip().lower() for name in measures] or STARK_TABLE)
     qrels = read_qrels(judgements)
     categories = _categories(by, qrels.grades)
     return eval_report(qrels, [(path, read_run(path)) for path in runs], wanted, categories)

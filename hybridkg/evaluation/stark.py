@@ -75,6 +75,22 @@ class StarkQuestions:
         return self.splits[split]
 
 
+SPLITS = ("train", "val", "test", "test-0.1")
+"""The last is a tenth of test, which not every copy has."""
+
+
+def question_files(folder: Path) -> dict[str, Path]:
+    """The files of a folder that are there: "questions", the splits by name, and "human", what people have asked."""
+    folder = Path(folder)
+    asked = folder / "stark_qa"
+    places = {
+        "questions": _find(asked, "stark_qa.csv"),
+        "human": _find(asked, "stark_qa_human_generated_eval.csv"),
+        **{name: _find(folder / "split", f"{name}.index") for name in SPLITS},
+    }
+    return {name: path for name, path in places.items() if path.exists()}
+
+
 def read_stark(folder: Path) -> StarkQuestions:
     """Reads the folder of one knowledge base: the questions and every split that is there.
 
@@ -85,10 +101,10 @@ def read_stark(folder: Path) -> StarkQuestions:
     folder = Path(folder)
     texts, answers = read_stark_questions(_find(folder / "stark_qa", "stark_qa.csv"))
     splits: dict[str, tuple[str, ...]] = {}
-    for name in ("train", "val", "test", "test-0.1"):
+    for name in SPLITS:
         path = _find(folder / "split", f"{name}.index")
         if name == "test-0.1" and not path.exists():
-            continue  # a tenth of test, which not every copy has
+            continue
         splits[name] = read_stark_split(path)
         if missing := next((q for q in splits[name] if q not in texts), None):
             raise LoadError(f"the split names a question {missing!r} that is not there", place=str(path))

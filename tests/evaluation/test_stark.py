@@ -8,6 +8,7 @@ import io
 import lzma
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -73,6 +74,28 @@ def test_the_tail_has_a_rank_by_hand():
     assert found["hit@5"]["q"] == 0
     assert found["hit@6"]["q"] == 1
     assert found["recall@6"]["q"] == 1 / 2
+
+
+def test_they_are_those_of_the_tensors_that_the_evaluator_fills():
+    """`stark_qa/evaluator.py`: every candidate gets the least of all predictions minus 1, those predicted their own."""
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        candidates = np.sort(rng.choice(300, 120, replace=False))
+        predicted = rng.choice(candidates, int(rng.integers(1, 110)), replace=False)
+        scores = rng.permutation(len(predicted)) - 50.0
+        wanted = rng.choice(candidates, int(rng.integers(1, 30)), replace=False)
+        filled = np.full(candidates.max() + 1, scores.min() - 1)
+        filled[predicted] = scores
+        is_answer = np.isin(candidates, wanted)[np.argsort(-filled[candidates], kind="stable")]
+        values = {"mrr": 1 / (1 + int(np.argmax(is_answer)))}
+        values |= {f"hit@{k}": float(is_answer[:k].any()) for k in (1, 3, 5, 10, 20, 50)}
+        values |= {f"recall@{k}": is_answer[:k].sum() / len(wanted) for k in (5, 10, 20, 50, 100)}
+        base = "https://w3id.org/hybridkg/stark/mag/"  # in the order of the numbers, as the ids themselves
+        for name in ("", base):
+            qrels = Qrels({"q": {f"{name}{x}": 1 for x in wanted}})
+            run = as_run({f"{name}{x}": float(s) for x, s in zip(predicted, scores, strict=True)})
+            found = evaluate(qrels, run, stark_measures([f"{name}{x}" for x in candidates], STARK_SET))
+            assert {measure: found[measure]["q"] for measure in STARK_SET} == pytest.approx(values)
 
 
 def test_equal_scores_stand_in_the_order_of_their_ids():

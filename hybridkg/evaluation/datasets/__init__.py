@@ -16,6 +16,7 @@ DATASETS = Registry(
         "cranfield": "hybridkg.evaluation.datasets.cranfield:CRANFIELD",
         "dbpedia-entity-v2": "hybridkg.evaluation.datasets.dbpedia.collection:DBPEDIA_ENTITY_V2",
         "fb15k-dbpedia-entity": "hybridkg.evaluation.datasets.fb15k:FB15K_DBPEDIA_ENTITY",
+        "stark": "hybridkg.evaluation.datasets.stark.making:STARK",
     },
 )
 """Recipes."""

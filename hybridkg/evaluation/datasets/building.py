@@ -68,11 +68,23 @@ def make_dataset(name: str, given: Path, out: Path, *, progress: Progress = SILE
     progress.start(f"reading {recipe.name}", None)
     contents = recipe.read(sources)
     progress.done(len(sources))
+    return write_dataset(recipe, sources, contents, out, progress=progress)
+
+
+def write_dataset(
+    recipe: Recipe, sources: Mapping[str, SourceFile], contents: Contents, out: Path, *, progress: Progress = SILENT
+) -> MadeDataset:
+    """Writes what has been read: the folder as a whole, or nothing.
+
+    Raises:
+        UserError: the folder exists.
+        StorageError: it cannot be written.
+    """
     staging = out.absolute().parent / f".{out.name}.{secrets.token_hex(4)}"
     try:
         staging.mkdir(parents=True)
         made = _write(recipe, sources, contents, staging, out, progress)
-        refuse_existing(name, out)
+        refuse_existing(recipe.name, out)
         staging.rename(out)
     except OSError as e:
         raise StorageError(f"cannot write {str(out)!r}: {(e.strerror or str(e)).lower()}") from e
@@ -128,6 +140,9 @@ def write_collection(
     write_folds(folder / "folds.json", contents.folds)
     for file, folds in contents.more_folds.items():
         write_folds(folder / file, folds)
+    for file, lines in contents.more_files.items():
+        with (folder / file).open("w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(lines)
     if contents.categories:
         _write_topics(folder / "categories.tsv", contents.categories)
     found = {
@@ -208,6 +223,7 @@ ABOUT = {
     "topics-unstopped.tsv": "the same topics as they were asked",
     "topics-stopped.tsv": "the same topics without stop patterns",
     "qrels.txt": "judgements: topic, 0, IRI, grade",
+    "candidates.txt": "what may be an answer, an IRI on each line",
     "qrels-v1.txt": "judgements of version 1 about the same topics",
     "links": "entities that the topics mention, as others have linked them: text, IRI, confidence",
     "folds.json": "the split for training and testing",
@@ -220,7 +236,7 @@ ABOUT = {
 
 def _readme(recipe: Recipe, counts: Mapping[str, int], names: Iterable[str]) -> str:
     """README.md: what dataset.toml says, for people, and how to begin."""
-    files = [f"- `{name}`: {ABOUT.get(name) or _fold_file(name)}" for name in names]
+    files = [f"- `{name}`: {ABOUT.get(name) or _file_of_a_part(name)}" for name in names]
     numbers = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
     return "\n".join(
         [
@@ -244,6 +260,8 @@ def _readme(recipe: Recipe, counts: Mapping[str, int], names: Iterable[str]) -> 
     )
 
 
-def _fold_file(name: str) -> str:
+def _file_of_a_part(name: str) -> str:
+    if found := re.fullmatch(r"(topics|qrels)-(.+)\.(?:tsv|txt)", name):
+        return f"{'topics' if found[1] == 'topics' else 'judgements'} of the split {found[2]}"
     found = re.fullmatch(r"folds-(.+)\.json", name)
-    return f"the split of the topics of category {found.group(1)} alone" if found else "see dataset.toml"
+    return f"the split of the topics of category {found[1]} alone" if found else "see dataset.toml"

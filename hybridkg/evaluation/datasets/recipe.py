@@ -80,6 +80,7 @@ class Contents:
         categories: category of each topic; empty where there is none.
         more_topics: other texts, by the name of their file.
         more_folds: other splits, by the name of their file.
+        more_files: lines of what else there is, each with its end, by the name of the file.
         counts: what to tell the user, in this order.
     """
 
@@ -90,6 +91,7 @@ class Contents:
     categories: Mapping[str, str] = field(default_factory=dict)
     more_topics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     more_folds: Mapping[str, Folds] = field(default_factory=dict)
+    more_files: Mapping[str, Iterable[str]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
 

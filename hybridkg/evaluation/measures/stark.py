@@ -2,8 +2,9 @@
 
 A system predicts scores for some candidates; every other one gets the least score minus 1, so that they all stand
 below, tied. STaRK leaves the order of ties to its sort; here it is fixed: score falling, then id rising (as numbers
-where all candidates are whole numbers). So an answer that was not predicted still has a rank, and MRR a value.
-What is predicted beside the candidates is left out; a question without any prediction among them counts with 0.
+where all candidates are whole numbers, or IRIs that differ in a whole number at their end). So an answer that was not
+predicted still has a rank, and MRR a value. What is predicted beside the candidates is left out; a question without any
+prediction among them counts with 0.
 Source: snap-stanford/stark, `stark_qa/evaluator.py`. tests/evaluation/test_stark.py builds the lists in full.
 """
 
@@ -14,10 +15,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 
 from hybridkg.errors import ParameterError
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
+from hybridkg.evaluation.text_lines import columns, decoded, numbered_lines
 
 STARK_TABLE = ("hit@1", "hit@5", "recall@20", "mrr")
 """What the tables of the papers print."""
@@ -50,9 +53,11 @@ class Candidates:
     place: dict[str, int] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        numbers = all(x.isascii() and x.isdigit() for x in self.ids)
+        start = self.ids[0].rfind("/") + 1 if self.ids else 0
+        same = self.ids[0][:start] if self.ids else ""
+        numbers = all(x.startswith(same) and x[start:].isascii() and x[start:].isdigit() for x in self.ids)
         # By length first: whole numbers of any size in the order of their values.
-        order = sorted(self.ids, key=_as_number) if numbers else sorted(self.ids)
+        order = sorted(self.ids, key=lambda x: _as_number(x[start:])) if numbers else sorted(self.ids)
         object.__setattr__(self, "place", {x: i for i, x in enumerate(order)})
         if len(self.place) < len(order):
             twice = next(a for a, b in pairwise(order) if a == b)
@@ -135,6 +140,19 @@ def answer_ranks(answers: Iterable[str], ranking: Sequence[tuple[str, float]], c
         elif answer in place:
             before = sum(other < place[answer] for _, other, _ in predicted)
             found.append(len(predicted) + place[answer] - before + 1)
+    return found
+
+
+def read_candidates(path: Path) -> list[str]:
+    """The candidates in a file, one on each line.
+
+    Raises:
+        LoadError: it cannot be read, or a line has more than one.
+    """
+    found = []
+    for number, line in numbered_lines(path, "a list of candidates"):
+        (candidate,) = columns(path, number, line, ("candidate",))
+        found.append(decoded(path, number, candidate))
     return found
 
 
