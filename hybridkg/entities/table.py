@@ -130,8 +130,8 @@ class NodeTable:
 
     def find(self, node: Node) -> int | None:
         """The id of a node, or None; about 2 us."""
-        key = node.value.encode() if type(node) is NamedNode else b"_:" + node.value.encode()
-        value = int.from_bytes(blake2b(key, digest_size=8).digest(), "little")
+        key = _key(node)
+        value = int.from_bytes(_hash_bytes(key), "little")
         hashes = self._hashes
         i, n = bisect_left(hashes, value), len(hashes)
         while i < n and hashes[i] == value:
