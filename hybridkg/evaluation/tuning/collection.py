@@ -86,7 +86,7 @@ def with_parameters(task: ScoringTask, parameters: ModelParameters) -> ScoringTa
     return replace(
         task,
         fields=tuple(fields),
-        arguments={name: value for name, value in parameters.arguments.items() if not isinstance(value, str)},
+        arguments={name: float(value) for name, value in parameters.arguments.items() if not isinstance(value, str)},
         choices={name: value for name, value in parameters.arguments.items() if isinstance(value, str)},
     )
 
