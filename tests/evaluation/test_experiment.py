@@ -205,7 +205,6 @@ def test_runs_and_tuned_models(folder, films):
                     "1": {"training": ["q3", "x-4"], "testing": ["q1", "q2"]}})
     )  # fmt: skip
     systems = "[systems.read]\nrun = 'out/runs/plain.run'\n[systems.tuned]\ntune = { model = 'bm25f', restarts = 1 }\n"
-    systems += "[systems.whole]\ntune = { model = 'lm', fixed = { mu = 7 }, restarts = 1 }\n"
     path = written(folder, films, systems, more="folds = 'folds.json'")
     found = Experiment.read(path).run(folder / "second")
     assert found.means()["read"] == plain.means()["plain"]

@@ -24,6 +24,7 @@ from hybridkg.evaluation.tuning.tune import Tuning
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.kb import KnowledgeBase
 from hybridkg.model_parameters import parse_model_parameters
+from hybridkg.text.additive import KERNEL
 
 WORDS = ["red", "fish", "sea", "old", "ship", "salt"]
 PROFILE = """
@@ -207,6 +208,15 @@ def test_what_is_fixed_is_not_learned(kb):
     assert all(set(own) == {"weight"} for own in learned.fields.values())
     smoothed = Trainer(kb.snapshot, TOPICS, QRELS, Settings("mlm", fixed={"smoothing": "jm"}, restarts=1))
     assert set(smoothed.train(smoothed.topics).parameters.arguments) == {"smoothing", "lambda"}
+
+
+@pytest.mark.parametrize("model", ["mlm", "fsdm", "elr"])
+def test_a_whole_number_that_is_fixed_is_one_like_any_other(kb, model):
+    """TOML has mu = 7; the compiled kernels take 7.0 only."""
+    assert KERNEL.load() is not None
+    found = [Trainer(kb.snapshot, TOPICS, QRELS, Settings(model, fixed={"mu": mu})) for mu in (7, 7.0)]
+    values = [one.measure(one.default, one.topics) for one in found]
+    assert values[0] == values[1]
 
 
 def test_only_the_fields_that_are_asked_for_are_tuned(kb):
