@@ -6,8 +6,7 @@ From the file to the report: `read` checks what is written, `run` asks each syst
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -207,10 +206,9 @@ class Experiment:
         """All of them, so that a mistake in the last one shows before the first has worked for an hour."""
         return {spec.name: (spec, SYSTEM_KINDS.get(spec.kind)(spec, collection)) for spec in self.spec.systems}
 
-    @contextmanager
-    def _collection(self) -> Iterator[Collection]:
+    def _collection(self) -> Collection:
         spec = self.spec
-        with Collection(
+        return Collection(
             topics=self._topics,
             qrels=self._qrels,
             kb=spec.kb,
@@ -220,8 +218,7 @@ class Experiment:
             depth=spec.depth,
             seed=spec.seed,
             systems=tuple(self._order),
-        ) as collection:
-            yield collection
+        )
 
 
 class _Named:
