@@ -75,12 +75,14 @@ class Cli(click.Group):
         except HybridkgError as e:
             click.echo(e.render(), err=True)
             ctx.exit(e.exit_code)
-        except KeyboardInterrupt as e:
+        except (KeyboardInterrupt, MemoryError) as e:
+            interrupted = isinstance(e, KeyboardInterrupt)
             state = "; the knowledge base is as it was before" if ctx.invoked_subcommand in WRITERS else ""
-            click.echo(f"interrupted{state}", err=True)
-            for note in getattr(e, "__notes__", ()):
+            click.echo(("interrupted" if interrupted else "out of memory") + state, err=True)
+            # What numpy says of itself is how much it asked for.
+            for note in (*([] if interrupted else filter(None, [str(e)])), *getattr(e, "__notes__", ())):
                 click.echo(note, err=True)
-            ctx.exit(INTERRUPTED)
+            ctx.exit(INTERRUPTED if interrupted else 1)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which they are first needed."""
