@@ -35,6 +35,9 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 PASSAGE_PROMPTS = ("document", "passage", "corpus")
 """Names of prompts, of which the library takes the first that a model has."""
 
+OUT_OF_MEMORY = ("allocate memory", "not enough memory", "could not allocate", "bad_alloc")
+"""What torch, pybind and C++ say of it, in errors that are no MemoryError."""
+
 OPSET = 17
 """Of ONNX; the first with a layer normalisation of its own."""
 
@@ -203,7 +206,7 @@ def explained(source: ModelFolder, *, doing: str = "copied into ONNX") -> Iterat
     except (MemoryError, torch.OutOfMemoryError) as e:
         raise _out_of_memory(source, doing) from e
     except Exception as e:  # a model may fail in its own ways, in one of five libraries
-        if "can't allocate memory" in str(e) or "not enough memory" in str(e):
+        if any(sign in str(e).lower() for sign in OUT_OF_MEMORY):
             raise _out_of_memory(source, doing) from e
         first = next(iter(str(e).strip().splitlines()), "") or type(e).__name__
         raise EncoderError(f"the model {source.name!r} cannot be {doing}: {first}") from e

@@ -193,7 +193,15 @@ def test_a_copy_with_other_vectors_is_refused(tmp_path, monkeypatch):
         prepared(tmp_path / "copy", model)
 
 
-@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+        RuntimeError("Could not allocate bytes object!"),
+        RuntimeError("std::bad_alloc"),
+    ],
+)
 def test_too_little_memory_is_told(tmp_path, monkeypatch, error):
     from hybridkg.vector import transformer_export
 
