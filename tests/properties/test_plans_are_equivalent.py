@@ -407,3 +407,23 @@ def test_whom_a_join_with_what_optional_or_bind_adds_leaves_out_takes_no_rank(te
         found = dict(differences(drawn, text, monkeypatch))
         assert {who: wrong for who, wrong in found.items() if wrong} == {}
         assert not any(who.startswith("filter_first") for who in found)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?a :p ?b . ?a NEAR ?b AS ?s } RANK BY ?s LIMIT 3",
+        "?a :p ?b . ?c NEAR ?b TOP 2 AS ?s } RANK BY ?s LIMIT 5",
+        "?a :p ?b . ?c NEAR EXACT ?b WITHIN 0.4 AS ?s . ?c :q ?o } RANK BY ?s",
+        '?a :p ?b . ?a NEAR ?b AS ?s . ?a MATCH "red" AS ?t } RANK BY rrf(?s, ?t) LIMIT 2',
+        '?a :p ?b . ?c NEAR ?b AS ?s OPTIONAL { ?c MATCH "boat" AS ?t } } RANK BY minmax(?s) + minmax(?t) LIMIT 4',
+        '?a NEAR "red" AS ?s . ?a :p ?b OPTIONAL { ?a :q ?c . ?a NEAR ?c WITHIN 0.5 AS ?t } } RANK BY ?s + ?t LIMIT 3',
+    ],
+)
+def test_a_similarity_join_with_what_the_graph_binds(text, in_pieces, monkeypatch, query):
+    links = graph_of("a p h, c p c, d p h, f p m, g p f, h p nowhere, i p a, j p b, a q b, c q d, h q a, i q j")
+    drawn = Case(links, f"{PROLOGUE} SELECT * {{ {query}", None, 2, 1, 2, 2, 0.0, False, 0, 0)
+    for index in (text, in_pieces):
+        found = dict(differences(drawn, index, monkeypatch))
+        assert {who: wrong for who, wrong in found.items() if wrong} == {}
+        assert any(who.startswith("chosen") for who in found)
