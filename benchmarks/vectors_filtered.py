@@ -5,6 +5,8 @@
 The parts:
     hnsw       the best ten of all: milliseconds and recall@10; how long the graph took
     filtered   the best ten of those that pass a filter: shape, share and way (benchmarks/vectors_made.py)
+    selector   the same questions with the filter applied on the way through the graph (FAISS's IDSelector), which
+               hybridkg does not do: where candidates are so many that the graph may answer at all
     peers      the same questions asked of LanceDB and Kuzu: their index, their defaults, in processes of their own
 
 50,000 vectors of 384 numbers; 500,000 with --full. Recall counts who is at least as near as the true tenth. Ours is
@@ -35,13 +37,16 @@ from hybridkg.interfaces.text_index import Ids
 from hybridkg.interfaces.vector_index import Encoded, VectorIndex, VectorQuery
 from hybridkg.vector.codes import KERNEL as CODES
 from hybridkg.vector.flat import FlatIndex
-from hybridkg.vector.hnsw import Hnsw, HnswIndex
+from hybridkg.vector.graph import FILE
+from hybridkg.vector.hnsw import LEAST_SHARE, Hnsw, HnswIndex
 from hybridkg.vector.similarity import KERNEL as SIMILARITY
 
 SEED, DIMENSIONS, K = 9, 384, 10
 SMALL, FULL = 50_000, 500_000
 UNFILTERED, PER_CELL = 200, 15
 """Questions: without a filter, and for each kind of filter."""
+
+SELECTOR_BREADTHS = (64, 256, 1_024)
 
 PEERS_PYTHON = Path("/tmp/hybrid-peers/bin/python")
 PEERS = ("lancedb", "kuzu")
@@ -168,6 +173,30 @@ def _measured(
     }
 
 
+def selector(bench: Bench) -> dict[str, Any]:
+    """What FAISS finds of those that pass where it looks at others only on the way, by how many it keeps in view."""
+    import faiss
+
+    graph = faiss.read_index(str(bench.folder / FILE), faiss.IO_FLAG_MMAP_IFC)
+    passing = [(name, query, one.passing(bench.values)) for name, query, one in bench.questions()]
+    asked = [(name, query, among) for name, query, among in passing if len(among) >= LEAST_SHARE * bench.n]
+    found: dict[str, Any] = {"vectors": bench.n}
+    for breadth in SELECTOR_BREADTHS:
+
+        def ask(query: Vectors, among: Ids | None, breadth: int = breadth) -> Ids:
+            bits = np.zeros(bench.n, bool)
+            bits[among] = True
+            chosen = faiss.IDSelectorBitmap(np.packbits(bits, bitorder="little"))
+            parameters = faiss.SearchParametersHNSW(efSearch=breadth, sel=chosen)
+            (rows,) = graph.search(query[None], breadth, params=parameters)[1]
+            ids = bench.hnsw.ids[rows[rows >= 0]]
+            scores = bench.flat.score(VectorQuery(vector=tuple(map(float, query))), ids)
+            return ids[np.argsort(-scores, kind="stable")[:K]]
+
+        found[f"{breadth:,} looked at"] = _measured(bench, asked, ask)
+    return found
+
+
 def peers(bench: Bench, python: Path, work: Path) -> dict[str, Any]:
     """What LanceDB and Kuzu answer to the same questions."""
     folder = work / f"peers-{bench.n}"
@@ -213,13 +242,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.vectors_filtered", description=(__doc__ or "").splitlines()[0]
     )
-    parser.add_argument("parts", nargs="*", metavar="PART", help="hnsw, filtered, peers; default: all")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="hnsw, filtered, selector, peers; default: all")
     parser.add_argument("--full", action="store_true", help=f"{FULL:,} vectors instead of {SMALL:,}")
     parser.add_argument("--work", type=Path, help="folder for vectors and graphs; default: a temporary one")
     parser.add_argument("--peers", type=Path, default=PEERS_PYTHON, help="their Python (default: %(default)s)")
     parser.add_argument("--no-record", action="store_true", help="prints only")
     options = parser.parse_args()
-    parts = options.parts or ["hnsw", "filtered", "peers"]
+    parts = options.parts or ["hnsw", "filtered", "selector", "peers"]
     with tempfile.TemporaryDirectory() as temporary:
         work: Path = options.work or Path(temporary)
         bench = Bench(work, FULL if options.full else SMALL)
@@ -228,6 +257,8 @@ def main() -> None:
             found["hnsw"] = hnsw(bench)
         if "filtered" in parts:
             found["filtered"] = filtered(bench)
+        if "selector" in parts:
+            found["selector"] = selector(bench)
         if "peers" in parts:
             found["peers"] = peers(bench, options.peers, work)
     if options.no_record:
