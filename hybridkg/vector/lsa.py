@@ -28,7 +28,7 @@ from hybridkg.interfaces.progress import Progress
 LAYOUT = Layout("hybridkg lsa", 1, "lsa.json", "lsa encoder")
 
 DIMENSIONS = 256
-"""Between 100 and 300 directions are where retrieval stops to gain (Dumais 1991; benchmarks/vectors)."""
+"""Between 100 and 300 directions are where retrieval stops to gain (Dumais 1991)."""
 
 MOST_TEXTS = 25_000
 """Texts that the directions are learned from, evenly spread: of the Anthology so many take 5 s."""
