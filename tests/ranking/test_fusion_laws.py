@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hybridkg.interfaces.fusion import FUSIONS, FusedList, added
@@ -42,6 +42,7 @@ def values(name, lists):
     return fusion.values(lists, fusion.arguments).tolist()
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(tables, weights), min_size=2, max_size=4), st.randoms(), st.sampled_from(SEVERAL))
 def test_to_swap_lists_with_their_weights_changes_nothing(drawn, random, name):
     lists = [listed(table, weight) for table, weight in drawn]
@@ -49,6 +50,7 @@ def test_to_swap_lists_with_their_weights_changes_nothing(drawn, random, name):
     assert values(name, lists) == values(name, swapped)
 
 
+@settings(deadline=None)
 @given(tables, st.sampled_from(FUSIONS.names()))
 def test_one_list_alone_keeps_its_order(table, name):
     found, one = values(name, [listed(table)]), listed(table)
@@ -60,6 +62,7 @@ def test_one_list_alone_keeps_its_order(table, name):
     assert name == "zscore" or not present or in_order[0] > 0
 
 
+@settings(deadline=None)
 @given(tables, tables, weights, st.integers(0, 3), SCORES, st.sampled_from(FUSIONS.names()))
 def test_no_row_falls_when_one_of_its_scores_rises(table, other, weight, at, higher, name):
     """From absent to present, too: so an absent score never helps. What all have, and the others, stays as it is."""
@@ -76,12 +79,14 @@ def test_no_row_falls_when_one_of_its_scores_rises(table, other, weight, at, hig
     assert values(name, [risen, *beside])[at] >= values(name, [one, *beside])[at]
 
 
+@settings(deadline=None)
 @given(st.lists(tables, min_size=1, max_size=4), st.sampled_from(FUSIONS.names()))
 def test_values_are_finite(drawn, name):
     lists = [listed(table) for table in drawn][: None if fusion_of(name).several else 1]
     assert np.isfinite(values(name, lists)).all()
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6), st.randoms())
 def test_a_sum_does_not_depend_on_the_order_of_its_parts(numbers, random):
     parts = [np.array([number]) for number in numbers]
