@@ -57,9 +57,11 @@ def dataset(
     """
     from hybridkg.cli.output import TerminalProgress, print_counts
     from hybridkg.evaluation.datasets.building import make_dataset
+    from hybridkg.evaluation.datasets import DATASETS
     from hybridkg.evaluation.datasets.dbpedia.making import make_dbpedia
     from hybridkg.evaluation.datasets.stark.making import make_stark
 
+    DATASETS.get(name)  # an unknown name is told before what it would need
     if name != DBPEDIA and (dumps or collection or index or lenient or no_catchall):
         raise click.UsageError(f"--dumps, --collection, --index, --lenient and --no-catchall are for {DBPEDIA} only")
     if name != STARK and (skb or qa):

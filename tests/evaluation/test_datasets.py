@@ -450,6 +450,12 @@ def test_the_command_makes_the_folder_and_counts(made, tmp_path):
     assert (tmp_path / "c/kb/CURRENT").exists()
 
 
+def test_an_unknown_name_is_told_before_what_it_would_need():
+    ran = CliRunner().invoke(cli, ["dataset", "cranfeld"])
+    assert ran.exit_code == 2
+    assert "did you mean 'cranfield'" in ran.output
+
+
 def test_the_help_names_every_dataset_and_an_unknown_name_lists_them(tmp_path):
     shown = CliRunner().invoke(cli, ["dataset", "--help"]).output
     for name in DATASETS.names():
