@@ -56,8 +56,8 @@ def dataset(
       hybridkg dataset cranfield --from data --out cranfield
     """
     from hybridkg.cli.output import TerminalProgress, print_counts
-    from hybridkg.evaluation.datasets.building import make_dataset
     from hybridkg.evaluation.datasets import DATASETS
+    from hybridkg.evaluation.datasets.building import make_dataset
     from hybridkg.evaluation.datasets.dbpedia.making import make_dbpedia
     from hybridkg.evaluation.datasets.stark.making import make_stark
 
