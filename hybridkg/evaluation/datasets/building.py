@@ -61,7 +61,7 @@ def make_dataset(name: str, given: Path, out: Path, *, progress: Progress = SILE
         StorageError: it cannot be written.
     """
     recipe: Recipe = DATASETS.get(name)
-    if recipe.needs:
+    if recipe.needs or recipe.read is None:
         raise UserError(f"{name!r} is made of {recipe.needs}, not of a data folder")
     refuse_existing(name, out)
     sources = find_sources(recipe.name, recipe.files, given, recipe.origin)

@@ -10,13 +10,21 @@ of /people/person/profession is a /people/person: that gives the classes.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from hybridkg.evaluation.categories import categories_by_prefix
-from hybridkg.evaluation.datasets.recipe import RDF, RDFS, XSD, Contents, Folds, Recipe, Triples, local_name, one_line
+from hybridkg.evaluation.datasets.recipe import (
+    RDF,
+    RDFS,
+    XSD,
+    Contents,
+    Recipe,
+    Triples,
+    local_name,
+    official_folds,
+    one_line,
+)
 from hybridkg.evaluation.datasets.sources import SourceFile
 
 FB = "http://rdf.freebase.com/ns/"
@@ -47,7 +55,7 @@ def read_fb15k(files: Mapping[str, SourceFile]) -> Contents:
     qrels = list(_judgements(files["qrels"], made))
     judged = {topic for topic, _, _ in qrels}
     topics = _queries(files["stopped"], judged)
-    folds = {key: _folds(files[key], judged) for key in files if key.startswith("folds")}
+    folds = {key: official_folds(files[key], judged) for key in files if key.startswith("folds")}
     return Contents(
         made.triples.lines,
         topics,
@@ -152,19 +160,6 @@ def _queries(source: SourceFile, judged: set[str]) -> dict[str, str]:
     if missing:
         raise source.wrong(f"the query {missing[0]!r} has judgements, and no text here", 1)
     return found
-
-
-def _folds(source: SourceFile, judged: set[str]) -> Folds:
-    """The official folds without the topics that are not judged here."""
-    try:
-        data: Any = json.loads(source.text())
-        return {
-            str(fold): {part: [topic for topic in data[fold][part] if topic in judged] for part in parts}
-            for fold in data
-            for parts in [("training", "testing")]
-        }
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
-        raise source.wrong('folds are {"0": {"training": [...], "testing": [...]}, ...}', 1) from e
 
 
 _KG = "kg-with-text/fb15k-237/"

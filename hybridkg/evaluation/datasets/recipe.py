@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from hybridkg.evaluation.datasets.sources import SourceFile
@@ -107,7 +108,7 @@ class Recipe:
         origin: where the files come from, as one phrase.
         licence: what is known of it.
         notes: how the files were read, and what to know when using them; sentences.
-        read: makes the contents of the files, by the keys of `files`.
+        read: makes the contents of the files, by the keys of `files`; None where `needs` says what it is made of.
         needs: what it is made of, where that is not the data folder alone.
     """
 
@@ -118,8 +119,25 @@ class Recipe:
     origin: str
     licence: str
     notes: tuple[str, ...]
-    read: Callable[[Mapping[str, SourceFile]], Contents]
+    read: Callable[[Mapping[str, SourceFile]], Contents] | None
     needs: str = ""
+
+
+def official_folds(source: SourceFile, topics: Collection[str]) -> Folds:
+    """The folds in a file of DBpedia-Entity, without topics that are not among `topics`.
+
+    Raises:
+        LoadError: the file has another form.
+    """
+    try:
+        data: Any = json.loads(source.text())
+        return {
+            str(fold): {part: [topic for topic in data[fold][part] if topic in topics] for part in parts}
+            for fold in data
+            for parts in [("training", "testing")]
+        }
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+        raise source.wrong('folds are {"0": {"training": [...], "testing": [...]}, ...}', 1) from e
 
 
 FOLDS = 5

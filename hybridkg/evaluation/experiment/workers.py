@@ -40,7 +40,9 @@ def answers_at_once(asked: Asked, todo: Mapping[str, Values]) -> Iterator[Answer
                 worker.start()
                 theirs.close()
                 workers[ours] = worker
-        busy = [pipe for pipe, item in zip(list(workers), waiting, strict=False) if _sent(pipe, item)]
+        busy = list(workers)
+        for worker_pipe, first in zip(busy, waiting, strict=False):
+            _send(worker_pipe, first)
         while busy:
             for pipe in wait(busy):
                 assert isinstance(pipe, Connection)
@@ -52,8 +54,10 @@ def answers_at_once(asked: Asked, todo: Mapping[str, Values]) -> Iterator[Answer
                     raise found
                 yield found
                 item = next(waiting, None)
-                if item is None or not _sent(pipe, item):
+                if item is None:
                     busy.remove(pipe)
+                else:
+                    _send(pipe, item)
     finally:
         for worker in workers.values():
             worker.kill()  # they only read, and a query may take hours
@@ -62,10 +66,9 @@ def answers_at_once(asked: Asked, todo: Mapping[str, Values]) -> Iterator[Answer
             pipe.close()
 
 
-def _sent(pipe: Connection, item: tuple[str, Values]) -> bool:
+def _send(pipe: Connection, item: tuple[str, Values]) -> None:
     with suppress(OSError):  # it has died: what it leaves to read, nothing, tells
         pipe.send(item)
-    return True
 
 
 def _died(asked: Asked) -> StorageError:

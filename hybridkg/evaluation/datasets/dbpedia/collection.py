@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hybridkg.evaluation.categories import categories_by_prefix
 from hybridkg.evaluation.datasets.dbpedia.rules import load_rules
-from hybridkg.evaluation.datasets.recipe import Contents, Folds, Recipe, one_line
+from hybridkg.evaluation.datasets.recipe import Contents, Folds, Recipe, official_folds, one_line
 from hybridkg.evaluation.datasets.sources import SourceFile, find_optional
 from hybridkg.interfaces.links import Link
 from hybridkg.linking.annotations import entity_iri, read_annotations
@@ -43,12 +41,12 @@ def read_collection(files: Mapping[str, SourceFile]) -> Contents:
     missing = sorted(topics.keys() ^ stopped.keys())
     if missing:
         raise files["stopped"].wrong(f"the query {missing[0]!r} is in one of the two files of queries only", 1)
-    more_folds = {key: _folds(files[key], topics) for key in files if key.startswith("folds-")}
+    more_folds = {key: official_folds(files[key], topics) for key in files if key.startswith("folds-")}
     return Contents(
         (),
         topics,
         list(_judgements(files["qrels"], topics)),
-        _folds(files["folds"], topics),
+        official_folds(files["folds"], topics),
         categories=categories_by_prefix(topics),
         more_topics={"topics-stopped.tsv": stopped},
         more_folds={f"{key}.json": folds for key, folds in more_folds.items()},
@@ -91,7 +89,7 @@ def read_extras(given: Path, contents: Contents) -> Extras:
     return Extras(
         {**{f"v1 {name}": source for name, source in v1.items()}, **{f"links {n}": s for n, s in linkings.items()}},
         list(_judgements(v1["qrels"], contents.topics, version=1)) if "qrels" in v1 else [],
-        _folds(v1["folds"], contents.topics) if "folds" in v1 else {},
+        official_folds(v1["folds"], contents.topics) if "folds" in v1 else {},
         links,
     )
 
@@ -116,18 +114,6 @@ def _judgements(source: SourceFile, topics: Mapping[str, str], *, version: int =
             yield topic, entity_iri(entity), int(grade)
         elif version == 2:
             raise source.wrong(f"the query {topic!r} has judgements and no text", line)
-
-
-def _folds(source: SourceFile, topics: Mapping[str, str]) -> Folds:
-    try:
-        data: Any = json.loads(source.text())
-        return {
-            str(fold): {part: [topic for topic in data[fold][part] if topic in topics] for part in parts}
-            for fold in data
-            for parts in [("training", "testing")]
-        }
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
-        raise source.wrong('folds are {"0": {"training": [...], "testing": [...]}, ...}', 1) from e
 
 
 _FOLDER = "dbpedia-entity-v2/v2/"

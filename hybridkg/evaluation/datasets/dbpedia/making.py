@@ -27,6 +27,7 @@ from hybridkg.evaluation.datasets.building import (
 from hybridkg.evaluation.datasets.dbpedia.collection import (
     DBPEDIA_ENTITY_V2,
     Extras,
+    read_collection,
     read_extras,
 )
 from hybridkg.evaluation.datasets.dbpedia.converting import (
@@ -88,7 +89,7 @@ def make_dbpedia(
     refuse_existing(recipe.name, out)
     found = find_dumps(rules, dumps)
     sources = find_sources(recipe.name, recipe.files, collection, recipe.origin, "--collection")
-    contents = recipe.read(sources)
+    contents = read_collection(sources)
     extras = read_extras(collection, contents)
     partial = out.absolute().with_name(f"{out.name}.partial")
     work = partial / WORK

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -34,10 +34,6 @@ _Asked: TypeAlias = tuple[Mapping[str, str], Mapping[str, Mapping[str, int]]]
 Value = TypeVar("Value")
 
 
-def _needs_both(_: Mapping[str, SourceFile]) -> NoReturn:
-    raise NotImplementedError("make_stark reads it")
-
-
 STARK = Recipe(
     name="stark",
     title="STaRK: questions over knowledge bases with text",
@@ -54,7 +50,7 @@ STARK = Recipe(
         "`train` and `val` test the others, so that each topic is tested once.",
         "Questions that people have written, where the files have them, are topics-human.tsv, with ids human-ID.",
     ),
-    read=_needs_both,
+    read=None,
     needs="--skb DIR and --qa DIR",
 )
 
