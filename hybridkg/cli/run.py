@@ -27,8 +27,9 @@ def run(experiment: Path, out: Path | None, jobs: int) -> None:
     """Run an experiment: systems that rank the same topics, judged, compared and told in a report.
 
     EXPERIMENT.toml names the knowledge base, topics, judgements, measures and systems, each of them a query with
-    $text, a run, a model to tune, or what is learned from the scores of others. DIR gets a TREC run for each system, report.md, report.html and report.json with
-    plots, and manifest.json. What has not changed is not asked again; an interrupted run goes on where it was.
+    $text, a run, a model to tune, or what is learned from the scores of others. DIR gets a TREC run for each system,
+    report.md, report.html and report.json with plots, and manifest.json. What has not changed is not asked again; an
+    interrupted run goes on where it was.
 
     \b
     Example:
