@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from dbpedia_dumps import A_LABELS, ALL, DUMPS, convert, lay_out
 from dbpedia_reference import ANCHOR, COMMENT, LABEL, SUBJECT, O, P, R, index_a, index_b
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hybridkg.entities.profile_reader import load_profile
@@ -116,7 +116,15 @@ def spread(lines: list[str], seed: int) -> dict[str, list[str]]:
     return dumps
 
 
+ANCHORED = [
+    f'<{R}A> <{LABEL}> "a"@en .',
+    f"<{R}A> <{ANCHOR}> <{R}A> .",  # an anchor text that is none
+    f'<{R}A> <{COMMENT}> "a"@en .',
+]
+
+
 @quick
+@example(lines=ANCHORED, seed=0, range_bytes=1, labels=False)
 @given(st.lists(line, max_size=60), st.integers(0, 10**6), st.sampled_from([1, 50, 400, 10**9]), st.booleans())
 def test_every_index_is_its_restatement_whatever_the_order_and_the_ranges(fresh, lines, seed, range_bytes, labels):
     given = [text.encode() + b"\n" for text in lines]

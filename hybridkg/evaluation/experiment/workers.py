@@ -6,16 +6,14 @@ ends with it, whatever ended that.
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from multiprocessing import get_context, parent_process
+from contextlib import suppress
+from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from hybridkg.errors import HybridkgError, StorageError
+from hybridkg.evaluation.child_process import become_child, ctrl_c_withheld
 from hybridkg.evaluation.experiment.answers import Answer
 from hybridkg.evaluation.experiment.asked import Asked
 
@@ -33,7 +31,7 @@ def answers_at_once(asked: Asked, todo: Mapping[str, Values]) -> Iterator[Answer
     context = get_context("spawn")
     workers: dict[Connection, Any] = {}
     try:
-        with _ctrl_c_withheld():
+        with ctrl_c_withheld():
             for _ in range(min(asked.jobs, len(todo))):
                 ours, theirs = context.Pipe()
                 worker = context.Process(target=_work, args=(theirs, asked, next(iter(todo.items()))), daemon=True)
@@ -78,23 +76,9 @@ def _died(asked: Asked) -> StorageError:
     )
 
 
-@contextmanager
-def _ctrl_c_withheld() -> Iterator[None]:
-    """A process that starts meanwhile never gets SIGINT, which goes to all of a terminal."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _work(pipe: Connection, asked: Asked, warm: tuple[str, Values]) -> None:
     """Answers what comes through the pipe until it is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    become_child()
     prepared = failure = None
     try:
         prepared = asked.open()
@@ -108,10 +92,3 @@ def _work(pipe: Connection, asked: Asked, warm: tuple[str, Values]) -> None:
                 pipe.send(failure if prepared is None else asked.answer(prepared, topic, values))
             except HybridkgError as e:
                 pipe.send(e)
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

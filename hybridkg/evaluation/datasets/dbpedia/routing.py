@@ -86,8 +86,8 @@ class Routing:
             literals = tuple(sorted({*named, FIELDS.index("attributes")}))
             links = tuple(sorted({*named, FIELDS.index("related")}))
         labelled = rules.resource == "label"
-        if labelled and "names" in own:  # names are literals there
-            links = ()
+        if labelled and set(own) & {"names", "similar"} and not predicate.startswith(REVERSE):
+            links = ()  # names and anchor texts are literals there
         worded = not set(own) & {"names", "categories", "similar"} and predicate.startswith(rules.predicates_of)
         in_graph = predicate not in rules.text_only and not predicate.startswith(REVERSE)
         dbp = predicate.startswith(rules.links_only)
