@@ -1,7 +1,7 @@
 """Made-up dumps in the exact forms of DBpedia 2015-10, of any size, and what their conversion costs.
 
     python -m benchmarks.dbpedia_made write DIR --entities 20000 [--packed bz2] [--collection DIR]
-    python -m benchmarks.dbpedia_made convert DIR --collection DIR --out DIR [--index A] [--no-catchall]
+    python -m benchmarks.dbpedia_made convert DIR --collection DIR --out DIR [--index A] [--no-catchall] [--record]
 
 The same arguments give the same bytes, and entities 0 to n are the same in every size. A collection lends its judged
 entities, which are then the first ones, and their words, so that its queries find something. By default an entity has
@@ -13,14 +13,17 @@ from __future__ import annotations
 import argparse
 import bz2
 import gzip
+import os
 import resource
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
+
+from benchmarks.record import record
 
 R, P, O = "http://dbpedia.org/resource/", "http://dbpedia.org/property/", "http://dbpedia.org/ontology/"  # noqa: E741
 RDF, RDFS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://www.w3.org/2000/01/rdf-schema#"
@@ -207,47 +210,86 @@ def judged_entities(collection: Path) -> list[str]:
 
 
 class Steps:
-    """Progress that notes how long each step took, and the most memory that it had."""
+    """Progress that notes how long each step took, and the most memory that all processes had."""
 
     def __init__(self) -> None:
-        self._label, self._since, self._cpu, self._items = "", 0.0, 0.0, 0
-        self._most = 0
+        self.steps: list[dict[str, Any]] = []
+        self.most = 0
+        self._label, self._since, self._cpu = "", 0.0, 0.0
+        self._most, self._looked = 0, 0.0
 
     def start(self, label: str, total_bytes: int | None) -> None:
         """Begins a step."""
         del total_bytes
-        self._label, self._since, self._cpu = label, time.perf_counter(), time.process_time()
+        self._label, self._since, self._cpu = label, time.perf_counter(), _cpu()
 
     def advance(self, bytes_read: int, items: int) -> None:
-        """Looks at the memory."""
+        """Looks at the memory, now and then."""
         del bytes_read, items
-        self._most = max(self._most, _resident())
+        if time.perf_counter() - self._looked > LOOKED_EVERY:
+            self._most = max(self._most, _resident())
+            self._looked = time.perf_counter()
 
     def done(self, items: int) -> None:
         """Ends it."""
-        seconds, cpu = time.perf_counter() - self._since, time.process_time() - self._cpu
+        seconds, cpu = time.perf_counter() - self._since, _cpu() - self._cpu
         most, self._most = max(self._most, _resident()), 0
+        self.most = max(self.most, most)
         rate = items / seconds if seconds else 0.0
         print(f"{self._label:<44} {items:>12,} {seconds:>8.1f} s {cpu:>8.1f} s CPU {rate:>12,.0f}/s {most:>7,} MB")
+        step = {"step": Path(self._label).name, "items": items, "seconds": round(seconds, 1), "megabytes": most}
+        self.steps.append(step)
+
+
+LOOKED_EVERY = 0.5
+"""Seconds."""
+
+
+def _cpu() -> float:
+    """Seconds of this process, and of those that it started and that have ended."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 def _resident() -> int:
-    """Megabytes."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return next(int(line.split()[1]) >> 10 for line in status.splitlines() if line.startswith("VmRSS"))
+    """Megabytes of this process and of all that it started; what they share is counted for each."""
+    parents, sizes = {}, {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with suppress(OSError):
+                fields = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+                parents[int(folder.name)], sizes[int(folder.name)] = int(fields[1]), int(fields[21])
+    own, total = os.getpid(), 0
+    for process, size in sizes.items():
+        above = process
+        while above not in (own, 0):
+            above = parents.get(above, 0)
+        total += size if above == own else 0
+    return total * os.sysconf("SC_PAGE_SIZE") >> 20
 
 
-def convert(dumps: Path, collection: Path, out: Path, index: str, *, catchall: bool) -> Any:
-    """Converts, printing each step."""
+def convert(dumps: Path, collection: Path, out: Path, index: str, *, catchall: bool) -> dict[str, Any]:
+    """Converts, printing each step; what was measured."""
     from hybridkg.evaluation.datasets.dbpedia.making import make_dbpedia
 
-    began = time.perf_counter()
-    made = make_dbpedia(dumps, collection, out, index=index, catchall=catchall, progress=Steps())
+    began, steps = time.perf_counter(), Steps()
+    made = make_dbpedia(dumps, collection, out, index=index, catchall=catchall, progress=steps)
+    seconds = time.perf_counter() - began
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    print(f"all: {time.perf_counter() - began:,.1f} s, most memory {most:,} MB, {size >> 20:,} MB on disk")
+    print(f"all: {seconds:,.1f} s, most memory {steps.most:,} MB, {size >> 20:,} MB on disk")
     print(made.counts, made.kb["index"])
-    return made
+    return {
+        "index": index,
+        "catchall": catchall,
+        "dumps_megabytes": sum(path.stat().st_size for path in dumps.iterdir()) >> 20,
+        "dump_triples": made.counts["dump_triples"],
+        "entities": made.counts["entities"],
+        "triples": made.counts["triples"],
+        "minutes": round(seconds / 60, 1),
+        "most_megabytes": steps.most,
+        "disk_megabytes": size >> 20,
+        "text": {name: made.kb["index"][name] for name in ("terms", "postings", "tokens", "text_bytes")},
+        "steps": steps.steps,
+    }
 
 
 def main() -> None:
@@ -265,9 +307,13 @@ def main() -> None:
     converting.add_argument("--out", type=Path, required=True)
     converting.add_argument("--index", default="B")
     converting.add_argument("--no-catchall", action="store_true")
+    converting.add_argument("--record", action="store_true", help="stores what was measured")
     chosen = parser.parse_args()
     if chosen.command == "convert":
-        convert(chosen.folder, chosen.collection, chosen.out, chosen.index, catchall=not chosen.no_catchall)
+        catchall = not chosen.no_catchall
+        figures = convert(chosen.folder, chosen.collection, chosen.out, chosen.index, catchall=catchall)
+        if chosen.record:
+            record("dbpedia_made", {"bounds": {"minutes": 90, "most_megabytes": 12_000}, **figures}, seed=SEED)
         return
     judged = judged_entities(chosen.collection) if chosen.collection else []
     began = time.perf_counter()

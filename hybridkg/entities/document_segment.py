@@ -34,6 +34,8 @@ LEVEL = 3
 SHORT = 160
 """Bytes below which compressing costs more than it saves; JSON starts with `[`, zlib never does."""
 
+_JSON = json.JSONEncoder(ensure_ascii=False)
+
 
 def packed(texts: list[str]) -> bytes:
     """Texts as they are stored.
@@ -43,7 +45,7 @@ def packed(texts: list[str]) -> bytes:
     """
     if not texts:
         return b""
-    plain = json.dumps(texts, ensure_ascii=False).encode()
+    plain = _JSON.encode(texts).encode()
     return plain if len(plain) < SHORT else zlib.compress(plain, LEVEL)
 
 
@@ -51,7 +53,8 @@ def unpacked(stored: bytes) -> list[str]:
     """The texts of a stored value."""
     if not stored:
         return []
-    return list(json.loads(stored if stored.startswith(b"[") else zlib.decompress(stored)))
+    plain = stored if stored.startswith(b"[") else zlib.decompress(stored)
+    return list(json.loads(plain.decode()))
 
 
 def write_segment(path: Path, rows: Iterable[Row]) -> None:
