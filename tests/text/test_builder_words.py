@@ -8,12 +8,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hybridkg.interfaces.analyzer import ANALYZERS
+from hybridkg.text.analysis import words as words_module
 from hybridkg.text.analysis.words import split_words
 from hybridkg.text.embedded import columns
 from hybridkg.text.embedded.analysis_batch import Analyst, payload_of
 
 ALL = {name: ANALYZERS.get(name)() for name in ("standard", "stopped", "unstemmed", "identifier")}
-texts = st.text(st.sampled_from("aB1x29'’.,- _“–\xa0é中\0"), max_size=20) | st.text(max_size=8)
+texts = st.text(st.sampled_from("aB1x29'’.,- _“–\xa0éÑſ×·ª→≤ɏɐ中\0"), max_size=20) | st.text(max_size=8)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -49,6 +50,29 @@ def test_plain_texts_have_the_words_of_split_words(kernel, values):
         else:
             assert not value.isascii()
     assert next(shown, None) is None
+
+
+def by_the_pattern(text):
+    for mark, blank in words_module._TYPOGRAPHY:
+        text = text.replace(mark, blank)
+    return words_module._pattern().findall(text)
+
+
+LATIN = [*range(0xC0, 0x250), *range(0x2010, 0x2028), *range(0x2190, 0x2300)]
+
+
+def test_every_sign_of_latin_text_is_taken_as_the_pattern_takes_it(kernel):
+    forms = "a{0}b", "1{0}2", "{0}a", "a'{0}", "{0}'{0}", "1.{0}", "{0}.{0}1", "{0},1", "{0}", "’{0}’"
+    values = [form.format(chr(code)) for code in (*range(0x80, 0xC0), *LATIN) for form in forms]
+    words = columns.Words(kernel)
+    met, counts = words.split(texts_of(values))
+    begins, letters = words._offsets, words._letters.tobytes()
+    shown = iter([letters[begins[n] : begins[n + 1]].decode() for n in met.tolist()])
+    for value, count in zip(values, counts.tolist(), strict=True):
+        if count >= 0:
+            assert [next(shown) for _ in range(count)] == by_the_pattern(value), value
+        assert split_words(value) == by_the_pattern(value), value
+    assert counts.reshape(-1, len(forms))[0xC0 - 0x80 :].min() >= 0  # all of LATIN
 
 
 def test_tables_grow(kernel):

@@ -2,7 +2,7 @@
 
 For the analyzers that split text by `split_words`; each distinct word then
 goes through the analyzer once. Gives what `Analysis.add` gives, some ten times
-as fast; texts that are not plain (other letters than ASCII) go through that.
+as fast; texts that are not plain (other letters than Latin ones) go through that.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Words:
             begins, ends = self._offsets[unknown].tolist(), self._offsets[unknown + np.uint32(1)].tolist()
             letters = self._letters.data
             for word, begin, end in zip(unknown.tolist(), begins, ends, strict=True):
-                term = analyzer.term(str(letters[begin:end], "ascii"), stemmer)
+                term = analyzer.term(str(letters[begin:end], "utf-8"), stemmer)
                 known[word] = numbers.setdefault(term, len(numbers)) if term else NO_TERM
             found = known[words]
         return found

@@ -1,8 +1,9 @@
 """The compiled splitter of plain text. Import it through `hybridkg.text.kernels` only: importing it compiles it.
 
-Gives the words of `split_words` (hybridkg.text.analysis.words) for texts that
-are ASCII once their typographic marks are, and numbers them in the order in
-which they are first met. tests/text/test_builder_words.py compares the two.
+Gives the words of `split_words` (hybridkg.text.analysis.words) for texts of
+Latin letters (to U+024F), common punctuation, arrows and mathematical signs,
+and numbers them in the order in which they are first met.
+tests/text/test_builder_words.py compares the two.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ def _classes() -> Any:
     for i in range(128):
         if chr(i).isalnum():
             classes[i] = _DIGIT if chr(i).isdigit() else _LETTER
+    classes[128:] = _LETTER  # `plain` leaves no other bytes of longer characters
     classes[ord("'")] = _APOSTROPHE
     classes[ord(".")] = classes[ord(",")] = _POINT
     return classes
@@ -29,13 +31,26 @@ def _classes() -> Any:
 _CLASSES = _classes()
 
 
+def _signs() -> Any:
+    signs = np.zeros(256, np.bool_)
+    for i in range(0xA0, 0xC0):
+        signs[i] = not chr(i).isalnum()
+    return signs
+
+
+_SIGNS = _signs()
+"""Second bytes of U+00A0 to U+00BF that are no letters, digits or fractions."""
+
+
 def _input(dtype: Any) -> Any:
     return Array(dtype, 1, "C", readonly=True)
 
 
 @njit(int64(_input(uint8), int64, int64, uint8[::1]), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def plain(text: Any, begin: Any, end: Any, out: Any) -> Any:
-    """Copies a text with its typographic marks made ASCII, as split_words does; its length, or -1 for other text."""
+    """Copies a text with an apostrophe or a blank for each sign that is no letter; its length, or -1 for a text with
+    other letters.
+    """
     n = 0
     i = begin
     while i < end:
@@ -43,18 +58,33 @@ def plain(text: Any, begin: Any, end: Any, out: Any) -> Any:
         if byte < 0x80:
             out[n] = byte
             i += 1
-        elif byte == 0xE2 and text[i + 1] == 0x80:
-            mark = text[i + 2]
-            if mark == 0x99:
+        elif byte >= 0xC3 and byte <= 0xC9:
+            after = text[i + 1]
+            if byte == 0xC9 and after > 0x8F:
+                return -1
+            if byte == 0xC3 and after in (0x97, 0xB7):  # the signs for times and divided by
+                out[n] = 0x20
+            else:
+                out[n] = byte
+                n += 1
+                out[n] = after
+            i += 2
+        elif byte == 0xC2:
+            if not _SIGNS[text[i + 1]]:
+                return -1
+            out[n] = 0x20
+            i += 2
+        elif byte == 0xE2:
+            block, mark = text[i + 1], text[i + 2]
+            if block == 0x80 and mark == 0x99:
                 out[n] = 0x27
-            elif mark in (0x98, 0x9C, 0x9D, 0x93, 0x94, 0xA6):
+            elif (
+                (block == 0x80 and 0x90 <= mark <= 0xA7) or (0x87 <= block <= 0x8B) or (block == 0x86 and mark >= 0x90)
+            ):
                 out[n] = 0x20
             else:
                 return -1
             i += 3
-        elif byte == 0xC2 and text[i + 1] == 0xA0:
-            out[n] = 0x20
-            i += 2
         else:
             return -1
         n += 1
