@@ -67,7 +67,7 @@ def split_words(text: str) -> list[str]:
         for mark, plain in _TYPOGRAPHY:
             text = text.replace(mark, plain)
         if not text.isascii():
-            return (_LATIN_WORD if _LATIN.fullmatch(text) else _pattern()).findall(text)  # type: ignore[no-any-return]
+            return (_LATIN_WORD if _LATIN.fullmatch(text) else _pattern()).findall(text)
     elif text.replace(" ", "").isalnum():  # as most queries are
         return text.split()
     text = f" {text.translate(_ASCII_WORDS)} "
