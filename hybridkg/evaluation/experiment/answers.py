@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -40,6 +42,30 @@ class Told:
 
 
 @dataclass(frozen=True)
+class Took:
+    """What the work on a system took, with all that it has learned and opened; of several processes together.
+
+    Args:
+        seconds: by the clock.
+        cpu_seconds: of processors, which other work on the machine changes less.
+    """
+
+    seconds: float
+    cpu_seconds: float
+
+    def __add__(self, other: Took) -> Took:
+        return Took(round(self.seconds + other.seconds, 3), round(self.cpu_seconds + other.cpu_seconds, 3))
+
+    @classmethod
+    def now(cls) -> Took:
+        """Since some moment in the past; to be subtracted from a later one."""
+        return cls(time.perf_counter(), sum(os.times()[:4]))
+
+    def __sub__(self, other: Took) -> Took:
+        return self + Took(-other.seconds, -other.cpu_seconds)
+
+
+@dataclass(frozen=True)
 class Answer:
     """The ranking of one topic, best first, and what is known of it."""
 
@@ -58,6 +84,7 @@ class Answers:
     Attributes:
         learned: by fold, what a system that learns has learned there; JSON values.
         found: the answers by topic.
+        took: the work that they took, that of interrupted runs included; complete when the context is left.
 
     Raises:
         StorageError: the file cannot be read or written.
@@ -69,10 +96,14 @@ class Answers:
         self._whole = 0
         self.learned: dict[str, Any] = {}
         self.found: dict[str, Answer] = {}
+        self.took = Took(0.0, 0.0)
         if path is not None and path.exists():
             with self._refusing("reading"), path.open("rb") as file:
-                for answer in self._read(file):
-                    self.found[answer.topic] = answer
+                for line in self._read(file):
+                    if isinstance(line, Took):
+                        self.took += line
+                    else:
+                        self.found[line.topic] = line
 
     @property
     def aside(self) -> Path | None:
@@ -87,15 +118,21 @@ class Answers:
                 self._file.seek(self._file.truncate(self._whole))
                 if not self._whole:
                     self._write({"key": self._key})
+        self._started = Took.now()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        took = Took.now() - self._started
+        self.took += took
         if self._file is not None:
-            file, self._file = self._file, None
             with self._refusing("writing"):
-                file.close()
+                try:
+                    self._write({"took": asdict(took)})
+                finally:
+                    file, self._file = self._file, None
+                    file.close()
 
     def add(self, answer: Answer) -> None:
         """Keeps an answer.
@@ -122,14 +159,16 @@ class Answers:
         """What is known of the answers, by topic."""
         return {topic: answer.told for topic, answer in self.found.items()}
 
-    def _read(self, file: BinaryIO) -> Iterator[Answer]:
+    def _read(self, file: BinaryIO) -> Iterator[Answer | Took]:
         """Those up to the first line that was not written whole."""
         try:
             for number, line in enumerate(file):
                 values = json.loads(line)
                 if not line.endswith(b"\n") or (number == 0 and values["key"] != self._key):
                     return
-                if number:
+                if number and "took" in values:
+                    yield Took(**{name: float(value) for name, value in values["took"].items()})
+                elif number:
                     topic, ranking = values.pop("topic"), values.pop("ranking")
                     pairs = tuple((str(document), float(score)) for document, score in ranking)
                     yield Answer(topic, pairs, Told(**values))

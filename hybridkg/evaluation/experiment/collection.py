@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from hybridkg.config import LimitSettings
 from hybridkg.errors import ConfigError, ParameterError
+from hybridkg.evaluation.experiment.packed import Documents, PackedRankings
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
@@ -33,6 +34,7 @@ class Collection:
         seed: of everything random.
         systems: their names, in the order of the experiment.
         runs: of the systems that are finished.
+        documents: what these runs rank.
     """
 
     topics: Topics
@@ -45,6 +47,7 @@ class Collection:
     seed: int = 0
     systems: tuple[str, ...] = ()
     runs: dict[str, Run] = field(default_factory=dict, repr=False)
+    documents: Documents = field(default_factory=Documents, repr=False)
     _opened: dict[Path, KnowledgeBase] = field(default_factory=dict, repr=False)
 
     def __enter__(self) -> Self:
@@ -62,6 +65,11 @@ class Collection:
         """The knowledge bases that systems have asked for, by path."""
         return self._opened
 
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The topics that have judgements, in their order."""
+        return tuple(topic for topic in self.topics.texts if topic in self.qrels.grades)
+
     def path_of(self, own: Path | None, system: str) -> Path:
         """Where the knowledge base of a system is.
 
@@ -72,6 +80,10 @@ class Collection:
         if path is None:
             raise ConfigError(f"the system {system!r} needs a knowledge base", hint='kb = "FOLDER"')
         return path
+
+    def packed(self, run: Run) -> Run:
+        """The same run in less memory."""
+        return Run(run.name, PackedRankings(run.rankings, self.documents))
 
     def knowledge_base(self, path: Path) -> KnowledgeBase:
         """An open knowledge base.
@@ -120,3 +132,11 @@ def check_jobs(jobs: int) -> None:
 def key_of(parts: Any) -> str:
     """A hash of JSON values."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def run_hash(run: Run) -> str:
+    """A hash of rankings, one after another."""
+    digest = hashlib.sha256()
+    for topic, ranking in run.rankings.items():
+        digest.update(json.dumps([topic, ranking]).encode())
+    return digest.hexdigest()

@@ -19,8 +19,8 @@ from hybridkg.evaluation.experiment.collection import Collection, check_jobs, ke
 from hybridkg.evaluation.experiment.frames import qrels_from, topics_from
 from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS, SystemKind
 from hybridkg.evaluation.experiment.outcome import Outcome, SystemRun
-from hybridkg.evaluation.experiment.reading import NAME, WHOLE, read_experiment
-from hybridkg.evaluation.experiment.spec import TEXT, ExperimentSpec, SystemSpec
+from hybridkg.evaluation.experiment.reading import WHOLE, read_experiment
+from hybridkg.evaluation.experiment.spec import NAME, TEXT, ExperimentSpec, SystemSpec
 from hybridkg.evaluation.experiment.stored import Stored
 from hybridkg.evaluation.experiment.topic_values import read_values
 from hybridkg.evaluation.from_files import BY_PREFIX
@@ -181,9 +181,9 @@ class Experiment:
                     found[name] = SystemRun(SystemSpec(name, "run", None), self._runs[name], "", {}, kept=False)
                 else:
                     spec, system = systems[name]
-                    found[name] = stored.run(spec, self._key(spec, system)) or self._asked(
-                        spec, system, stored, jobs, progress
-                    )
+                    key = self._key(spec, system)
+                    kept = stored.run(spec, key) or self._asked(spec, system, key, stored, jobs, progress)
+                    found[name] = replace(kept, run=collection.packed(kept.run))
                 collection.runs[name] = found[name].run
             shown = {name: run for name, run in found.items() if not run.spec.hidden}
             outcome = Outcome(self.spec, self._topics, self._qrels, self._measures, self._categories, shown)
@@ -193,14 +193,16 @@ class Experiment:
     def _key(self, spec: SystemSpec, system: SystemKind) -> str:
         return key_of([__version__, spec.kind, system.depends_on(), dict(self._topics.texts), self.spec.depth])
 
-    def _asked(self, spec: SystemSpec, system: SystemKind, stored: Stored, jobs: int, progress: Progress) -> SystemRun:
-        key = self._key(spec, system)
+    def _asked(
+        self, spec: SystemSpec, system: SystemKind, key: str, stored: Stored, jobs: int, progress: Progress
+    ) -> SystemRun:
         with stored.answers(spec.name, key) as answers:
             system.answer(jobs, answers, _Named(progress, spec.name))
         if self._key(spec, system) != key:
             raise StorageError(f"a file that {spec.name!r} reads {CHANGED}", hint=AGAIN)
         run = answers.run(spec.name, self._topics.texts)
-        return stored.keep(SystemRun(spec, run, key, answers.told(), kept=False, learned=answers.learned))
+        found = SystemRun(spec, run, key, answers.told(), kept=False, learned=answers.learned, took=answers.took)
+        return stored.keep(found)
 
     def _systems(self, collection: Collection) -> dict[str, tuple[SystemSpec, SystemKind]]:
         """All of them, so that a mistake in the last one shows before the first has worked for an hour."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybridkg.evaluation.comparison import ComparisonReport, compare_evaluated
 from hybridkg.evaluation.eval_report import ALL, EvalReport, run_scores
-from hybridkg.evaluation.experiment.answers import Told
+from hybridkg.evaluation.experiment.answers import Told, Took
 from hybridkg.evaluation.experiment.spec import Expected, ExperimentSpec, SystemSpec
 from hybridkg.evaluation.measures import Measure, evaluate, mean, parse_measure
 from hybridkg.evaluation.qrels import Qrels
@@ -34,6 +34,7 @@ class SystemRun:
         told: by topic, what else is known.
         kept: whether it was finished by an earlier run.
         learned: by fold, what it has learned there; empty for systems that learn nothing.
+        took: the whole work on it; None for a run that was given as one.
     """
 
     spec: SystemSpec
@@ -42,6 +43,7 @@ class SystemRun:
     told: Mapping[str, Told]
     kept: bool
     learned: Mapping[str, Any] = field(default_factory=dict)
+    took: Took | None = None
 
     def latency(self) -> tuple[float, float] | None:
         """(median, 95th percentile) of the milliseconds of a topic; None where nobody measured."""

@@ -12,7 +12,7 @@ from typing import Any
 from hybridkg.config import line_of, without_capital
 from hybridkg.errors import ConfigError
 from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS
-from hybridkg.evaluation.experiment.spec import Expected, ExperimentSpec, SystemSpec
+from hybridkg.evaluation.experiment.spec import NAME, Expected, ExperimentSpec, SystemSpec
 from hybridkg.evaluation.from_files import BY_PREFIX
 from hybridkg.evaluation.text_lines import LONGEST_QUOTED
 from hybridkg.query.parameters import read_term
@@ -23,9 +23,6 @@ LARGEST_FILE = 1 << 22
 
 LARGEST_FIGURE = 1e9
 """Published figures, and tolerances, go up to it."""
-
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+()=,-]{0,99}")
-"""Of a system: it becomes the name of a file."""
 
 PATHS = ("kb", "topics", "qrels", "folds")
 OWN_KEYS = ("params", "kb", "strategy", "expected", "about", "tolerance", "hidden")

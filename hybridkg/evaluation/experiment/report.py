@@ -22,7 +22,7 @@ SIGNIFICANT = 0.05
 TOPICS_SHOWN = 5
 """Largest gains and losses of each system that are listed."""
 
-PLOTS = "plots"
+PLOTS, OF_TOPICS = "plots", "topics-"
 CATEGORIES = ""
 """The picture that is of no system."""
 
@@ -54,6 +54,9 @@ def write_report(outcome: Outcome, folder: Path) -> tuple[list[Path], str]:
     }
     try:
         (folder / PLOTS).mkdir(parents=True, exist_ok=True)
+        for old in (folder / PLOTS).glob(f"{OF_TOPICS}*.svg"):  # of systems that had other names
+            if f"{PLOTS}/{old.name}" not in files:
+                old.unlink()
     except OSError as e:
         raise StorageError(f"cannot write to {str(folder)!r}: {e.strerror}") from e
     for name, text in files.items():
@@ -76,7 +79,7 @@ def _pictures(outcome: Outcome) -> dict[str, Picture]:
         if name != outcome.baseline:
             svg = to_svg(outcome.plot_differences(name))
             about = f"{measure} of {name} minus that of {outcome.baseline}, topic by topic"
-            found[name] = Picture(f"{PLOTS}/topics-{name}.svg", svg, about)
+            found[name] = Picture(f"{PLOTS}/{OF_TOPICS}{name}.svg", svg, about)
     return found
 
 

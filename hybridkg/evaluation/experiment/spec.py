@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,9 @@ TOLERANCE = 0.01
 
 ROUNDING = 1e-9
 """What two equal decimals may differ by."""
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+()=,-]{0,99}")
+"""Of a system: it becomes the name of a file."""
 
 TEXT = "text"
 """The parameter that gets the text of a topic."""

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from hybridkg import __version__
 from hybridkg.errors import LockedError
-from hybridkg.evaluation.experiment.answers import Answers, Told
+from hybridkg.evaluation.experiment.answers import Answers, Told, Took
 from hybridkg.evaluation.experiment.collection import content_of, file_hash
 from hybridkg.evaluation.experiment.outcome import Outcome, SystemRun
-from hybridkg.evaluation.experiment.spec import SystemSpec
+from hybridkg.evaluation.experiment.spec import NAME, SystemSpec
 from hybridkg.evaluation.run import Run, read_run, write_run
 from hybridkg.store.durable import storage_error
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
 
 MANIFEST, RUNS, WORK = "manifest.json", "runs", ".work"
+
+ASIDE = "aside"
+"""The part of the manifest about systems that the experiment no longer has; their runs are in WORK."""
+
 PACKAGES = ("numpy", "numba", "pyoxigraph", "PyStemmer", "regex", "scipy", "faiss-cpu", "onnxruntime")
 """Whose versions may change a ranking, or a figure."""
 
@@ -39,6 +43,7 @@ class Stored:
     def __init__(self, folder: Path | None):
         self._folder = folder
         self._before: Mapping[str, Any] = {}
+        self._aside: Mapping[str, Any] = {}
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -58,7 +63,8 @@ class Stored:
             for part in (RUNS, WORK):
                 (self._folder / part).mkdir(parents=True, exist_ok=True)
             lock.acquire()
-            self._before = _systems_of(self._folder / MANIFEST)
+            self._before = _entries_of(self._folder / MANIFEST, "systems")
+            self._aside = _entries_of(self._folder / MANIFEST, ASIDE)
         except Timeout as e:
             raise LockedError(
                 f"another run is writing to {str(self._folder)!r}", hint="wait until it has finished, or choose --out"
@@ -75,36 +81,66 @@ class Stored:
         return Answers(None if self._folder is None else self._folder / WORK / f"{name}.jsonl", key)
 
     def run(self, spec: SystemSpec, key: str) -> SystemRun | None:
-        """The run of a system that was finished before; None where there is none, or it has changed since."""
+        """The run of a system that was finished before, by whatever name; None where there is none."""
         if self._folder is None:
             return None
-        before: Any = self._before.get(spec.name)
-        path = self._path(spec.name)
-        try:
-            if before["key"] != key or not path.exists() or before["sha256"] != file_hash(path):
-                return None
-            told = {topic: Told(**own) for topic, own in before["topics"].items()}
-        except (KeyError, TypeError, AttributeError):
-            return None  # none, or not as we have written it
-        learned = before.get("learned", {})
-        return SystemRun(spec, self._read(spec.name, told), key, told, kept=True, learned=learned)
+        for path, entry in self._with_key(spec.name, key):
+            try:
+                if not path.exists() or entry["sha256"] != file_hash(path):
+                    continue
+                told = {topic: Told(**own) for topic, own in entry["topics"].items()}
+                took = Took(**entry["took"]) if entry.get("took") else None
+            except (KeyError, TypeError, AttributeError):
+                continue  # not as we have written it
+            run = _read(path, spec.name, told)
+            found = SystemRun(spec, run, key, told, kept=True, learned=entry.get("learned", {}), took=took)
+            return found if path == self._path(spec.name) else self.keep(found)
+        return None
+
+    def _with_key(self, own: str, key: str) -> list[tuple[Path, Mapping[str, Any]]]:
+        """(file, entry) of the runs with a key, that of the same name first."""
+        assert self._folder is not None
+        known = [
+            (self._folder / folder / f"{name}.run", entry)
+            for folder, entries in ((RUNS, self._before), (WORK, self._aside))
+            for name, entry in entries.items()
+            if NAME.fullmatch(name) and isinstance(entry, dict) and entry.get("key") == key
+        ]
+        return sorted(known, key=lambda one: one[0] != self._path(own))
 
     def keep(self, run: SystemRun) -> SystemRun:
         """Writes a finished run; the topics that were kept while it worked are no longer needed."""
         if self._folder is None:
             return run
-        write_run(run.run, self._path(run.spec.name))
+        path = self._path(run.spec.name)
+        write_run(run.run, path)
         self._before = {**self._before, run.spec.name: self._entry(run)}
-        self._write({"systems": self._before})
+        self._write({"systems": self._before, ASIDE: self._aside})
         with suppress(OSError):  # what remains is merely of no use
             (self._folder / WORK / f"{run.spec.name}.jsonl").unlink(missing_ok=True)
         # As it will be read the next time, so that no figure depends on whether it was kept.
-        return replace(run, run=self._read(run.spec.name, run.told))
+        return replace(run, run=_read(path, run.spec.name, run.told))
 
-    def _read(self, name: str, told: Mapping[str, Told]) -> Run:
-        path = self._path(name)
-        rankings = read_run(path).rankings if path.stat().st_size else {}  # no topic may have an answer
-        return Run(name, {topic: rankings.get(topic, ()) for topic in told})
+    def _tidied(self, runs: Mapping[str, SystemRun]) -> dict[str, Any]:
+        """Puts aside the runs of systems that the experiment no longer has; they are found when one comes back."""
+        assert self._folder is not None
+        used = {run.key for run in runs.values()}
+        aside: dict[str, Any] = {}
+        for folder, entries in ((WORK, self._aside), (RUNS, self._before)):
+            for name, entry in entries.items():
+                if not NAME.fullmatch(name) or not isinstance(entry, dict) or (folder == RUNS and name in runs):
+                    continue
+                path, kept = self._folder / folder / f"{name}.run", self._folder / WORK / f"{name}.run"
+                try:
+                    if entry.get("key") in used:
+                        path.unlink(missing_ok=True)
+                        aside.pop(name, None)
+                    elif path.exists():
+                        path.replace(kept)
+                        aside[name] = entry
+                except OSError as e:
+                    raise storage_error(e, f"putting {str(path)!r} aside") from e
+        return aside
 
     def _path(self, name: str) -> Path:
         assert self._folder is not None
@@ -121,6 +157,7 @@ class Stored:
             "params": {name: str(value) for name, value in run.spec.params.items()},
             "strategy": run.spec.strategy,
             "learned": dict(run.learned),
+            "took": None if run.took is None else asdict(run.took),
             "topics": {topic: asdict(told) for topic, told in run.told.items()},
         }
 
@@ -147,6 +184,7 @@ class Stored:
                 "seed": spec.seed,
                 "measures": list(spec.measures),
                 "systems": {name: self._entry(run) for name, run in runs.items() if run.key},
+                ASIDE: self._tidied(runs),
             }
         )
 
@@ -155,15 +193,20 @@ class Stored:
         write_text(self._folder / MANIFEST, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
-def _systems_of(manifest: Path) -> Mapping[str, Any]:
-    """What a manifest says of its systems; nothing where it is none of ours, so that each is asked again."""
+def _entries_of(manifest: Path, part: str) -> Mapping[str, Any]:
+    """What a manifest says of systems; nothing where it is none of ours, so that each is asked again."""
     if not manifest.exists():
         return {}
     try:
-        systems = json.loads(manifest.read_bytes())["systems"]
+        found = json.loads(manifest.read_bytes())[part]
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}
-    return systems if isinstance(systems, dict) else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _read(path: Path, name: str, told: Mapping[str, Told]) -> Run:
+    rankings = read_run(path).rankings if path.stat().st_size else {}  # no topic may have an answer
+    return Run(name, {topic: rankings.get(topic, ()) for topic in told})
 
 
 def write_text(path: Path, text: str) -> None:

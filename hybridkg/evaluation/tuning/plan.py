@@ -18,11 +18,14 @@ class Training:
         name: of category and fold; empty where there is one training only.
         training: topics it is learned from.
         testing: topics it is judged by and no other model is; none where all are for training.
+        category, fold: names of them; empty for all.
     """
 
     name: str
     training: tuple[str, ...]
     testing: tuple[str, ...] = ()
+    category: str = ""
+    fold: str = ""
 
 
 def plan(
@@ -35,7 +38,7 @@ def plan(
 
     >>> fold = Fold("0", ("a", "b"), ("c",))
     >>> plan(["a", "b", "c"], [fold], {"a": "x", "b": "x", "c": "x"})
-    (Training(name='x-0', training=('a', 'b'), testing=('c',)),)
+    (Training(name='x-0', training=('a', 'b'), testing=('c',), category='x', fold='0'),)
     """
     if categories is not None and (without := [topic for topic in topics if topic not in categories]):
         raise ParameterError(f"the topic {without[0]!r} has no category", hint="add it to the file of --by")
@@ -54,5 +57,5 @@ def plan(
             name = re.sub(r"[^\w.-]+", "_", "-".join(parts))
             while name in found:
                 name += "_"
-            found[name] = Training(name, training, testing)
+            found[name] = Training(name, training, testing, group, fold.name if fold else "")
     return tuple(found.values())

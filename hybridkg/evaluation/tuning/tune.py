@@ -15,6 +15,7 @@ from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.ranking import query_of, rank
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
+from hybridkg.evaluation.tuning.collection import node_of
 from hybridkg.evaluation.tuning.folds import Fold
 from hybridkg.evaluation.tuning.kept import Kept, content_key
 from hybridkg.evaluation.tuning.plan import Training, plan
@@ -41,6 +42,24 @@ class Outcome:
     default: Mapping[str, float]
     testing: Mapping[str, float]
     kept: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """What was learned, from how many topics, how well it does, and what it took."""
+        learned, training = self.learned, self.training
+        return {
+            "name": training.name,
+            "category": training.category,
+            "fold": training.fold,
+            "training": {"topics": len(training.training), "default": learned.default, "tuned": learned.value},
+            "test": {"topics": len(training.testing), "default": mean(self.default), "tuned": mean(self.testing)}
+            if training.testing
+            else None,
+            "evaluations": learned.evaluations,
+            "seconds": round(learned.seconds, 3),
+            "cpu_seconds": round(learned.cpu, 3),
+            "arguments": dict(learned.parameters.arguments),
+            "fields": {name: dict(own) for name, own in learned.parameters.fields.items()},
+        }
 
 
 @dataclass(frozen=True)
@@ -77,25 +96,9 @@ class TuneReport:
             "measure": settings.measure,
             "restarts": settings.restarts,
             "seed": settings.seed,
-            "trainings": [_outcome_json(outcome) for outcome in self.outcomes],
+            "trainings": [outcome.to_json() for outcome in self.outcomes],
             "test": {"topics": len(tested), "default": mean(default), "tuned": mean(tested)} if tested else None,
         }
-
-
-def _outcome_json(outcome: Outcome) -> dict[str, Any]:
-    learned, training = outcome.learned, outcome.training
-    return {
-        "name": training.name,
-        "training": {"topics": len(training.training), "default": learned.default, "tuned": learned.value},
-        "test": {"topics": len(training.testing), "default": mean(outcome.default), "tuned": mean(outcome.testing)}
-        if training.testing
-        else None,
-        "evaluations": learned.evaluations,
-        "seconds": round(learned.seconds, 3),
-        "cpu_seconds": round(learned.cpu, 3),
-        "arguments": dict(learned.parameters.arguments),
-        "fields": {name: dict(own) for name, own in learned.parameters.fields.items()},
-    }
 
 
 class Tuning:
@@ -177,6 +180,23 @@ class Tuning:
         # A word may change what the model sees of a topic: its links.
         trainer = next(trainer for trainer in self._trainers if trainer.settings.fixed.items() <= own)
         return Outcome(training, learned, default, trainer.measure(learned.parameters, training.testing), kept)
+
+
+def check_settings(kb: KnowledgeBase, topics: Topics, qrels: Qrels, settings: Settings) -> None:
+    """Whether `Tuning` would take these; told from one topic, before the statistics of all are read.
+
+    Raises:
+        IndexMissingError, ParameterError, UnknownNameError, TextQueryError: as `Tuning`.
+    """
+    judged = [topic for topic in topics.texts if topic in qrels.grades]
+    nodes = kb.snapshot.nodes
+
+    def known(topic: str) -> bool:
+        return nodes is not None and bool((nodes.find_many(list(map(node_of, qrels.grades[topic]))) >= 0).any())
+
+    one = next((topic for topic in judged if known(topic)), None)
+    # Where no topic has a known entity, all of them together say so.
+    Tuning(kb, topics if one is None else Topics({one: topics.texts[one]}), qrels, settings)
 
 
 class _Stopped(Exception):  # noqa: N818 - no error: somebody wants the work to end

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hybridkg.errors import ConfigError
 from hybridkg.evaluation.experiment.answers import Answer, Answers
-from hybridkg.evaluation.experiment.collection import Collection, file_hash, key_of
+from hybridkg.evaluation.experiment.collection import Collection, file_hash, run_hash
 from hybridkg.evaluation.experiment.kinds import Refuse
 from hybridkg.evaluation.experiment.spec import SystemSpec
 from hybridkg.evaluation.run import Run
@@ -55,6 +55,7 @@ class LearnedSystem:
                 f"those: {', '.join(before) or 'none'}",
                 hint=did_you_mean(unknown, list(before)),
             )
+        read_folds(collection.folds, collection.judged)
 
     @staticmethod
     def read(value: Any, refuse: Refuse) -> dict[str, Any]:
@@ -79,7 +80,7 @@ class LearnedSystem:
         collection = self._collection
         assert collection.folds is not None
         grades = {topic: dict(own) for topic, own in collection.qrels.grades.items()}
-        runs = [key_of(dict(collection.runs[name].rankings)) for name in self._features]
+        runs = [run_hash(collection.runs[name]) for name in self._features]
         return [list(self._features), runs, self._depth, self._cost, file_hash(collection.folds), grades]
 
     def answer(self, jobs: int, answers: Answers, progress: Progress) -> None:
@@ -87,7 +88,7 @@ class LearnedSystem:
         collection = self._collection
         assert collection.folds is not None
         runs = [collection.runs[name] for name in self._features]
-        topics = [topic for topic in collection.topics.texts if topic in collection.qrels.grades]
+        topics = collection.judged
         features = {topic: features_of(runs, topic) for topic in topics}
         pairs = {topic: self._pairs(features[topic], topic) for topic in topics}
         folds = read_folds(collection.folds, topics)

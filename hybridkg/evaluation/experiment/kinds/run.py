@@ -17,8 +17,8 @@ class RunSystem:
     """A SystemKind; the order of the file counts, as deep as it goes."""
 
     def __init__(self, spec: SystemSpec, collection: Collection):
-        self._path, self._topics = Path(spec.value), collection.topics
-        self._hash = file_hash(self._path)
+        self._topics, self._hash = collection.topics, file_hash(spec.value)
+        self._run = collection.packed(read_run(spec.value))
 
     @staticmethod
     def read(value: Any, refuse: Refuse) -> Path:
@@ -33,7 +33,6 @@ class RunSystem:
 
     def answer(self, jobs: int, answers: Answers, progress: Progress) -> None:
         """As SystemKind has it."""
-        run = read_run(self._path)
         for topic in self._topics.texts:
-            if topic in run.rankings:
-                answers.add(Answer(topic, run.rankings[topic]))
+            if topic in self._run.rankings:
+                answers.add(Answer(topic, self._run.rankings[topic]))

@@ -11,8 +11,9 @@ from hybridkg.evaluation.experiment.collection import Collection, content_of, fi
 from hybridkg.evaluation.experiment.kinds import Refuse
 from hybridkg.evaluation.experiment.spec import SystemSpec
 from hybridkg.evaluation.tuning.folds import read_folds
+from hybridkg.evaluation.tuning.plan import plan
 from hybridkg.evaluation.tuning.training import Settings
-from hybridkg.evaluation.tuning.tune import Tuning
+from hybridkg.evaluation.tuning.tune import Tuning, check_settings
 from hybridkg.interfaces.progress import Progress
 from hybridkg.registry import did_you_mean
 
@@ -35,6 +36,8 @@ class TunedSystem:
         self._settings = Settings(**{"seed": collection.seed, "depth": collection.depth, **own})
         self._kb = collection.knowledge_base(collection.path_of(spec.kb, spec.name))
         self._name = spec.name
+        check_settings(self._kb, collection.topics, collection.qrels, self._settings)
+        plan(collection.judged, read_folds(collection.folds, collection.judged), self._categories())
 
     @staticmethod
     def read(value: Any, refuse: Refuse) -> dict[str, Any]:
@@ -57,8 +60,11 @@ class TunedSystem:
         """As SystemKind has it."""
         assert self._collection.folds is not None
         grades = {topic: dict(own) for topic, own in self._collection.qrels.grades.items()}
-        categories = dict(self._collection.categories) if self._by_category else None
-        return [content_of(self._kb), asdict(self._settings), file_hash(self._collection.folds), grades, categories]
+        folds = file_hash(self._collection.folds)
+        return [content_of(self._kb), asdict(self._settings), folds, grades, self._categories()]
+
+    def _categories(self) -> dict[str, str] | None:
+        return dict(self._collection.categories) if self._by_category else None
 
     def answer(self, jobs: int, answers: Answers, progress: Progress) -> None:
         """As SystemKind has it."""
@@ -67,7 +73,7 @@ class TunedSystem:
         tuning = Tuning(self._kb, collection.topics, collection.qrels, self._settings)
         report = tuning.run(
             read_folds(collection.folds, tuning.topics),
-            collection.categories if self._by_category else None,
+            self._categories(),
             jobs=jobs,
             keep=answers.aside,
             progress=progress,
@@ -79,6 +85,7 @@ class TunedSystem:
         }
         for topic, ranking in tuning.ranked(report, self._name).rankings.items():
             answers.add(Answer(topic, ranking, Told(plan=model[topic])))
+        answers.learned = {outcome.training.name: outcome.to_json() for outcome in report.outcomes}
 
 
 def _fits(key: str, value: Any) -> bool:
