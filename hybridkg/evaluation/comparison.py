@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hybridkg.errors import ParameterError
 from hybridkg.evaluation.eval_report import ALL, UNCATEGORISED, EvalReport
@@ -46,6 +47,8 @@ class Comparison:
         baseline_mean, mean: means of the two runs.
         difference: mean minus baseline mean, from the differences of the topics.
         low, high: BCa bootstrap confidence interval of the difference.
+        effect: the difference over the standard deviation of the topics' differences (Cohen's d of pairs); 0 where
+            no two topics differ in it.
         p: two-sided, of the paired test.
         holm_p: the same, corrected for all comparisons of the report.
         permutations: swaps of the randomisation test; 0 for the t-test.
@@ -63,6 +66,7 @@ class Comparison:
     difference: float
     low: float
     high: float
+    effect: float
     p: float
     holm_p: float
     permutations: int
@@ -271,6 +275,7 @@ class _Pair:
             difference=math.fsum(differences) / len(base),
             low=low,
             high=high,
+            effect=_effect(differences),
             p=result.p,
             holm_p=result.p,
             permutations=result.permutations,
@@ -279,6 +284,16 @@ class _Pair:
             ties=len(base) - wins - losses,
             losses=losses,
         )
+
+
+def _effect(differences: NDArray[np.float64]) -> float:
+    """The mean over the standard deviation, which few topics estimate.
+
+    >>> _effect(np.array([1.0, 2.0, 3.0])), _effect(np.array([0.5, 0.5]))
+    (2.0, 0.0)
+    """
+    spread = float(np.std(differences, ddof=1)) if len(differences) > 1 else 0.0
+    return float(np.mean(differences)) / spread if spread > TIE else 0.0
 
 
 def _topic_rows(

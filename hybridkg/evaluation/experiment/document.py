@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from html import escape as escaped
 
 
@@ -31,11 +31,15 @@ class Table:
         head: names of the columns.
         rows: of as many cells.
         left: further columns that stand left, by their places.
+        caption: what it shows; empty for none, and then it has no number.
+        strong: (row, column) of the cells that stand out.
     """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left: tuple[int, ...] = ()
+    caption: str = ""
+    strong: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,25 @@ class Picture:
 Part = Heading | Paragraph | Table | Code | Picture
 
 
+def numbered(parts: Iterable[Part]) -> Iterator[Part]:
+    """The same, with numbers before the captions of tables and figures.
+
+    >>> [part.caption for part in numbered([Table(("a",), (), caption="One."), Table(("a",), (), caption="Two.")])]
+    ['Table 1. One.', 'Table 2. Two.']
+    """
+    tables = figures = 0
+    for part in parts:
+        match part:
+            case Table() if part.caption:
+                tables += 1
+                yield replace(part, caption=f"Table {tables}. {part.caption}")
+            case Picture():
+                figures += 1
+                yield replace(part, about=f"Figure {figures}. {part.about}")
+            case _:
+                yield part
+
+
 def to_markdown(parts: Sequence[Part]) -> str:
     """The document in Markdown (tables as GitHub has them)."""
     return "\n\n".join(_markdown(part) for part in parts) + "\n"
@@ -72,11 +95,16 @@ def _markdown(part: Part) -> str:
             fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
             return f"{fence}\n{printable(text)}\n{fence}"
         case Picture(file, _, about):
-            return f"![{_plain(about)}]({file.replace(' ', '%20')})"
+            return f"![{_plain(about)}]({file.replace(' ', '%20')})\n\n{_paragraph(about)}"
         case Table(head, rows, left):
             marks = ["---" if i == 0 or i in left else "--:" for i in range(len(head))]
-            lines = [head, tuple(marks), *rows]
-            return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+            cells = [
+                [_strong(_cell(cell), (i, j) in part.strong) for j, cell in enumerate(row)]
+                for i, row in enumerate(rows)
+            ]
+            lines = [[_cell(cell) for cell in head], marks, *cells]
+            table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+            return f"{_paragraph(part.caption)}\n\n{table}" if part.caption else table
 
 
 MARKS = re.compile(r"[\\`*_<\[\]~$]|&(?=#?\w+;)")
@@ -108,6 +136,10 @@ def _paragraph(text: str) -> str:
 
 def _cell(text: str) -> str:
     return _plain(text).replace("|", "\\|")
+
+
+def _strong(cell: str, strong: bool) -> str:
+    return f"**{cell}**" if strong and cell else cell
 
 
 def printable(text: str) -> str:
@@ -146,11 +178,18 @@ def _html(part: Part) -> str:
         case Table(head, rows, left):
             sides = [' class="l"' if i == 0 or i in left else "" for i in range(len(head))]
             top = "".join(f"<th{side}>{_escape(cell)}</th>" for cell, side in zip(head, sides, strict=True))
+            caption = f"<caption>{_escape(part.caption)}</caption>\n" if part.caption else ""
             lines = (
-                "<tr>" + "".join(f"<td{s}>{_escape(cell)}</td>" for cell, s in zip(row, sides, strict=True)) + "</tr>"
-                for row in rows
+                "<tr>"
+                + "".join(
+                    f"<td{side}>{'<b>' + _escape(cell) + '</b>' if (i, j) in part.strong else _escape(cell)}</td>"
+                    for j, (cell, side) in enumerate(zip(row, sides, strict=True))
+                )
+                + "</tr>"
+                for i, row in enumerate(rows)
             )
-            return f'<div class="t"><table>\n<tr>{top}</tr>\n' + "\n".join(lines) + "\n</table></div>"
+            body = "\n".join(lines)
+            return f'<div class="t"><table>\n{caption}<thead><tr>{top}</tr></thead>\n{body}\n</table></div>'
 
 
 STYLE = """
@@ -159,7 +198,9 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem } h3 { font-size: 1rem }
 .t { overflow-x: auto; margin: 1rem 0 } table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
-th { border-bottom: 2px solid #888 } .l { text-align: left; white-space: normal }
+th { border-bottom: 2px solid #888; vertical-align: bottom; white-space: normal }
+.l { text-align: left; white-space: normal }
+caption { text-align: left; color: #444; font-size: .9rem; padding-bottom: .4rem }
 pre { background: #f5f5f2; padding: .7rem; overflow-x: auto; white-space: pre-wrap }
 @media print { .t { overflow: visible; font-size: .8rem } tr, figure { break-inside: avoid } }
 figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto } figcaption { color: #666; font-size: .9rem }

@@ -14,6 +14,7 @@ from typing import Any
 from hybridkg import __version__
 from hybridkg.errors import ParameterError, StorageError
 from hybridkg.evaluation.categories import categories_by_prefix, read_categories
+from hybridkg.evaluation.eval_report import ALL
 from hybridkg.evaluation.experiment.asked import AGAIN, CHANGED
 from hybridkg.evaluation.experiment.collection import Collection, check_jobs, key_of
 from hybridkg.evaluation.experiment.frames import qrels_from, topics_from
@@ -22,9 +23,11 @@ from hybridkg.evaluation.experiment.outcome import Outcome, SystemRun
 from hybridkg.evaluation.experiment.reading import WHOLE, read_experiment
 from hybridkg.evaluation.experiment.spec import NAME, TEXT, ExperimentSpec, SystemSpec
 from hybridkg.evaluation.experiment.stored import Stored
+from hybridkg.evaluation.experiment.surroundings import surroundings
 from hybridkg.evaluation.experiment.topic_values import read_values
 from hybridkg.evaluation.from_files import BY_PREFIX
-from hybridkg.evaluation.measures import parse_measure
+from hybridkg.evaluation.measures import DEFAULT_MEASURES
+from hybridkg.evaluation.measures.stark import STARK_TABLE, Candidates, measure_over, read_candidates
 from hybridkg.evaluation.qrels import Qrels, read_qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.significance import paired_test
@@ -40,8 +43,8 @@ class Experiment:
         systems: by name, the text of a query with `$text`, a run, or a SystemSpec.
         topics: a file, texts by id, or a DataFrame with the columns `qid` and `query`.
         qrels: a file, grades by topic and document, or a DataFrame with `qid`, `docno` and `label`.
-        options: the others of ExperimentSpec: measures, baseline, by, folds, test, permutations, seed, depth; and
-            values: by parameter, a file, or values by topic.
+        options: the others of ExperimentSpec: measures, baseline, by, folds, test, permutations, seed, depth;
+            values: by parameter, a file, or values by topic; and candidates: a file, or the ids themselves.
 
     Raises:
         HybridkgError: a file cannot be read, or what is given does not fit together.
@@ -78,10 +81,13 @@ class Experiment:
             if not isinstance(value, Run)
         }
         self._runs = {name: value for name, value in systems.items() if isinstance(value, Run)}
-        if isinstance(measures := options.get("measures"), Iterable):
-            options["measures"] = (measures,) if isinstance(measures, str) else tuple(measures)
+        if "measures" in options:
+            given = options["measures"]
+            options["measures"] = (given,) if isinstance(given, str) else tuple(given)
+            if not options["measures"]:
+                raise ParameterError("an experiment needs a measure", hint="for example ndcg@10")
         options |= {name: kind(options[name]) for name, kind in (("folds", Path), ("by", str)) if options.get(name)}
-        values = options.pop("values", {})
+        values, candidates = options.pop("values", {}), options.pop("candidates", None)
         spec = ExperimentSpec(
             name=options.pop("name", "experiment"),
             systems=tuple(read.values()),
@@ -91,7 +97,7 @@ class Experiment:
             **options,
         )
         self._order = list(systems)
-        self._set(spec, topics_from(topics), qrels_from(qrels), values)
+        self._set(spec, topics_from(topics), qrels_from(qrels), values, candidates)
 
     @classmethod
     def read(cls, path: Path | str) -> Experiment:
@@ -104,16 +110,19 @@ class Experiment:
         spec = read_experiment(Path(path))
         found = cls.__new__(cls)
         found._runs, found._order = {}, [system.name for system in spec.systems]
-        found._set(spec, read_topics(spec.topics), read_qrels(spec.qrels), spec.values)
+        found._set(spec, read_topics(spec.topics), read_qrels(spec.qrels), spec.values, spec.candidates)
         return found
 
     def _set(
-        self, spec: ExperimentSpec, topics: Topics, qrels: Qrels, values: Mapping[str, Path | str | Mapping[str, str]]
+        self,
+        spec: ExperimentSpec,
+        topics: Topics,
+        qrels: Qrels,
+        values: Mapping[str, Path | str | Mapping[str, str]],
+        candidates: Path | str | Iterable[str] | None,
     ) -> None:
         if not self._order:
             raise ParameterError("an experiment needs a system")
-        if not spec.measures:
-            raise ParameterError("an experiment needs a measure", hint="for example ndcg@10")
         if spec.baseline and spec.baseline not in self._order:
             raise ParameterError(f"the baseline {spec.baseline!r} is no system; systems: {', '.join(self._order)}")
         if bad := next((name for name in self._order if not NAME.fullmatch(name)), None):
@@ -126,15 +135,24 @@ class Experiment:
         if TEXT in values:
             raise ParameterError(f"the values of ${TEXT} are the texts of the topics", hint="choose another name")
         paired_test(spec.test)
-        self.spec, self._topics, self._qrels = spec, topics, qrels
-        self._measures = [parse_measure(name) for name in spec.measures]
-        for system in spec.systems:
-            for expected in system.expected:
-                parse_measure(expected.measure)
+        self._topics, self._qrels = topics, qrels
+        self._candidates = None if candidates is None else _candidates(candidates)
+        self.spec = replace(spec, measures=spec.measures or (DEFAULT_MEASURES if candidates is None else STARK_TABLE))
+        self._measures = [measure_over(name, self._candidates) for name in self.spec.measures]
         self._categories: Mapping[str, str] = {}
         if spec.by:
             by_prefix = spec.by == BY_PREFIX
             self._categories = categories_by_prefix(topics.texts) if by_prefix else read_categories(Path(spec.by))
+        judged = dict.fromkeys(self._categories[t] for t in topics.texts if t in qrels.grades and t in self._categories)
+        for system in spec.systems:
+            for expected in system.expected:
+                measure_over(expected.measure, self._candidates)
+                if expected.category not in (ALL, *judged):
+                    raise ParameterError(
+                        f"{system.name!r} has expected figures for the category {expected.category!r}, which no judged "
+                        f"topic has; categories: {', '.join(judged) or 'none'}",
+                        hint='by = "prefix", or a file of categories',
+                    )
         self._values = {
             name: {str(topic): str(value) for topic, value in own.items()}
             if isinstance(own, Mapping)
@@ -186,8 +204,17 @@ class Experiment:
                     found[name] = replace(kept, run=collection.packed(kept.run))
                 collection.runs[name] = found[name].run
             shown = {name: run for name, run in found.items() if not run.spec.hidden}
-            outcome = Outcome(self.spec, self._topics, self._qrels, self._measures, self._categories, shown)
-            stored.write_manifest(outcome, found, collection.opened)
+            outcome = Outcome(
+                self.spec,
+                self._topics,
+                self._qrels,
+                self._measures,
+                self._categories,
+                shown,
+                self._candidates,
+                surroundings(self._topics, self._qrels, collection.opened, self._candidates),
+            )
+            stored.write_manifest(outcome, found)
         return outcome
 
     def _key(self, spec: SystemSpec, system: SystemKind) -> str:
@@ -221,6 +248,11 @@ class Experiment:
             seed=spec.seed,
             systems=tuple(self._order),
         )
+
+
+def _candidates(given: Path | str | Iterable[str]) -> Candidates:
+    """What may be an answer, from a file or as it is."""
+    return Candidates(read_candidates(Path(given)) if isinstance(given, str | Path) else [str(one) for one in given])
 
 
 class _Named:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,8 @@ from hybridkg.evaluation.comparison import ComparisonReport, compare_evaluated
 from hybridkg.evaluation.eval_report import ALL, EvalReport, run_scores
 from hybridkg.evaluation.experiment.answers import Told, Took
 from hybridkg.evaluation.experiment.spec import Expected, ExperimentSpec, SystemSpec
-from hybridkg.evaluation.measures import Measure, evaluate, mean, parse_measure
+from hybridkg.evaluation.measures import Measure, evaluate, mean
+from hybridkg.evaluation.measures.stark import Candidates, measure_over
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
@@ -82,6 +83,8 @@ class Outcome:
         measures: as the spec names them.
         categories: by topic; empty for none.
         runs: by system, in the order of the experiment.
+        candidates: of the measures of STaRK; None for those of trec_eval.
+        surroundings: versions, hashes and knowledge bases, as JSON values.
     """
 
     spec: ExperimentSpec
@@ -90,6 +93,8 @@ class Outcome:
     measures: Sequence[Measure]
     categories: Mapping[str, str]
     runs: Mapping[str, SystemRun]
+    candidates: Candidates | None = None
+    surroundings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def baseline(self) -> str:
@@ -168,7 +173,7 @@ class Outcome:
             notes.append(f"{asked - judged:,} of {asked:,} topics are not judged, and left out")
         if left := len(self.qrels) - judged:
             notes.append(f"{left:,} judged topics were not asked, and left out (hybridkg eval would count them as 0)")
-        if deeper := [name for name in self.names if _cutoff(name) > self.spec.depth]:
+        if self.candidates is None and (deeper := [name for name in self.names if _cutoff(name) > self.spec.depth]):
             notes.append(f"rankings end before {', '.join(deeper)} would: depth is {self.spec.depth:,}")
         notes += [note for run in self.report.runs if (note := replace(run, unjudged=()).note())]
         for name, one in self.runs.items():
@@ -180,12 +185,12 @@ class Outcome:
 
     def verdicts(self) -> list[Verdict]:
         """Every expected figure beside ours."""
-        found = []
+        found, groups = [], {ALL: list(self.judged.grades), **self.report.groups()}
         for name, one in self.runs.items():
             for expected in one.spec.expected:
-                measure = parse_measure(expected.measure)
-                own = evaluate(self.judged, one.run, [measure])[measure.name]
-                value = mean(own, list(self.judged.grades))
+                measure = measure_over(expected.measure, self.candidates)
+                own = self.values[name].get(measure.name) or evaluate(self.judged, one.run, [measure])[measure.name]
+                value = mean(own, groups[expected.category])
                 found.append(Verdict(name, expected, value, expected.verdict(value)))
         return found
 
@@ -228,10 +233,12 @@ class Outcome:
             "baseline": self.baseline,
             "notes": self.notes(),
             **self.report.to_json(per_topic=True),
+            "surroundings": self.surroundings,
             "comparison": None if comparison is None else comparison.to_json(),
             "expected": [
                 {
                     "system": one.system,
+                    "category": one.expected.category,
                     "measure": one.expected.measure,
                     "expected": one.expected.value,
                     "tolerance": one.expected.tolerance,
@@ -241,6 +248,7 @@ class Outcome:
                 for one in self.verdicts()
             ],
             "latency_ms": {name: one.latency() for name, one in self.runs.items()},
+            "took": {name: None if one.took is None else asdict(one.took) for name, one in self.runs.items()},
             "jobs": {name: one.jobs() for name, one in self.runs.items()},
             "inexact_topics": {name: one.inexact() for name, one in self.runs.items()},
         }

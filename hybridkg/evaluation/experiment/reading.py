@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from hybridkg.config import line_of, without_capital
 from hybridkg.errors import ConfigError
+from hybridkg.evaluation.eval_report import ALL
 from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS
 from hybridkg.evaluation.experiment.spec import NAME, Expected, ExperimentSpec, SystemSpec
 from hybridkg.evaluation.from_files import BY_PREFIX
@@ -24,7 +25,7 @@ LARGEST_FILE = 1 << 22
 LARGEST_FIGURE = 1e9
 """Published figures, and tolerances, go up to it."""
 
-PATHS = ("kb", "topics", "qrels", "folds")
+PATHS = ("kb", "topics", "qrels", "folds", "candidates")
 OWN_KEYS = ("params", "kb", "strategy", "expected", "about", "tolerance", "hidden")
 """What a table of a system may hold beside its kind."""
 
@@ -99,6 +100,8 @@ class _Reader:
         if "measures" in self.values:
             names = self._of(list, "measures", self.values["measures"], "a list of measures")
             read["measures"] = tuple(self._of(str, "measures", name, "a list of names") for name in names)
+            if not names:
+                raise self._wrong("an experiment needs a measure", "measures", hint="for example ndcg@10")
         if "values" in self.values:
             read["values"] = {name: self._path(name, path) for name, path in self._table("values").items()}
         if "tolerance" in self.values:
@@ -141,7 +144,6 @@ class _Reader:
                 )
         params = self._of(dict, "params", value.get("params", {}), "a table", name)
         tolerance = self._tolerance(value.get("tolerance", tolerance), name)
-        expected = self._of(dict, "expected", value.get("expected", {}), "a table of measures", name)
         given, source = value[kind], name
         if kind == "file":
             file = self._path("file", given, name)
@@ -155,14 +157,19 @@ class _Reader:
             params={key: self._param(key, own, name) for key, own in params.items()},
             kb=self._path("kb", value["kb"], name) if "kb" in value else None,
             strategy=self._of(str, "strategy", value["strategy"], "a text", name) if "strategy" in value else None,
-            expected=tuple(
-                Expected(measure, self._number(measure, number, name), tolerance)
-                for measure, number in expected.items()
-            ),
+            expected=tuple(self._expected(value.get("expected", {}), tolerance, name)),
             about=self._of(str, "about", value.get("about", ""), "a text", name),
             source=source,
             hidden=self._of(bool, "hidden", value.get("hidden", False), "true or false", name),
         )
+
+    def _expected(self, given: Any, tolerance: float, system: str, category: str = ALL) -> Iterator[Expected]:
+        """Figures by measure, or by category and then by measure."""
+        for key, value in self._of(dict, "expected", given, "a table of measures", system).items():
+            if isinstance(value, dict) and category == ALL:
+                yield from self._expected(value, tolerance, system, key)
+            else:
+                yield Expected(key, self._number(key, value, system), tolerance, category)
 
     def _refuse(self, name: str) -> Callable[[str, str], ConfigError]:
         return lambda message, key: self._wrong(message, key, name)

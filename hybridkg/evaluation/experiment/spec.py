@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hybridkg.evaluation.measures import DEFAULT_MEASURES
+from hybridkg.evaluation.eval_report import ALL
 from hybridkg.evaluation.ranking import DEPTH
 from hybridkg.evaluation.significance import PERMUTATIONS
 
@@ -36,6 +36,7 @@ class Expected:
         measure: its name.
         value: the figure.
         tolerance: what may be between it and ours.
+        category: whose topics it is about; ALL for all of them.
 
     >>> Expected("ndcg@10", 0.4605, 0.01).verdict(0.4631), Expected("ndcg@10", 0.4605, 0.01).verdict(0.43)
     ('OK', 'off')
@@ -44,6 +45,7 @@ class Expected:
     measure: str
     value: float
     tolerance: float = TOLERANCE
+    category: str = ALL
 
     def verdict(self, found: float) -> str:
         """`OK` within the tolerance, `close` within three, else `off`."""
@@ -96,7 +98,8 @@ class ExperimentSpec:
         by: "prefix", a file of categories, or empty for none.
         folds: for systems of the kind `tune`.
         values: by parameter, a file of lines `topic<TAB>value`: values that differ from topic to topic.
-        measures: by name; the first is the one that is plotted.
+        measures: by name; the first is the one that is plotted. Empty: DEFAULT_MEASURES, or those of STaRK's tables.
+        candidates: file of what may be an answer; then the measures are STaRK's, over all of it.
         baseline: name of the system that the others are compared with; empty for the first.
         test, permutations, seed: of the comparison.
         depth: rows for each topic, at most.
@@ -113,7 +116,8 @@ class ExperimentSpec:
     by: str = ""
     folds: Path | None = None
     values: Mapping[str, Path] = field(default_factory=dict)
-    measures: tuple[str, ...] = DEFAULT_MEASURES
+    measures: tuple[str, ...] = ()
+    candidates: Path | None = None
     baseline: str = ""
     test: str = "randomisation"
     permutations: int = PERMUTATIONS

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hybridkg import __version__
 from hybridkg.errors import LockedError
 from hybridkg.evaluation.experiment.answers import Answers, Told, Took
-from hybridkg.evaluation.experiment.collection import content_of, file_hash
+from hybridkg.evaluation.experiment.collection import file_hash, key_of
 from hybridkg.evaluation.experiment.outcome import Outcome, SystemRun
 from hybridkg.evaluation.experiment.spec import NAME, SystemSpec
 from hybridkg.evaluation.run import Run, read_run, write_run
 from hybridkg.store.durable import storage_error
 
-if TYPE_CHECKING:
-    from hybridkg.kb import KnowledgeBase
-
 MANIFEST, RUNS, WORK = "manifest.json", "runs", ".work"
 
 ASIDE = "aside"
 """The part of the manifest about systems that the experiment no longer has; their runs are in WORK."""
-
-PACKAGES = ("numpy", "numba", "pyoxigraph", "PyStemmer", "regex", "scipy", "faiss-cpu", "onnxruntime")
-"""Whose versions may change a ranking, or a figure."""
 
 
 class Stored:
@@ -86,14 +76,14 @@ class Stored:
             return None
         for path, entry in self._with_key(spec.name, key):
             try:
-                if not path.exists() or entry["sha256"] != file_hash(path):
+                if not path.exists() or entry["sha256"] != file_hash(path) or entry["told"] != _told_hash(entry):
                     continue
                 told = {topic: Told(**own) for topic, own in entry["topics"].items()}
-                took = Took(**entry["took"]) if entry.get("took") else None
+                took = Took(**entry["took"]) if entry["took"] else None
             except (KeyError, TypeError, AttributeError):
                 continue  # not as we have written it
             run = _read(path, spec.name, told)
-            found = SystemRun(spec, run, key, told, kept=True, learned=entry.get("learned", {}), took=took)
+            found = SystemRun(spec, run, key, told, kept=True, learned=entry["learned"], took=took)
             return found if path == self._path(spec.name) else self.keep(found)
         return None
 
@@ -148,7 +138,7 @@ class Stored:
 
     def _entry(self, run: SystemRun) -> dict[str, Any]:
         path = self._path(run.spec.name)
-        return {
+        entry = {
             "key": run.key,
             "run": f"{RUNS}/{path.name}",
             "sha256": file_hash(path),
@@ -160,26 +150,17 @@ class Stored:
             "took": None if run.took is None else asdict(run.took),
             "topics": {topic: asdict(told) for topic, told in run.told.items()},
         }
+        return {**entry, "told": _told_hash(entry)}
 
-    def write_manifest(
-        self, outcome: Outcome, runs: Mapping[str, SystemRun], opened: Mapping[Path, KnowledgeBase]
-    ) -> None:
+    def write_manifest(self, outcome: Outcome, runs: Mapping[str, SystemRun]) -> None:
         """Everything that it takes to do it again, and to see whether it would come out the same."""
         if self._folder is None:
             return
         spec = outcome.spec
-        texts = json.dumps(dict(outcome.topics.texts)).encode()
-        grades = json.dumps({t: dict(own) for t, own in outcome.qrels.grades.items()}).encode()
         self._write(
             {
                 "experiment": spec.name,
-                "hybridkg": __version__,
-                "python": platform.python_version(),
-                "platform": platform.platform(),
-                "packages": _versions(),
-                "knowledge_bases": {str(path): _about(kb) for path, kb in opened.items()},
-                "topics": {"topics": len(outcome.topics), "sha256": hashlib.sha256(texts).hexdigest()},
-                "qrels": {"topics": len(outcome.qrels), "sha256": hashlib.sha256(grades).hexdigest()},
+                **outcome.surroundings,
                 "depth": spec.depth,
                 "seed": spec.seed,
                 "measures": list(spec.measures),
@@ -204,6 +185,11 @@ def _entries_of(manifest: Path, part: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _told_hash(entry: Mapping[str, Any]) -> str:
+    """Of what an entry tells beside its run, so that figures that were changed by hand are not shown as ours."""
+    return key_of([entry[part] for part in ("learned", "took", "topics")])
+
+
 def _read(path: Path, name: str, told: Mapping[str, Told]) -> Run:
     rankings = read_run(path).rankings if path.stat().st_size else {}  # no topic may have an answer
     return Run(name, {topic: rankings.get(topic, ()) for topic in told})
@@ -223,31 +209,6 @@ def write_text(path: Path, text: str) -> None:
         with suppress(OSError):
             new.unlink(missing_ok=True)
         raise storage_error(e, f"writing {str(path)!r}") from e
-
-
-def _about(kb: KnowledgeBase) -> dict[str, Any]:
-    snapshot = kb.snapshot
-    manifest = snapshot.generation.manifest
-    vectors = snapshot.vectors
-    return {
-        "sha256": content_of(kb),
-        "generation": manifest.generation,
-        "hybridkg": manifest.hybridkg,
-        "counts": dict(manifest.counts),
-        "engines": dict(manifest.engines),
-        "vectors": None if vectors is None else str(vectors.about().get("encoder", "")),
-        "behind": list(manifest.behind()),
-    }
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def _shown(value: Any) -> Any:

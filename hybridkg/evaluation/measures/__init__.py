@@ -67,6 +67,8 @@ class MeasureFamily(Protocol):
     """"required", "optional" or "none"."""
     arguments: ClassVar[tuple[str, ...]]
     """Names of the whole numbers that may stand in brackets."""
+    about: ClassVar[str]
+    """What it measures, for a report; `{first}` stands for "the first k", or the whole ranking."""
 
     def __call__(self, name: str, k: int | None, **arguments: int) -> Measure:
         """The measure; `name` is the whole of it, in its one spelling."""
@@ -118,6 +120,20 @@ def parse_measure(text: str) -> Measure:
     written = ",".join(f"{name}={value}" for name, value in arguments.items())
     name = base + (f"@{k}" if k is not None else "") + (f"({written})" if written else "")
     return family(name, k, **arguments)
+
+
+def describe(measure: Measure) -> str:
+    """What a measure says, in a line for a report; empty where it does not tell.
+
+    >>> describe(parse_measure("p@5(rel=2)"))
+    'share of the first 5 that is relevant; relevant: a grade of at least 2'
+    """
+    if isinstance(measure, Condensed):
+        return f"{measure.inner.name} of what is left of a ranking without the documents that were not judged"
+    k, rel = getattr(measure, "k", None), getattr(measure, "rel", 1)
+    first = "the whole ranking" if k is None else f"the first {k:,}"
+    about = str(getattr(measure, "about", "")).format(first=first)
+    return f"{about}; relevant: a grade of at least {rel}" if rel > 1 else about
 
 
 def evaluate(qrels: Qrels, run: Run, measures: Iterable[Measure]) -> dict[str, dict[str, float]]:

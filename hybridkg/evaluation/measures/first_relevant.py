@@ -16,6 +16,7 @@ class ReciprocalRank(ListMeasure):
 
     cutoff: ClassVar[str] = "optional"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
+    about: ClassVar[str] = "1 / rank of the first relevant document of {first}"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
         """1 / rank of the first relevant document, from 1."""
@@ -29,6 +30,7 @@ class Hit(ListMeasure):
 
     cutoff: ClassVar[str] = "required"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
+    about: ClassVar[str] = "1 where a relevant document is among {first}, else 0"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
         """1 or 0."""

@@ -41,6 +41,7 @@ class MeanReciprocalRankOfAll(ListMeasure):
 
     cutoff: ClassVar[str] = "none"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
+    about: ClassVar[str] = "mean over all relevant documents of 1 / rank"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
         """Sum of 1 / rank, over all relevant; 0 where there are none."""
@@ -54,6 +55,7 @@ class MeanHits(ListMeasure):
 
     cutoff: ClassVar[str] = "required"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
+    about: ClassVar[str] = "share of the relevant documents that is among {first}"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
         """Relevant among the first k, over all relevant; 0 where there are none."""
@@ -66,6 +68,7 @@ class MeanHitsCeiling(ListMeasure):
 
     cutoff: ClassVar[str] = "required"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
+    about: ClassVar[str] = "the most that mhits@k can be"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
         """min(relevant, k) / relevant; 0 where there are none."""
@@ -99,6 +102,7 @@ class MeanTiedReciprocalRank(_Tied):
 
     cutoff: ClassVar[str] = "none"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
+    about: ClassVar[str] = "mean over all relevant documents of 1 / mean rank of those with the same score"
 
     def contribution(self, first: Floats, size: Floats) -> Floats:
         """2 / (first rank + last rank)."""
@@ -118,6 +122,9 @@ class TiedMeanHits(_Tied):
 
     cutoff: ClassVar[str] = "required"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
+    about: ClassVar[str] = (
+        "expected share of the relevant documents among {first}, where equal scores stand in any order"
+    )
 
     def contribution(self, first: Floats, size: Floats) -> Floats:
         """(k - documents above) / size, between 0 and 1."""

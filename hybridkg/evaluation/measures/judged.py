@@ -19,6 +19,7 @@ class Judged(ListMeasure):
 
     cutoff: ClassVar[str] = "required"
     arguments: ClassVar[tuple[str, ...]] = ()
+    about: ClassVar[str] = "share of {first} that was judged at all; where it is low, the other measures say little"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
         """Judged among the first k, over their number."""

@@ -29,6 +29,10 @@ class Ndcg(ListMeasure):
 
     cutoff: ClassVar[str] = "optional"
     arguments: ClassVar[tuple[str, ...]] = ()
+    about: ClassVar[str] = (
+        "discounted cumulative gain of {first} over the best that the judgements allow; the gain is the "
+        "grade, the discount log2(rank + 1), as in trec_eval"
+    )
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
         """DCG over the DCG of the best list; 0 without any relevant document."""

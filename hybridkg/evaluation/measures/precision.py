@@ -20,6 +20,7 @@ class Precision(ListMeasure):
 
     cutoff: ClassVar[str] = "required"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
+    about: ClassVar[str] = "share of {first} that is relevant"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
         """Relevant among the first k, over k."""
@@ -33,6 +34,7 @@ class Recall(ListMeasure):
 
     cutoff: ClassVar[str] = "optional"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
+    about: ClassVar[str] = "share of the relevant documents that is among {first}"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
         """Relevant among the first k, over all relevant; 0 where there are none."""
@@ -46,6 +48,9 @@ class AveragePrecision(ListMeasure):
 
     cutoff: ClassVar[str] = "optional"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
+    about: ClassVar[str] = (
+        "mean over all relevant documents of the precision at the rank of each; 0 for one that is not among {first}"
+    )
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
         """Sum of the precisions at the relevant ranks up to k, over all relevant; 0 where there are none."""
@@ -62,6 +67,7 @@ class RPrecision(ListMeasure):
 
     cutoff: ClassVar[str] = "none"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
+    about: ClassVar[str] = "share of the first R that is relevant, where R documents are"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
         """Relevant among the first R, over R; 0 where there are none."""

@@ -18,6 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from hybridkg.errors import ParameterError
+from hybridkg.evaluation.measures import Measure, parse_measure
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.text_lines import columns, decoded, numbered_lines
@@ -97,6 +98,17 @@ class StarkMeasure:
                 f"no measure {self.name!r} of STaRK; known: hit@k, recall@k, mrr", hint=f"such as {STARK_TABLE[1]}"
             )
 
+    @property
+    def about(self) -> str:
+        """What it measures, for a report."""
+        kind, _, cutoff = self.name.partition("@")
+        what = {
+            "mrr": "1 / rank of the first answer",
+            "hit": f"1 where an answer is among the first {cutoff}, else 0",
+            "recall": f"share of the answers among the first {cutoff}",
+        }[kind]
+        return f"{what}, as STaRK has it: over all {len(self.candidates):,} candidates"
+
     def per_topic(self, qrels: Qrels, run: Run) -> dict[str, float]:
         """Value of every topic of the qrels, in their order; a grade of 1 or more is an answer."""
         found = {}
@@ -154,6 +166,18 @@ def read_candidates(path: Path) -> list[str]:
         (candidate,) = columns(path, number, line, ("candidate",))
         found.append(decoded(path, number, candidate))
     return found
+
+
+def measure_over(name: str, candidates: Candidates | None) -> Measure:
+    """The measure of a name: STaRK's where there are candidates.
+
+    Raises:
+        UnknownNameError, ParameterError: there is none.
+
+    >>> measure_over("Hit@1", Candidates(["1", "2"])).name, measure_over("nDCG@10", None).name
+    ('hit@1', 'ndcg@10')
+    """
+    return parse_measure(name) if candidates is None else StarkMeasure(name.strip().lower(), candidates)
 
 
 def stark_measures(candidates: Iterable[str | int], names: Sequence[str] = STARK_TABLE) -> tuple[StarkMeasure, ...]:

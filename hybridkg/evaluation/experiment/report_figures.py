@@ -1,0 +1,220 @@
+"""The parts of a report that show figures: means, published ones, comparisons, categories, topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+
+from hybridkg.evaluation.comparison import Comparison
+from hybridkg.evaluation.eval_report import ALL
+from hybridkg.evaluation.experiment.document import Heading, Paragraph, Part, Picture, Table
+from hybridkg.evaluation.experiment.outcome import Outcome
+from hybridkg.evaluation.measures import mean
+
+SIGNIFICANT = 0.05
+"""Holm's p below which a difference is marked."""
+
+TOPICS_SHOWN = 5
+"""Largest gains and losses of each system that are listed."""
+
+TOPICS_APART = 10
+"""Topics on which the systems differ most."""
+
+LONGEST_TOPIC = 80
+
+
+def means(outcome: Outcome) -> Table:
+    """A row for each system, a column for each measure."""
+    values, comparison = outcome.means(), outcome.comparison
+    marks = {
+        (row.run, row.measure): "▲" if row.difference > 0 else "▼"
+        for row in (comparison.comparisons if comparison else ())
+        if row.group == ALL and row.holm_p < SIGNIFICANT
+    }
+    rows = tuple(
+        (name, *(f"{values[name][m]:.4f}{' ' + marks[name, m] if (name, m) in marks else ''}" for m in outcome.names))
+        for name in values
+    )
+    caption = f"Means over {_topics(len(outcome.judged))}; the best of each measure of quality is bold."
+    if comparison is not None:
+        caption += (
+            f" ▲ and ▼: above and below {outcome.baseline}, p < {SIGNIFICANT} after Holm's correction over all "
+            f"{len(comparison.comparisons)} comparisons."
+        )
+    strong = frozenset(
+        (i, j)
+        for j, measure in enumerate(outcome.names, 1)
+        if measure in outcome.compared and len(values) > 1
+        for i, name in enumerate(values)
+        if values[name][measure] == max(own[measure] for own in values.values())
+    )
+    return Table(("system", *outcome.names), rows, caption=caption, strong=strong)
+
+
+def verdicts(outcome: Outcome) -> Iterator[Part]:
+    """Published figures beside ours."""
+    found = outcome.verdicts()
+    if not found:
+        return
+    yield Heading("Beside published figures")
+    grouped = any(one.expected.category != ALL for one in found)
+    tally = ", ".join(
+        f"{count} {name}" for name in ("OK", "close", "off") if (count := sum(one.verdict == name for one in found))
+    )
+    yield Table(
+        (
+            "system",
+            *(("topics",) if grouped else ()),
+            "measure",
+            "published",
+            "ours",
+            "difference",
+            "tolerance",
+            "verdict",
+        ),
+        tuple(
+            (
+                one.system,
+                *((one.expected.category,) if grouped else ()),
+                one.expected.measure,
+                f"{one.expected.value:.4f}",
+                f"{one.found:.4f}",
+                f"{one.found - one.expected.value:+.4f}",
+                f"{one.expected.tolerance:g}",
+                one.verdict,
+            )
+            for one in found
+        ),
+        left=(1, 2) if grouped else (1,),
+        caption=f"{tally}. OK: within the tolerance; close: within three times the tolerance; else off.",
+    )
+
+
+def comparisons(outcome: Outcome) -> Iterator[Part]:
+    """A table for each measure: every other system against the baseline."""
+    comparison = outcome.comparison
+    if comparison is None:
+        return
+    yield Heading(f"Against {outcome.baseline}")
+    method = comparison.method()
+    yield Paragraph(
+        f"{method[:1].upper()}{method[1:]}. Difference: mean of the topics' differences, also in per cent of the mean "
+        f"of {outcome.baseline}; d: that over their standard deviation; p: of the test; Holm p: corrected for all rows "
+        "of these tables; W/T/L: topics won, tied and lost."
+    )
+    for measure, rows in groupby(comparison.comparisons, key=lambda row: row.measure):
+        own = list(rows)
+        yield Table(
+            (measure, "mean", "difference", "%", "95 % interval", "d", "p", "Holm p", "W/T/L"),
+            tuple(_compared(row) for row in own),
+            caption=f"{measure} against {outcome.baseline} ({own[0].baseline_mean:.4f}), n = {_topics(own[0].topics)}.",
+        )
+
+
+def _compared(row: Comparison) -> tuple[str, ...]:
+    return (
+        row.run,
+        f"{row.mean:.4f}",
+        f"{row.difference:+.4f}",
+        f"{100 * row.difference / row.baseline_mean:+.1f}" if row.baseline_mean else "",
+        f"{row.low:+.4f} {row.high:+.4f}",
+        f"{row.effect:+.2f}",
+        _p(row.p),
+        _p(row.holm_p),
+        f"{row.wins}/{row.ties}/{row.losses}",
+    )
+
+
+def _p(value: float) -> str:
+    return f"{value:.4f}" if value >= 0.00005 else "<0.0001"
+
+
+def by_category(outcome: Outcome) -> Table:
+    """A row for each system, a column for each category."""
+    groups, measure = outcome.report.groups(), outcome.main
+    head = (measure, *(f"{name} ({len(topics)})" for name, topics in groups.items()))
+    values = [[mean(own[measure], topics) for topics in groups.values()] for own in outcome.values.values()]
+    best = [max(column) for column in zip(*values, strict=True)]
+    return Table(
+        head,
+        tuple((name, *(f"{value:.4f}" for value in row)) for name, row in zip(outcome.values, values, strict=True)),
+        caption=f"Means of {measure} in each category (topics); the best of each is bold. Not tested: few topics show "
+        "little, and Holm's correction would count all of them.",
+        strong=frozenset(
+            (i, j + 1)
+            for i, row in enumerate(values)
+            for j, value in enumerate(row)
+            if value == best[j] and len(values) > 1
+        ),
+    )
+
+
+def topics(outcome: Outcome, pictures: Mapping[str, Picture]) -> Iterator[Part]:
+    """Where the systems differ most, and where each gains and loses most."""
+    if outcome.comparison is None:
+        return
+    yield Heading("Topic by topic")
+    if len(outcome.runs) > 2:
+        yield from _apart(outcome)
+    measure = outcome.main
+    of_measure = [row for row in outcome.comparison.per_topic if row.measure == measure]
+    for name, group in groupby(of_measure, key=lambda row: row.run):
+        rows = [row for row in group if row.difference]
+        yield Heading(f"{name} - {outcome.baseline}", 3)
+        if name in pictures:
+            yield pictures[name]
+        if not rows:
+            yield Paragraph(f"No topic has another {measure}.")
+            continue
+        first, last = rows[:TOPICS_SHOWN], rows[-TOPICS_SHOWN:]
+        shown = [row for row in first if row.difference > 0] + [row for row in last if row.difference < 0]
+        yield Table(
+            ("topic", "text", outcome.baseline, name, "difference"),
+            tuple(
+                (
+                    row.topic,
+                    _short(outcome.topics.texts[row.topic]),
+                    f"{row.baseline_value:.4f}",
+                    f"{row.value:.4f}",
+                    f"{row.difference:+.4f}",
+                )
+                for row in shown
+            ),
+            left=(1,),
+            caption=f"{measure}: the largest gains and losses of {name} against {outcome.baseline}, of {len(rows):,} "
+            f"topics that differ.",
+        )
+
+
+def _apart(outcome: Outcome) -> Iterator[Part]:
+    """The topics whose values lie farthest apart."""
+    measure = outcome.main
+    found = []
+    for topic in outcome.judged.grades:
+        own = {name: values[measure][topic] for name, values in outcome.values.items()}
+        best, worst = max(own, key=own.__getitem__), min(own, key=own.__getitem__)
+        centre = sum(own.values()) / len(own)
+        spread = (sum((value - centre) ** 2 for value in own.values()) / len(own)) ** 0.5
+        if spread:
+            found.append((spread, topic, best, worst, own))
+    found.sort(key=lambda one: (-one[0], one[1]))
+    if found:
+        yield Table(
+            ("topic", "text", "lowest", "highest", "deviation"),
+            tuple(
+                (topic, _short(outcome.topics.texts[topic]), f"{own[worst]:.4f} {worst}", f"{own[best]:.4f} {best}",
+                 f"{spread:.4f}")
+                for spread, topic, best, worst, own in found[:TOPICS_APART]
+            ),
+            left=(1, 2, 3),
+            caption=f"{measure}: the topics on which the systems differ most, by the standard deviation over the "
+            "systems; the first system of equal ones is named.",
+        )  # fmt: skip
+
+
+def _topics(count: int) -> str:
+    return f"{count:,} judged topic{'' if count == 1 else 's'}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_TOPIC else f"{text[: LONGEST_TOPIC - 3]}..."
