@@ -170,7 +170,7 @@ def test_time_is_told_and_kept(films, tmp_path):
     ("tune", "folds", "message"),
     [
         ("{ model = 'bm25g' }", None, "no search space 'bm25g'|no .*'bm25g'"),
-        ("{ model = 'bm25f', fields = ['lable'] }", None, "no field 'lable'"),
+        ("{ model = 'bm25f', fields = ['lable'] }", None, "no text field 'lable'"),
         ("{ model = 'bm25f', measure = 'ndgc@10' }", None, "no measure 'ndgc@10'"),
         ("{ model = 'bm25f', fixed = { k9 = 1 } }", None, "'k9'"),
         ("{ model = 'elr', fixed = { links = '@none.tsv' } }", None, "none.tsv"),

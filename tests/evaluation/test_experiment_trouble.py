@@ -325,7 +325,10 @@ def test_a_tuned_model_is_kept_and_told(films, tmp_path, monkeypatch):
     assert found.runs["tuned"].told["q1"].plan == found.runs["tuned"].told["q2"].plan
     assert 'model = "bm25f"' in found.runs["tuned"].told["q3"].plan
     write_report(found, tmp_path / "out")
-    assert "# ranked 3 topics\nmodel =" in (tmp_path / "out" / "report.md").read_text()
+    learned = (tmp_path / "out" / "report.md").read_text().partition("What tuned has learned in each fold")[2]
+    assert "|  | fold 0 | fold 1 |" in learned
+    assert "| topics, training + test | 2 + 1 | 1 + 2 |" in learned
+    assert "| training, learned | 1.0000 | 1.0000 |" in learned
     shutil.rmtree(tmp_path / "out" / "runs")
     again = Experiment.read(path).run(tmp_path / "out")
     assert not again.runs["tuned"].kept

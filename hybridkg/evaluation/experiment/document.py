@@ -179,16 +179,13 @@ def _html(part: Part) -> str:
             sides = [' class="l"' if i == 0 or i in left else "" for i in range(len(head))]
             top = "".join(f"<th{side}>{_escape(cell)}</th>" for cell, side in zip(head, sides, strict=True))
             caption = f"<caption>{_escape(part.caption)}</caption>\n" if part.caption else ""
-            lines = (
-                "<tr>"
-                + "".join(
-                    f"<td{side}>{'<b>' + _escape(cell) + '</b>' if (i, j) in part.strong else _escape(cell)}</td>"
-                    for j, (cell, side) in enumerate(zip(row, sides, strict=True))
-                )
-                + "</tr>"
-                for i, row in enumerate(rows)
-            )
-            body = "\n".join(lines)
+            lines = []
+            for i, row in enumerate(rows):
+                cells = [
+                    f"<strong>{_escape(c)}</strong>" if (i, j) in part.strong else _escape(c) for j, c in enumerate(row)
+                ]
+                lines.append("".join(f"<td{side}>{cell}</td>" for side, cell in zip(sides, cells, strict=True)))
+            body = "\n".join(f"<tr>{line}</tr>" for line in lines)
             return f'<div class="t"><table>\n{caption}<thead><tr>{top}</tr></thead>\n{body}\n</table></div>'
 
 
