@@ -76,6 +76,16 @@ def test_the_minimum_is_one(seed, features, cost):
         assert loss(weights + random.normal(size=features) * 1e-2) >= loss(weights) - 1e-9
 
 
+def test_topics_without_pairs_say_nothing(tmp_path):
+    """As in a fold none of whose candidates is judged: all weights are 0, and the order is that of the first."""
+    assert rank_svm([np.zeros((0, 2)), np.array([[1.0, 0.0]])]).tolist() == rank_svm([np.array([[1.0, 0.0]])]).tolist()
+    assert rank_svm([np.zeros((0, 2))]).tolist() == [0.0, 0.0]
+    nowhere = {topic: {"d9": 1} for topic in TOPICS}
+    found = learned(tmp_path, nowhere)
+    assert found.runs["svm"].learned["0"] == {"bad": 0.0, "good": 0.0}
+    assert found.runs["svm"].run.documents("q1") == BAD.documents("q1")
+
+
 def test_features_and_ties():
     assert features_of([GOOD, Run("none", {})], "q1").tolist() == [[1.0, 0.0], [0.5, 0.0], [0.0, 0.0]]
     assert features_of([GOOD], "unknown").shape == (0, 1)

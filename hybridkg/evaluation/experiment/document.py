@@ -199,6 +199,7 @@ th { border-bottom: 2px solid #888; vertical-align: bottom; white-space: normal 
 .l { text-align: left; white-space: normal }
 caption { text-align: left; color: #444; font-size: .9rem; padding-bottom: .4rem }
 pre { background: #f5f5f2; padding: .7rem; overflow-x: auto; white-space: pre-wrap }
-@media print { .t { overflow: visible; font-size: .8rem } tr, figure { break-inside: avoid } }
+@media print { .t { overflow: visible; font-size: .75rem } th, td { padding: .15rem .35rem }
+  tr, figure { break-inside: avoid } h2, h3, caption { break-after: avoid } }
 figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto } figcaption { color: #666; font-size: .9rem }
 """

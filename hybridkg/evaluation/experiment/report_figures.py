@@ -79,8 +79,8 @@ def verdicts(outcome: Outcome) -> Iterator[Part]:
                 one.expected.measure,
                 f"{one.expected.value:.4f}",
                 f"{one.found:.4f}",
-                f"{one.found - one.expected.value:+.4f}",
-                f"{one.expected.tolerance:g}",
+                _signed(one.found - one.expected.value),
+                f"{one.expected.tolerance:.9f}".rstrip("0"),
                 one.verdict,
             )
             for one in found
@@ -210,6 +210,15 @@ def _apart(outcome: Outcome) -> Iterator[Part]:
             caption=f"{measure}: the topics on which the systems differ most, by the standard deviation over the "
             "systems; the first system of equal ones is named.",
         )  # fmt: skip
+
+
+def _signed(value: float) -> str:
+    """Four decimals; what they show as 0 has no sign of its own.
+
+    >>> _signed(-0.00001), _signed(-0.0001)
+    ('+0.0000', '-0.0001')
+    """
+    return f"{round(value, 4) + 0.0:+.4f}"
 
 
 def _topics(count: int) -> str:

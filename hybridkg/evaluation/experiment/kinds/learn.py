@@ -95,7 +95,7 @@ class LearnedSystem:
         progress.start("folds", len(folds))
         learned = {}
         for fold in folds:
-            weights = rank_svm([pairs[topic] for topic in fold.training if len(pairs[topic])], self._cost)
+            weights = rank_svm([pairs[topic] for topic in fold.training], self._cost)
             learned[fold.name] = dict(zip(self._features, np.round(weights, 6).tolist(), strict=True))
             for topic in fold.testing:
                 answers.add(Answer(topic, ranked(runs[0], topic, features[topic] @ weights)))
@@ -136,7 +136,7 @@ def rank_svm(pairs: Sequence[Floats], cost: float = COST) -> Floats:
     Minimises |w|^2 / 2 + cost * mean over topics of (mean over pairs d of max(0, 1 - w.d)^2).
 
     Args:
-        pairs: for each topic float64[pairs, features], better minus worse; none of them empty.
+        pairs: for each topic float64[pairs, features], better minus worse; one without pairs says nothing.
         cost: above 0.
 
     Returns:
@@ -149,8 +149,10 @@ def rank_svm(pairs: Sequence[Floats], cost: float = COST) -> Floats:
     """
     from scipy.optimize import minimize
 
+    features = pairs[0].shape[1] if pairs else 0
+    pairs = [own for own in pairs if len(own)]
     if not pairs:
-        return np.zeros(0)
+        return np.zeros(features)
     together = np.concatenate(pairs)
     each = np.concatenate([np.full(len(own), cost / (len(own) * len(pairs))) for own in pairs])
 
