@@ -50,6 +50,7 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.vectors_quality
 	$(BIN)/python -m benchmarks.acl_sentences
 	$(BIN)/python -m benchmarks.vectors_pieces
+	$(BIN)/python -m benchmarks.table2 build/table2
 
 wheel: $(DEV)
 	rm -rf dist

@@ -67,10 +67,12 @@ def _rows(outcome: Outcome) -> list[list[str]]:
 
 def _print_verdicts(outcome: Outcome) -> None:
     from hybridkg.cli.output import print_figures
+    from hybridkg.evaluation.eval_report import ALL
 
     verdicts = outcome.verdicts()
-    if verdicts:
-        rows = [
-            [v.system, v.expected.measure, f"{v.expected.value:.4f}", f"{v.found:.4f}", v.verdict] for v in verdicts
-        ]
+    if total := [one for one in verdicts if one.expected.category == ALL]:
+        rows = [[v.system, v.expected.measure, f"{v.expected.value:.4f}", f"{v.found:.4f}", v.verdict] for v in total]
         print_figures(["system", "measure", "published", "ours", "verdict"], rows, left=("system", "measure"))
+    if within := [one for one in verdicts if one.expected.category != ALL]:
+        counts = (f"{sum(one.verdict == name for one in within)} {name}" for name in ("OK", "close", "off"))
+        click.echo(f"published figures of categories (report.md): {', '.join(counts)}")

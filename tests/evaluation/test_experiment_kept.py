@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridkg import KnowledgeBase
+from hybridkg.cli import cli
 from hybridkg.errors import HybridkgError, LoadError, ParameterError
 from hybridkg.evaluation.experiment import Experiment
 from hybridkg.evaluation.experiment.answers import Answer, Answers
@@ -225,6 +227,9 @@ def test_published_figures_of_categories(films, tmp_path):
     ]  # fmt: skip
     write_report(found, tmp_path / "out")
     assert "| plain | a | mrr | 1.0000 | 1.0000 | +0.0000 | 0.01 | OK |" in (tmp_path / "out/report.md").read_text()
+    told = CliRunner().invoke(cli, ["run", str(path)])
+    assert told.output.count("  mrr  ") == 1
+    assert "published figures of categories (report.md): 2 OK, 0 close, 1 off" in told.output
     path.write_text(f"{start}[systems.plain]\nquery = '{PLAIN}'\nexpected = {{ c = {{ mrr = 1 }} }}\n")
     with pytest.raises(ParameterError, match="the category 'c', which no judged topic has; categories: a, b"):
         Experiment.read(path)
