@@ -19,6 +19,7 @@ from hybridkg.evaluation.experiment.answers import Answer, Answers
 from hybridkg.evaluation.experiment.kinds.query import QuerySystem
 from hybridkg.evaluation.experiment.packed import Documents, PackedRankings
 from hybridkg.evaluation.experiment.report import write_report
+from hybridkg.evaluation.measures import DEFAULT_MEASURES
 from hybridkg.evaluation.run import read_run
 
 FILMS = Path(__file__).parents[2] / "examples" / "films.ttl"
@@ -209,6 +210,18 @@ def test_a_run_that_cannot_be_read_shows_before_the_first_system_is_asked(films,
     with pytest.raises(LoadError, match=r"bad\.run"):
         Experiment(films, {"plain": PLAIN, "bad": SystemSpec("", "run", bad)}, TOPICS, QRELS).run()
     assert not asked
+
+
+def test_a_run_by_the_name_of_its_file_and_measures_by_default(films, tmp_path):
+    from hybridkg.evaluation.experiment.spec import SystemSpec
+
+    (tmp_path / "good.run").write_text(f"q2 Q0 {F}TheMartian 1 1.0 x\n")
+    systems = {"good": SystemSpec("", "run", str(tmp_path / "good.run"))}
+    found = Experiment(None, systems, TOPICS, QRELS, measures=None).run()
+    assert found.means()["good"]["ndcg@10"] == pytest.approx(1 / 3)
+    assert found.names == DEFAULT_MEASURES
+    with pytest.raises(ParameterError, match="needs a measure"):
+        Experiment(None, systems, TOPICS, QRELS, measures=[])
 
 
 def test_published_figures_of_categories(films, tmp_path):

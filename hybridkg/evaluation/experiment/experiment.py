@@ -81,8 +81,7 @@ class Experiment:
             if not isinstance(value, Run)
         }
         self._runs = {name: value for name, value in systems.items() if isinstance(value, Run)}
-        if "measures" in options:
-            given = options["measures"]
+        if (given := options.pop("measures", None)) is not None:
             options["measures"] = (given,) if isinstance(given, str) else tuple(given)
             if not options["measures"]:
                 raise ParameterError("an experiment needs a measure", hint="for example ndcg@10")

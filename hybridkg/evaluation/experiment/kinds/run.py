@@ -17,8 +17,9 @@ class RunSystem:
     """A SystemKind; the order of the file counts, as deep as it goes."""
 
     def __init__(self, spec: SystemSpec, collection: Collection):
-        self._topics, self._hash = collection.topics, file_hash(spec.value)
-        self._run = collection.packed(read_run(spec.value))
+        path = Path(spec.value)
+        self._topics, self._hash = collection.topics, file_hash(path)
+        self._run = collection.packed(read_run(path))
 
     @staticmethod
     def read(value: Any, refuse: Refuse) -> Path:
