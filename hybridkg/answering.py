@@ -112,8 +112,9 @@ class Answering:
             for item in request.matches:
                 checked_index(self.snapshot.ranked, item)
         ran = None if context is None else Ran.of(context)
-        known = Known(self.snapshot.ranked, self.snapshot.graph)
-        return Explanation(plan, known, self.snapshot.costs.model, ran, request.template.query.prefixes)
+        endpoint = self.snapshot.endpoint
+        known = Known(self.snapshot.ranked, self.snapshot.graph, "endpoint" if endpoint else "Oxigraph")
+        return Explanation(plan, known, self.snapshot.costs.model, ran, request.template.query.prefixes, endpoint)
 
     def result(
         self,

@@ -23,6 +23,8 @@ CHOICES = {
     "what": ("entity", "chunks", "fields"),
     "unit": ("characters", "tokens"),
     "aggregate": ("max", "mean3", "sum"),
+    "projection": ("export", "none"),
+    "method": ("post", "get"),
 }
 """Keys whose value is one of a few names; the other texts take any string that is not empty."""
 
@@ -31,6 +33,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "elasticsearch.k1": (0, 1000),
     "elasticsearch.b": (0, 1),
     "elasticsearch.timeout": (1, 3600),
+    "endpoint.timeout": (1, 3600),
+    "endpoint.page": (1, 1_000_000),
     "encoding.batch": (1, 65_536),
     "encoding.max_length": (0, 1_000_000),
     "encoding.chunk": (8, 1_000_000),
@@ -44,6 +48,9 @@ RANGES: dict[str, tuple[float, float]] = {
 SECRETS = ("api_key", "key", "password", "user", "username", "token", "secret")
 """What people put into settings of servers, and must not stand here in clear."""
 
+EMBEDDED = "embedded"
+"""What `graph` says of a graph that lies in the folder of the knowledge base."""
+
 TEMPLATE = """\
 # Settings of this knowledge base; an unknown key is an error.
 profile = {profile}  # name of a shipped profile, or path of a Turtle file
@@ -53,6 +60,10 @@ vectors = {vectors}  # their index: "flat" is exact; "hnsw" and "elasticsearch" 
 # a table [encoding] says what has a vector (what = "entity", "chunks" or "fields"), and how a model is used
 default_graph = {default_graph}  # "default", or "union" of all graphs
 service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
+"""
+
+GRAPH = """\
+graph = {graph}  # the SPARQL endpoint that has the graph (docs/endpoint.md); "embedded" is the default
 """
 
 SYNONYMS = """\
@@ -84,6 +95,27 @@ class ElasticSettings:
     k1: float = 1.2
     b: float = 0.75
     timeout: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSettings:
+    """The table `[endpoint]`: how the SPARQL endpoint is asked that `graph` names. Who asks is told by the environment
+    (hybridkg.elastic.credentials), never here.
+
+    Args:
+        projection: `export`: the columns that answer most patterns are made of the exported graph; `none`: there are
+            none, and every pattern goes to the endpoint.
+        method: of HTTP, by which queries are sent: `post` or `get`.
+        page: triples asked for at once while the graph is exported.
+        timeout: seconds that the endpoint may be silent.
+        ca_file: certificates (PEM) that its own is checked against; empty for those of the system.
+    """
+
+    projection: str = "export"
+    method: str = "post"
+    page: int = 50_000
+    timeout: float = 60.0
+    ca_file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +177,8 @@ class Config:
         service: whether SERVICE may reach the network: `refuse` or `allow`.
         synonyms: path of a file of synonyms (hybridkg.text.synonyms), from the folder of the knowledge base; empty for
             none. The index keeps what it read.
+        graph: where the graph lies: `embedded`, or the address of a SPARQL endpoint.
+        endpoint: how that is asked.
         elasticsearch: where Elasticsearch is, and how it is used.
         limits: what a query may use.
         encoding: what is encoded, and how the encoder's model is used.
@@ -157,12 +191,19 @@ class Config:
     default_graph: str = "default"
     service: str = "refuse"
     synonyms: str = ""
+    graph: str = EMBEDDED
+    endpoint: EndpointSettings = field(default_factory=EndpointSettings)
     elasticsearch: ElasticSettings = field(default_factory=ElasticSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     encoding: EncodingSettings = field(default_factory=EncodingSettings)
 
 
-TABLES: dict[str, Any] = {"elasticsearch": ElasticSettings, "limits": LimitSettings, "encoding": EncodingSettings}
+TABLES: dict[str, Any] = {
+    "endpoint": EndpointSettings,
+    "elasticsearch": ElasticSettings,
+    "limits": LimitSettings,
+    "encoding": EncodingSettings,
+}
 KEYS = tuple(one.name for one in fields(Config))
 
 
@@ -175,6 +216,8 @@ def write_config(config: Config) -> str:
     text = TEMPLATE.format(**{key: _toml(getattr(config, key)) for key in KEYS if key not in TABLES})
     if config.synonyms:
         text += SYNONYMS.format(synonyms=_toml(config.synonyms))
+    if config.graph != EMBEDDED:
+        text += GRAPH.format(graph=_toml(config.graph))
     for name, kind in TABLES.items():
         table, plain = getattr(config, name), kind()
         keys = [one.name for one in fields(kind) if getattr(table, one.name) != getattr(plain, one.name)]
@@ -225,6 +268,12 @@ def parse_config(text: str, name: str) -> Config:
             _check(inner, own, TABLES[key], f"{name}:{line_of(inner, text, behind=line_of(key, text))}", f"{key}.")
         values[key] = TABLES[key](**value)
     config = Config(**values)
+    if config.graph != EMBEDDED and config.default_graph != "default":
+        raise ConfigError(
+            "'default_graph' is decided by the endpoint where the graph lies at one",
+            hint="set up the endpoint so that its default graph is the union, and leave 'default_graph' out",
+            place=f"{name}:{line_of('default_graph', text)}",
+        )
     chunk, overlap = config.encoding.chunk, config.encoding.overlap
     if overlap >= chunk:
         raise ConfigError(
@@ -238,9 +287,10 @@ def _check(key: str, value: object, kind: type, place: str, prefix: str = "") ->
     """Whether a key is known and its value of the right kind."""
     defaults = {one.name: one.default for one in fields(kind)}
     if key in SECRETS and prefix:
+        variable = "HYBRIDKG_ENDPOINT_TOKEN" if kind is EndpointSettings else "HYBRIDKG_ELASTICSEARCH_API_KEY"
         raise ConfigError(
             f"{key!r} does not belong into a file that is copied and shared",
-            hint="set HYBRIDKG_ELASTICSEARCH_API_KEY, or HYBRIDKG_ELASTICSEARCH_API_KEY_FILE to a file that holds it",
+            hint=f"set {variable}, or {variable}_FILE to a file that holds it",
             place=place,
         )
     if key not in defaults:
@@ -261,6 +311,9 @@ def _check(key: str, value: object, kind: type, place: str, prefix: str = "") ->
         whole = isinstance(defaults[key], int)
         wanted = f"a {'whole ' if whole else ''}number from {low:g} to {high:g}"
         good = isinstance(value, int if whole else int | float) and not isinstance(value, bool) and low <= value <= high
+    elif prefix + key == "graph":
+        wanted = f'"{EMBEDDED}" or the address of a SPARQL endpoint'
+        good = isinstance(value, str) and (value == EMBEDDED or value.startswith(("http://", "https://")))
     elif key in TABLES:
         wanted, good = f"a table: [{key}]", False
     else:

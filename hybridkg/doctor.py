@@ -65,7 +65,7 @@ def healthy(checks: list[Check]) -> bool:
 def diagnose(kb: Path | None = None) -> list[Check]:
     """Every check, in a fixed order; takes a few seconds, writes only into the cache.
 
-    Asks nobody on the network but the server that has the text index of `kb`, where one has it.
+    Asks nobody on the network but the servers that have the graph or the text index of `kb`, where some have them.
 
     Args:
         kb: folder of a knowledge base to look at as well.
@@ -302,6 +302,27 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
         state = f"{found['triples']:,} triples, {found['documents']:,} documents, generation {found['generation']}"
         return OK, state, ""
 
+    def is_as_exported() -> Finding:
+        from hybridkg.kb import KnowledgeBase
+
+        about = found["endpoint"]
+        if about["state"] != "asked":
+            return (
+                NOTE,
+                f"{about['url']} answers; it has not been exported: MATCH finds nothing",
+                f"hybridkg index {shown}",
+            )
+        rows = KnowledgeBase.open(path).query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
+        now = next(iter(rows)).to_python()["n"]
+        state = f"{about['url']} answers, {about['round_trip_ms']:.1f} ms there and back; exported {about['exported']}"
+        if now != found["triples"]:
+            return (
+                NOTE,
+                f"{state}; it has {now:,} triples by now, of which the indexes know {found['triples']:,}",
+                (f"hybridkg index {shown}"),
+            )
+        return OK, state, ""
+
     def has_index() -> Finding:
         from hybridkg.writing import AS_INDEXED
 
@@ -344,6 +365,8 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
     opening = _guarded(part, "opens", opens)
     yield opening
     if opening.state == OK:
+        if "endpoint" in found:
+            yield _guarded(part, "endpoint", is_as_exported)
         yield _guarded(part, "text index", has_index)
         if found["profile"] is not None and not found["behind"]:  # else the next index makes both
             yield _guarded(part, "projection", is_fast)

@@ -139,6 +139,12 @@ class ServiceError(HybridkgError):
     code = "S304"
 
 
+class EndpointError(HybridkgError):
+    """The SPARQL endpoint that has the graph does not answer, refuses, or answers what cannot be used."""
+
+    code = "S305"
+
+
 class UserError(HybridkgError):
     """Base of the errors that the user can mend in what was typed; exit code 2."""
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hybridkg.answering import Answering
-from hybridkg.config import Config
+from hybridkg.config import EMBEDDED, Config
 from hybridkg.describing import Described
 from hybridkg.errors import (
     CorruptError,
@@ -69,13 +69,23 @@ class KnowledgeBase(Described):
     # --- opening -----------------------------------------------------------------
 
     @classmethod
-    def create(cls, path: str | Path) -> Self:
+    def create(cls, path: str | Path, *, graph: str = EMBEDDED) -> Self:
         """Makes an empty knowledge base in a folder that does not exist yet, or is empty.
+
+        Args:
+            path: the folder.
+            graph: the address of a SPARQL endpoint, where the graph lies at one: `index` reads it.
 
         Raises:
             NotAKnowledgeBaseError: the folder holds something already.
+            ConfigError: the address is none.
         """
-        return cls(Folder.create(Path(path)))
+        config = Config(graph=graph)
+        if graph != EMBEDDED:
+            from hybridkg.elastic.credentials import ENDPOINT, server_url
+
+            server_url(graph, {}, ENDPOINT)
+        return cls(Folder.create(Path(path), config))
 
     @classmethod
     def open(cls, path: str | Path) -> Self:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.advice import Advisor
-from hybridkg.config import Config
+from hybridkg.config import EMBEDDED, Config
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import CorruptError, IndexCorruptError
@@ -83,10 +83,10 @@ class Snapshot:
         generation = folder.current()
         config = folder.config
         union = config.default_graph == "union"
-        store = OxigraphStore.open(generation.graph, union_default_graph=union)
+        store = _store(generation, config)
         documents = _documents(generation.documents)
         text_folder = generation.path / "text"
-        if not text_folder.is_dir():
+        if not text_folder.is_dir() or lies_at(generation) != config.graph:
             return cls(generation, store, documents, None, None, None, union, config)
         try:
             nodes = NodeTable.open(generation.path)
@@ -214,7 +214,29 @@ class Snapshot:
     @cached_property
     def advisor(self) -> Advisor:
         """Warns about names that do not occur in this state."""
-        return Advisor(self.store, self.text, self.generation.manifest.counts["quads"], self.vectors)
+        return Advisor(self.store, self.text, self.quads, self.vectors)
+
+    @property
+    def endpoint(self) -> str:
+        """Address of the SPARQL endpoint that has the graph, without credentials; empty where it lies here."""
+        return self.store.url
+
+    @property
+    def endpoint_state(self) -> dict[str, Any]:
+        """What `stats` says of the endpoint; empty where the graph lies here."""
+        if not self.endpoint:
+            return {}
+        found = self.generation.manifest.endpoint
+        if lies_at(self.generation) != self.config.graph:
+            return {"endpoint": {"url": self.endpoint, "state": "not exported; hybridkg index does"}}
+        about: dict[str, Any] = {"url": self.endpoint, "exported": found["at"]}
+        about |= {"longest_answer": found["longest"]} | ({"answers": "cut there"} if found["is_capped"] else {})
+        return {"endpoint": {**about, "round_trip_ms": found["round_trip_us"] / 1e3, "state": "asked"}}
+
+    @property
+    def quads(self) -> int:
+        """Of the graph; those of an endpoint as they were counted when it was exported."""
+        return self.generation.manifest.counts["quads"] if lies_at(self.generation) == self.config.graph else 0
 
     def context(self) -> ExecutionContext:
         """The state of one run over this snapshot."""
@@ -241,10 +263,11 @@ class Snapshot:
         """Counts of the graph, the documents and the text index, and what each field holds."""
         found: dict[str, Any] = {
             "generation": self.generation.name,
-            "triples": self.generation.manifest.counts["quads"],
+            "triples": self.quads,
             "documents": 0 if self.documents is None else len(self.documents),
             "bytes": self.generation.bytes(),
             "behind": list(self.generation.behind()),
+            **self.endpoint_state,
         }
         if self.text is None or self.profile is None:
             return {**found, "entities": 0, "profile": None, "fields": []}
@@ -261,6 +284,24 @@ class Snapshot:
             "projection": self.projection_state,
             "fields": fields,
         }
+
+
+def lies_at(generation: Generation) -> str:
+    """Where the graph lay that a generation was indexed from, as kb.toml says it."""
+    return str(generation.manifest.endpoint.get("graph", EMBEDDED))
+
+
+def _store(generation: Generation, config: Config) -> GraphStore:
+    """The graph: in the generation, or at the endpoint that kb.toml names."""
+    if config.graph == EMBEDDED:
+        return OxigraphStore.open(generation.graph, union_default_graph=config.default_graph == "union")
+    from hybridkg.store.endpoint.connection import Connection
+    from hybridkg.store.endpoint.store import EndpointStore
+
+    connection, found = Connection(config.graph, config.endpoint), generation.manifest.endpoint
+    if lies_at(generation) != config.graph:
+        return EndpointStore(connection)
+    return EndpointStore(connection, longest=found["longest"], is_capped=found["is_capped"])
 
 
 class _LazyLinker:

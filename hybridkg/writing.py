@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
+from hybridkg.config import EMBEDDED
 from hybridkg.entities.documents import Documents, add_documents, check_document_files
 from hybridkg.entities.fields import Profile
-from hybridkg.errors import ConfigError, CorruptError, TextServerError, UnknownNameError
+from hybridkg.errors import ConfigError, CorruptError, TextServerError, UnknownNameError, UserError
 from hybridkg.indexing import PROJECTION, Vectorising, build_indexes, build_projection, copying
 from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, EncoderKind, ModelChoice
@@ -20,6 +22,9 @@ from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind, ki
 from hybridkg.registry import Registry
 from hybridkg.snapshot import VECTORS
 from hybridkg.store.building import Building
+from hybridkg.store.endpoint.connection import Connection
+from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
+from hybridkg.store.endpoint.export import Export, Exported
 from hybridkg.store.generations import Folder
 from hybridkg.store.loading import check_sources
 from hybridkg.store.loading import load as load_sources
@@ -59,6 +64,7 @@ def load(
     """
     check_sources(inputs)
     check_document_files(texts)
+    refuse_at_endpoint(folder, inputs)
     engine = _engine(folder)
     synonyms, vectors = NO_SYNONYMS, None
     if profile is not None:
@@ -70,6 +76,7 @@ def load(
         folder.building(progress) as building,
         ExitStack() as stack,
     ):
+        _settle_graph(building, folder)
         copy: ProjectionBuilder | None = None
         if profile is not None:
             engine[1].ready()
@@ -92,8 +99,7 @@ def load(
                 building.keep(name)
         else:
             counts["index"] = _index(building, folder, profile, engine, synonyms, vectors, progress, copy)
-    if vectors is not None:
-        remove_logs(vectors.work)
+    _remove_work(folder, vectors)
     return counts
 
 
@@ -104,11 +110,50 @@ def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any
     engine, synonyms = _engine(folder), configured_synonyms(folder)
     with _removed_on_failure(folder, *_builders(engine, vectors)), folder.building(progress) as building:
         engine[1].ready()
+        _settle_graph(building, folder)
         _remember(folder, engine, vectors)
         counts = _index(building, folder, profile, engine, synonyms, vectors, progress)
+    _remove_work(folder, vectors)
+    return counts
+
+
+def _settle_graph(building: Building, folder: Folder) -> None:
+    """The graph is where kb.toml says now, wherever the live generation had it.
+
+    Raises:
+        ConfigError: kb.toml names an endpoint, and the knowledge base has a graph of its own.
+    """
+    graph = folder.config.graph
+    if graph == EMBEDDED:
+        building.lies_here()
+    elif building.counts["quads"] and not building.previous.manifest.endpoint:
+        raise ConfigError(
+            f"kb.toml says that the graph lies at {graph}, and {building.counts['quads']:,} triples have been loaded "
+            "here",
+            hint='a knowledge base has one graph: graph = "embedded" for this one, or begin in a new folder',
+            place=str(folder.path / "kb.toml"),
+        )
+
+
+def _remove_work(folder: Folder, vectors: Vectorising | None) -> None:
+    """What an interrupted run would have gone on from is not needed any more."""
     if vectors is not None:
         remove_logs(vectors.work)
-    return counts
+    rmtree(folder.path / GRAPH_WORK, ignore_errors=True)
+
+
+def refuse_at_endpoint(folder: Folder, inputs: Sequence[object]) -> None:
+    """Whether RDF can be loaded here.
+
+    Raises:
+        UserError: the graph lies at an endpoint, which hybridkg never changes.
+    """
+    graph = folder.config.graph
+    if inputs and graph != EMBEDDED:
+        raise UserError(
+            f"the graph of {str(folder.path)!r} lies at {graph}, and hybridkg only reads there",
+            hint=f"load it there, then: hybridkg index {folder.path}; or load into another knowledge base",
+        )
 
 
 def _engine(folder: Folder) -> tuple[str, TextEngine]:
@@ -277,7 +322,45 @@ def _index(
         with suppress(CorruptError):  # of a kind that is not installed any more
             before: VectorIndexKind = VECTOR_INDEXES.get(kind_of(previous))(folder.path, folder.config)
             vectors = replace(vectors, previous=previous, before=before)
-    building.compact_graph()
+    elsewhere = folder.config.graph != EMBEDDED
+    with ExitStack() as stack:
+        if elsewhere:
+            loaded = stack.enter_context(copying(building.path, union_default_graph=False, stored=False))
+            found = _exported(building, folder, loaded, progress)
+        else:
+            building.compact_graph()
+        counts = _build(building, folder, profile, engine, synonyms, vectors, progress, loaded)
+        if elsewhere:
+            building.exported({"graph": folder.config.graph, **found.to_json()})
+            counts["exported"] = found.triples
+    return counts
+
+
+def _exported(building: Building, folder: Folder, copy: ProjectionBuilder, progress: Progress) -> Exported:
+    """Brings the graph from the endpoint into the generation in the making, to be indexed there.
+
+    Raises:
+        EndpointError: it cannot be copied; what has been copied stays for the next try.
+    """
+    config = folder.config
+    connection = Connection(config.graph, config.endpoint)
+    found = Export(connection, folder.path / GRAPH_WORK, config.endpoint.page, progress).run()
+    building.documents_loaded = 0  # the blank nodes of the same graph get the same names
+    load_sources(building, found.files, progress, also=copy.add)
+    return found
+
+
+def _build(
+    building: Building,
+    folder: Folder,
+    profile: Profile,
+    engine: tuple[str, TextEngine],
+    synonyms: Synonyms,
+    vectors: Vectorising | None,
+    progress: Progress,
+    loaded: ProjectionBuilder | None,
+) -> dict[str, Any]:
+    """The indexes of the graph that lies in the generation in the making."""
     documents_folder = building.path / "documents"
     if not documents_folder.exists():
         documents_folder = building.previous.documents
@@ -298,6 +381,8 @@ def _index(
     building.built("text", engine[1].name_of(building.path / "text"))
     if "vectors" in counts:
         building.built(VECTORS, folder.config.vectors)
+    if folder.config.graph != EMBEDDED and folder.config.endpoint.projection == "none":
+        return counts
     projection = build_projection(building.path, store, progress, union_default_graph=union, loaded=loaded)
     if "note" in projection:
         return {**counts, "notes": [*counts["notes"], projection["note"]]}

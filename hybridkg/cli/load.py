@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import click
 
-from hybridkg.cli.options import accessible, kb_argument
+from hybridkg.cli.options import accessible, kb_argument, remove_unfinished
 
 
 @click.command()
@@ -54,17 +53,9 @@ def load(kb: Path, files: tuple[Path, ...], texts: tuple[Path, ...], with_index:
         raise  # the folder is somebody else's
     except BaseException as e:
         if not existed:
-            _remove_unfinished(kb)
+            remove_unfinished(kb)
             e.__notes__ = []  # what was kept in the folder has gone with it
         raise
     print_counts(counts)
     if not with_index:
         click.echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)
-
-
-def _remove_unfinished(kb: Path) -> None:
-    """Deletes a knowledge base that this very command began, whole or half made; nothing else."""
-    from hybridkg.store.generations import OURS
-
-    if kb.is_dir() and all(OURS.fullmatch(entry.name) for entry in kb.iterdir()):
-        shutil.rmtree(kb)

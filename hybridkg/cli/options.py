@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -227,3 +228,11 @@ def opened(path: Path) -> Iterator[KnowledgeBase]:
 
     with KnowledgeBase.temporary(path, progress=TerminalProgress()) as kb:
         yield kb
+
+
+def remove_unfinished(kb: Path) -> None:
+    """Deletes a knowledge base that this very command began, whole or half made; nothing else."""
+    from hybridkg.store.generations import OURS
+
+    if kb.is_dir() and all(OURS.fullmatch(entry.name) for entry in kb.iterdir()):
+        shutil.rmtree(kb)

@@ -12,16 +12,22 @@ from hybridkg.rdf.terms import Term, Triple
 class GraphStore(Protocol):
     """Answers SPARQL text that hybridkg itself wrote; safe to use from many threads."""
 
+    @property
+    def url(self) -> str:
+        """Address of the SPARQL endpoint that has the graph, without credentials; empty where it lies here."""
+
     def read_ahead(self) -> None:
         """Most of the graph is about to be read, in an order that a disk is slow in."""
 
-    def select(self, sparql: str, bound: Mapping[str, Term] | None = None) -> SolutionStream:
+    def select(self, sparql: str, bound: Mapping[str, Term] | None = None, *, joined: bool = False) -> SolutionStream:
         """Rows of a SELECT, in the store's own order.
 
         Args:
             sparql: a SELECT query in canonical form, IRIs written out.
             bound: variables (without `?`) that have a value beforehand and in every row; each must stand in the
                 SELECT clause (`*` takes those of the patterns only). The only way in for blank nodes.
+            joined: the rows are joined with others, or asked about again, so a blank node in them has to be the same
+                everywhere. A store whose blank nodes are not refuses such rows.
         """
 
     def select_lines(self, queries: Sequence[str]) -> Generator[tuple[int, list[str]], None, None]:

@@ -203,7 +203,7 @@ def _asked(
     names = (variable, *bound)
     rows = None if among is None else _probed(fragment, names, among, context)
     if rows is None:
-        rows = context.collect(context.store.select(_question(fragment, names)).rows)
+        rows = context.collect(context.store.select(_question(fragment, names), joined=True).rows)
     context.meter.add(STORE_QUESTIONS, 1)
     context.meter.add(STORE_ROWS, len(rows))
     kept = np.ones(len(rows), bool)

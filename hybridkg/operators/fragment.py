@@ -45,7 +45,7 @@ class SparqlFragment(PhysicalOperator):
         """Asks the store."""
         if not self.group.elements:
             return UNIT
-        stream = context.store.select(self.sparql)
+        stream = context.store.select(self.sparql, joined=True)
         return Solutions(self.columns, context.collect(stream.rows))
 
     def asks(self, known: Known) -> str:

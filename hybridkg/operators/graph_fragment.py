@@ -156,13 +156,13 @@ class GraphFragment(PhysicalOperator):
         return " ".join(["GraphFragment", *(f"?{name}" for name in self.columns)])
 
     def details(self, known: Known) -> str:
-        """Who is asked: the columns of the projection what, or Oxigraph why."""
+        """Who is asked: the columns of the projection what, or the store why."""
         if not self.group.elements:
             return ""
         if isinstance(self.pattern, Declined):
-            return f"Oxigraph: {self.pattern.reason}"
+            return f"{known.store}: {self.pattern.reason}"
         if known.graph is None:
-            return "Oxigraph: the graph has no projection"
+            return f"{known.store}: the graph has no projection"
         if known.prepared(self.pattern) is None:
-            return "Oxigraph: the projection does not hold all of it"
+            return f"{known.store}: the projection does not hold all of it"
         return f"columns: {pattern_text(self.pattern)}"

@@ -27,6 +27,7 @@ class Known:
     Args:
         text: the text index; None before the first index.
         graph: the projection; None where there is none that is up to date.
+        store: what has the graph, in a word: `Oxigraph`, or `endpoint`.
         sliced: below a BestRows, the entities that it takes of the relation of each score variable.
         narrowed: identities of the fragments and MATCHes that those entities have been tested by.
 
@@ -36,6 +37,7 @@ class Known:
 
     text: RankedIndex | None = None
     graph: GraphIndex | None = None
+    store: str = "Oxigraph"
     sliced: Mapping[str, float | None] = field(default_factory=dict)
     narrowed: frozenset[int] = frozenset()
     _prepared: dict[int, tuple[Pattern, PreparedPattern | None]] = field(default_factory=dict)

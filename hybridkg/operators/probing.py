@@ -49,7 +49,7 @@ def rows_meeting(
         context: of the run.
         begun: rows of the whole fragment that have been read, and those that follow, where it has been begun.
     """
-    first, stream = begun or ([], context.store.select(fragment.sparql).rows)
+    first, stream = begun or ([], _whole(fragment, context))
     if count > FEW_VALUES:
         first += islice(stream, max(count + 1 - len(first), 0))
         if len(first) <= count:
@@ -59,6 +59,11 @@ def rows_meeting(
     if len(iris) < len(probes):
         return context.collect(chain(first, stream))
     return context.collect(_probed(fragment, variable, iris, context))
+
+
+def _whole(fragment: SparqlFragment, context: ExecutionContext) -> Iterator[Row]:
+    """Every row; nothing is asked before the first one is wanted."""
+    yield from context.store.select(fragment.sparql, joined=True).rows
 
 
 def _probed(
@@ -71,4 +76,4 @@ def _probed(
         rows = tuple((ast.Iri(value.value),) for value in values[start : start + PROBES_AT_ONCE])
         data = ast.InlineData((ast.Var(variable),), rows)
         bound = SparqlFragment(ast.Group((data, *elements)), fragment.columns, fragment.dataset)
-        yield from context.store.select(bound.sparql).rows
+        yield from context.store.select(bound.sparql, joined=True).rows

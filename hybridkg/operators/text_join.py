@@ -71,7 +71,7 @@ class TextJoin(PhysicalOperator):
         begun: tuple[list[Row], Iterator[Row]] | None = None
         limit = limit_of(index, query)
         if limit is not None and (most := index.most(query)) > limit:
-            stream = context.store.select(self.fragment.in_store.sparql).rows
+            stream = context.store.select(self.fragment.in_store.sparql, joined=True).rows
             most = min(most, context.max_rows)
             rows = list(islice(stream, most + 1))
             if len(rows) <= most:

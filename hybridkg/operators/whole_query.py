@@ -1,4 +1,4 @@
-"""A query without ranked predicates: Oxigraph's own answer."""
+"""A query without ranked predicates: the own answer of Oxigraph, or of the endpoint that has the graph."""
 
 from __future__ import annotations
 
@@ -60,6 +60,10 @@ class WholeQuery(PhysicalOperator):
     def asks(self, known: Known) -> str:
         """The text sent to the store."""
         return self.sparql
+
+    def details(self, known: Known) -> str:
+        """Who is asked, where it is not Oxigraph in this process."""
+        return "" if known.store == "Oxigraph" else f"sent to the {known.store}"
 
     def describe(self) -> str:
         """The text sent to the store is on a line of its own."""

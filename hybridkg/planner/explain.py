@@ -61,6 +61,7 @@ class Explanation:
         cost: unit costs, for expected times; without them there are none.
         ran: what happened; None for a plan that has not run.
         prefixes: the query's own.
+        endpoint: address of the one that has the graph; empty where it lies here.
     """
 
     plan: PhysicalPlan
@@ -68,6 +69,7 @@ class Explanation:
     cost: CostModel | None = None
     ran: Ran | None = None
     prefixes: tuple[tuple[str, str], ...] = ()
+    endpoint: str = ""
 
     def __str__(self) -> str:
         return self.text()
@@ -80,6 +82,8 @@ class Explanation:
             times: with expected times, which depend on the machine.
         """
         lines = [self.strategy(times=times)]
+        if self.endpoint:
+            lines.append(f"graph: at {self.endpoint}, which is asked what the projection does not hold")
         if self.ran is not None:
             counts = self._work()
             lines.append(f"work: {', '.join(f'{kind} {n:,}' for kind, n in counts.items()) or 'none'}")
@@ -105,6 +109,8 @@ class Explanation:
             "logical": render(self.plan.logical, self.prefixes).splitlines(),
             "operator": self._operator_json(self.plan.root, self.known),
         }
+        if self.endpoint:
+            found["endpoint"] = self.endpoint
         return found if self.ran is None else {**found, "work": self._work()}
 
     def _repr_html_(self) -> str:

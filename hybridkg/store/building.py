@@ -7,8 +7,10 @@ leaves the old state; what it leaves behind is removed by the next writer.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from shutil import rmtree
+from typing import TYPE_CHECKING, Any
 
 from hybridkg import __version__
 from hybridkg.errors import StorageError
@@ -50,6 +52,7 @@ class Building:
         self.documents_loaded = old.documents
         self.counts = {"quads": 0, **old.counts}
         self._sources = dict.fromkeys(TRUTH, 0) | dict(old.sources)
+        self._endpoint: Mapping[str, Any] = old.endpoint
         self._built: dict[str, str] = {}
         self._kept: list[str] = []
 
@@ -95,6 +98,21 @@ class Building:
                 link_tree(entry, self.path / entry.name)
         self._kept.append(index)
 
+    def exported(self, found: Mapping[str, Any]) -> None:
+        """The graph lies at an endpoint: what was copied of it to be indexed goes, and what was found is kept.
+
+        Args:
+            found: as Manifest.endpoint has it.
+        """
+        rmtree(self.path / "graph")
+        self._endpoint = found
+        self.counts["quads"] = int(found["triples"])
+
+    def lies_here(self) -> None:
+        """The graph lies in the generation, wherever an earlier one had it."""
+        if self._endpoint:
+            self._endpoint, self.counts["quads"] = {}, 0
+
     def next_document(self) -> int:
         """The number of one more RDF document, from 1 over the life of the knowledge base."""
         self.documents_loaded += 1
@@ -118,6 +136,7 @@ class Building:
             indexes=self._indexes(),
             engines=self._engines(),
             files={},
+            endpoint=self._endpoint,
         )
         files = self._seal()
         manifest = Manifest(

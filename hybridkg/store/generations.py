@@ -1,7 +1,8 @@
 """The knowledge base folder: which generation is live, who may write, what is left over.
 
 kb.toml  CURRENT  LOCK  <generation>/  and, while somebody writes, .building-<process id>/ and .text-work/ (which an
-interrupted build of a text index leaves, for the next one to go on from) and .vector-work/ (the same for vectors)
+interrupted build of a text index leaves, for the next one to go on from), .vector-work/ (the same for vectors) and
+.graph-work/ (the same for the export of a graph at an endpoint)
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ GENERATION = re.compile(r"[0-9]{6,}")
 BUILDING = ".building-"
 REMOVED = ".removed-"
 OURS = re.compile(
-    rf"kb\.toml|cost\.json|CURRENT|LOCK|ENGINES|{GENERATION.pattern}|\.text-work|\.vector-work|\.(building|removed)-.*|\.cost\.json\..*|\.(CURRENT|kb\.toml|ENGINES)\.new"
+    rf"kb\.toml|cost\.json|CURRENT|LOCK|ENGINES|{GENERATION.pattern}|\.text-work|\.vector-work|\.graph-work|\.(building|removed)-.*|\.cost\.json\..*|\.(CURRENT|kb\.toml|ENGINES)\.new"
 )
 """Names that a knowledge base, whole or half made, may contain."""
 

@@ -2,7 +2,8 @@
 
 Nothing in it but what follows from the input, so the same input gives the same
 bytes; only the checksums of Oxigraph's own files differ from build to build,
-because its tables carry creation times.
+because its tables carry creation times, and what was seen of an endpoint says
+when.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ class Manifest:
         indexes: for each index, the `sources` that it was built from.
         engines: for each index, what keeps it: `embedded`, or a server's engine and its name for the index.
         files: by path below the generation, with `/`.
+        endpoint: where the graph lies at a SPARQL endpoint, what its export found: `graph` (as kb.toml had it),
+            `url` (never with credentials), `at`, `triples`, `longest`, `is_capped`, `round_trip_us` and `row_us`; else
+            empty.
     """
 
     generation: int
@@ -53,6 +57,7 @@ class Manifest:
     indexes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     engines: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, FileEntry] = field(default_factory=dict)
+    endpoint: Mapping[str, Any] = field(default_factory=dict)
 
     def behind(self) -> tuple[str, ...]:
         """Indexes built from an older graph or older documents than this generation holds, by name.
@@ -75,6 +80,8 @@ class Manifest:
             "engines": dict(self.engines),
             "files": {name: {"size": f.size, "crc32": f.checksum} for name, f in self.files.items()},
         }
+        if self.endpoint:
+            value["endpoint"] = dict(self.endpoint)
         return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -119,7 +126,16 @@ def _from_json(value: Mapping[str, Any]) -> Manifest:
         indexes={str(name): {str(k): int(n) for k, n in of.items()} for name, of in value["indexes"].items()},
         engines={str(name): str(engine) for name, engine in value.get("engines", {}).items()},
         files={str(name): FileEntry(int(f["size"]), str(f["crc32"])) for name, f in value["files"].items()},
+        endpoint=_endpoint(value.get("endpoint")),
     )
+
+
+def _endpoint(value: Mapping[str, Any] | None) -> dict[str, Any]:
+    if value is None:
+        return {}
+    kinds = {"graph": str, "url": str, "at": str, "triples": int, "longest": int, "is_capped": bool}
+    found = {name: kind(value[name]) for name, kind in kinds.items()}
+    return found | {name: float(value[name]) for name in ("round_trip_us", "row_us")}
 
 
 def check_sizes(folder: Path, manifest: Manifest, but: tuple[str, ...] = ()) -> None:

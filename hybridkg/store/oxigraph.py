@@ -43,6 +43,11 @@ class OxigraphStore:
     def __init__(self, store: Store, *, union_default_graph: bool = False, folder: Path | None = None):
         self._store, self._union, self._folder = store, union_default_graph, folder
 
+    @property
+    def url(self) -> str:
+        """Of no endpoint: the graph lies here."""
+        return ""
+
     @classmethod
     def open(cls, path: Path, *, union_default_graph: bool = False) -> OxigraphStore:
         """Opens the `graph` folder of a generation read-only; nobody may write to it meanwhile.
@@ -82,13 +87,14 @@ class OxigraphStore:
             with table.open("rb") as file:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
 
-    def select(self, sparql: str, bound: Mapping[str, Term] | None = None) -> SolutionStream:
+    def select(self, sparql: str, bound: Mapping[str, Term] | None = None, *, joined: bool = False) -> SolutionStream:
         """Rows of a SELECT, in the store's own order.
 
         Args:
             sparql: a SELECT query in canonical form, IRIs written out.
             bound: variables (without `?`) that have a value beforehand; each must be in the SELECT clause
                 (`*` takes those of the patterns only) and has its value in every row. The only way in for blank nodes.
+            joined: whatever it is: blank nodes are the same in every answer here.
 
         Raises:
             StorageError: the disk failed, at once or while the rows are read.

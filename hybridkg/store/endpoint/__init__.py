@@ -1,0 +1,1 @@
+"""A graph that lies at a SPARQL endpoint."""

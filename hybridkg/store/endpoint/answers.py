@@ -1,0 +1,153 @@
+"""What an endpoint answers, read row by row: SPARQL Results in JSON or TSV, and N-Triples.
+
+JSON is asked for where rows go to a query: an answer that ends too early is
+not JSON, while half a TSV is TSV. Oxigraph's own readers are used, which read
+400,000 rows a second; how much they may hold is bounded here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import IO, Any, TypeVar, cast
+
+from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfFormat, parse, parse_query_results
+
+from hybridkg.errors import EndpointError
+from hybridkg.rdf.batch import Row
+from hybridkg.rdf.terms import Triple
+from hybridkg.store.endpoint.connection import Answer
+
+JSON, TSV, N_TRIPLES = "application/sparql-results+json", "text/tab-separated-values", "application/n-triples"
+
+ROWS = {
+    JSON: QueryResultsFormat.JSON,
+    "application/json": QueryResultsFormat.JSON,
+    TSV: QueryResultsFormat.TSV,
+    "application/sparql-results+xml": QueryResultsFormat.XML,
+}
+"""What can be read, by media type."""
+
+GRAPHS = {N_TRIPLES: RdfFormat.N_TRIPLES, "text/plain": RdfFormat.N_TRIPLES, "text/turtle": RdfFormat.TURTLE}
+
+LARGEST_HEAD = 2**20
+"""Bytes before the first row."""
+
+LARGEST_ROW = 2**26
+"""Bytes of one row: a literal of 64 MiB is no text that anybody searches."""
+
+T = TypeVar("T")
+
+
+class _Bounded:
+    """An answer as a file for Oxigraph's readers, which hold what they have not understood yet: so much at most.
+
+    What goes wrong with the connection passes through Rust, which keeps no type of ours: it is raised again here.
+    """
+
+    def __init__(self, answer: Answer):
+        self._answer, self._held, self._most = answer, 0, LARGEST_HEAD
+        self._failed: EndpointError | None = None
+
+    def read(self, size: int = -1) -> bytes:
+        """As a file has it."""
+        try:
+            piece = self._answer.read(size)
+            self._held += len(piece)
+            if self._held > self._most:
+                raise EndpointError(f"the endpoint's answer has a row, or a head, of more than {self._most:,} bytes")
+            return piece
+        except EndpointError as e:
+            self._failed = e
+            raise
+
+    def understood(self) -> None:
+        """A row has been read."""
+        self._held, self._most = 0, LARGEST_ROW
+
+    def reading(self, work: Callable[[], T], url: str) -> T:
+        """What the work gives.
+
+        Raises:
+            EndpointError: the answer is not what it says to be, or its connection broke.
+        """
+        try:
+            return work()
+        except (SyntaxError, ValueError, OSError, EndpointError) as e:
+            if self._failed is not None:
+                raise self._failed from None
+            if isinstance(e, EndpointError):
+                raise
+            raise malformed(url, e) from e
+
+
+def malformed(url: str, error: Exception) -> EndpointError:
+    """The answer cannot be read."""
+    said = " ".join("".join(c if c.isprintable() else " " for c in str(error)).split())
+    return EndpointError(f"{url} sent an answer that is malformed, or ends too early: {said[:200]}")
+
+
+def solutions(answer: Answer, url: str) -> tuple[tuple[str, ...], Iterator[Row]]:
+    """The variables and the rows of a SELECT.
+
+    Raises:
+        EndpointError: it is no answer to a SELECT; also while the rows are read.
+    """
+    file, found = _parsed(answer, url)
+    if not isinstance(found, QuerySolutions):
+        raise EndpointError(f"{url} answers a SELECT with true or false")
+
+    def rows() -> Iterator[Row]:
+        while True:
+            solution = file.reading(lambda: next(found, None), url)
+            if solution is None:
+                return
+            file.understood()
+            yield cast(Row, tuple(solution))
+
+    return tuple(variable.value for variable in found.variables), rows()
+
+
+def truth(answer: Answer, url: str) -> bool:
+    """The answer to an ASK.
+
+    Raises:
+        EndpointError: it is none.
+    """
+    _, found = _parsed(answer, url)
+    if not isinstance(found, QueryBoolean):
+        raise EndpointError(f"{url} answers an ASK with rows")
+    return bool(found)
+
+
+def _parsed(answer: Answer, url: str) -> tuple[_Bounded, Any]:
+    kind = _known(answer, url, ROWS)
+    file = _Bounded(answer)
+    found = file.reading(lambda: parse_query_results(cast(IO[bytes], file), format=kind), url)
+    file.understood()
+    return file, found
+
+
+def triples(answer: Answer, url: str) -> Iterator[Triple]:
+    """The triples of a graph.
+
+    Raises:
+        EndpointError: it is none; also while they are read.
+    """
+    kind = _known(answer, url, GRAPHS)
+    file = _Bounded(answer)
+    file.understood()
+    found = file.reading(lambda: iter(parse(cast(IO[bytes], file), format=kind)), url)
+    while (quad := file.reading(lambda: next(found, None), url)) is not None:
+        file.understood()
+        yield Triple(quad.subject, quad.predicate, quad.object)
+
+
+def _known(answer: Answer, url: str, kinds: dict[str, T]) -> T:
+    kind = kinds.get(answer.kind)
+    if kind is None:
+        what = "a web page" if "html" in answer.kind else f"{answer.kind[:60]!r}"
+        raise EndpointError(
+            f"{url} answers with {what}, and not as a SPARQL endpoint does",
+            hint="many endpoints end in /sparql or /query; `graph` in kb.toml names it",
+        )
+    return kind

@@ -1,0 +1,428 @@
+"""The default graph of an endpoint, copied page by page into files; goes on where it was interrupted.
+
+Triples without blank nodes come in parts: the predicates of about one page together, a large predicate in as many
+pages as it takes. No store promises the order of rows without ORDER BY, and to sort is dear, so pages are asked for
+without, and then it is proved that nothing is missing: a part has as many distinct triples as the endpoint counts.
+Where it has not, the part is read again in order, and then the export fails.
+
+The label of a blank node means something in one answer only, so all triples with one come in one answer, or not at
+all. In the knowledge base they are blank nodes like any other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from hashlib import blake2b
+from pathlib import Path
+from statistics import median
+from typing import Any, cast
+
+import numpy as np
+from pyoxigraph import RdfFormat, parse
+
+from hybridkg.errors import EndpointError
+from hybridkg.interfaces.progress import Progress
+from hybridkg.rdf.batch import Row
+from hybridkg.rdf.terms import XSD, BlankNode, Literal
+from hybridkg.store.durable import write_durably
+from hybridkg.store.endpoint.answers import JSON, TSV, malformed, solutions
+from hybridkg.store.endpoint.connection import WAITS, Connection, LostError
+
+WORK = ".graph-work"
+"""In the folder of a knowledge base: what has been exported, until the index is built."""
+
+STATE = "export.json"
+
+BLANK_FILE = "blank-nodes.nt"
+
+STALE_S = 24 * 3600.0
+"""After so long an interrupted export begins anew: who knows what the graph has become."""
+
+MOST_PREDICATES = 200
+"""In one question."""
+
+PINGS = 5
+"""Questions by which a round trip is measured."""
+
+LONGEST_LINE = 2**26
+
+WITHOUT_BLANK = "FILTER(!isBlank(?s) && !isBlank(?o))"
+WITH_BLANK = "FILTER(isBlank(?s) || isBlank(?o))"
+
+_SHORT = (
+    (re.compile(r"[+-]?[0-9]+"), "integer"),
+    (re.compile(r"[+-]?[0-9]*\.[0-9]+"), "decimal"),
+    (re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+"), "double"),
+    (re.compile("true|false"), "boolean"),
+)
+"""How TSV may write numbers and truth values (SPARQL 1.1 TSV, section 4), with their datatypes."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export has found.
+
+    Args:
+        url: of the endpoint, without credentials.
+        at: when it was finished, in UTC, ISO 8601.
+        triples: of the default graph.
+        longest: rows in the longest answer that the endpoint gave.
+        is_capped: whether it gives no more.
+        round_trip_us: the shortest question, there and back, in microseconds.
+        row_us: one more row, in microseconds.
+        files: N-Triples; together they hold each triple at least once.
+    """
+
+    url: str
+    at: str
+    triples: int
+    longest: int
+    is_capped: bool
+    round_trip_us: float
+    row_us: float
+    files: tuple[Path, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """For the manifest: all but the files."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "files"}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some predicates, whose triples are read together.
+
+    Args:
+        number: of the part; its pages are `<number>-<page>.nt`.
+        predicates: as SPARQL writes them.
+        triples: how many the endpoint counts.
+    """
+
+    number: int
+    predicates: tuple[str, ...]
+    triples: int
+
+    def question(self, limit: int, offset: int, *, in_order: bool) -> str:
+        order = " ORDER BY ?s ?p ?o" if in_order else ""
+        one = self.predicates[0]
+        bind = f"VALUES ?p {{ {' '.join(self.predicates)} }} ?s ?p ?o"
+        if len(self.predicates) == 1:
+            bind = f"?s {one} ?o BIND({one} AS ?p)"
+        return f"SELECT ?s ?p ?o WHERE {{ {bind} {WITHOUT_BLANK} }}{order} LIMIT {limit} OFFSET {offset}"
+
+
+class Export:
+    """One export, of which parts may have been read by an earlier one.
+
+    Args:
+        connection: the way to the endpoint.
+        folder: for the files; made where it is missing.
+        page: triples in a page.
+        progress: told about triples read.
+    """
+
+    def __init__(self, connection: Connection, folder: Path, page: int, progress: Progress):
+        self._connection, self._folder, self._progress = connection, folder, progress
+        self._page, self._longest, self._is_capped = page, 0, False
+        self._row_s, self._rows = 0.0, 0
+
+    def run(self) -> Exported:
+        """Reads what is missing.
+
+        Raises:
+            EndpointError: it does not answer, or gives less than it counts. What has been read stays for the next try.
+        """
+        url = self._connection.url
+        self._progress.start(f"exporting the graph from {url}", None)
+        parts, with_blank = self._plan()
+        total = sum(part.triples for part in parts) + with_blank
+        self._settle(parts, with_blank)
+        files = [self._read_blank(with_blank)] if with_blank else []
+        for part in parts:
+            files += self._read(part)
+        self._progress.done(total)
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        row_us = round(1e6 * self._row_s / self._rows, 2) if self._rows else 0.0
+        trip = round(self._round_trip_us(), 1)
+        return Exported(url, at, total, self._longest, self._is_capped, trip, row_us, tuple(files))
+
+    # --- what there is ---------------------------------------------------------
+
+    def _plan(self) -> tuple[list[_Part], int]:
+        """The parts, and how many triples have blank nodes; both as the endpoint counts them now."""
+        counts = {
+            str(predicate): int(cast(Literal, n).value)
+            for predicate, n in self._select(
+                f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ ?s ?p ?o {WITHOUT_BLANK} }} GROUP BY ?p"
+            )
+            if predicate is not None and n is not None
+        }
+        with_blank = self._count(f"?s ?p ?o {WITH_BLANK}")
+        total, found = self._count("?s ?p ?o"), sum(counts.values()) + with_blank
+        if total != found:
+            raise EndpointError(
+                f"{self._connection.url} counts {total:,} triples, and {found:,} by predicate: it cuts the list of "
+                "predicates, or its graph is being changed",
+                hint="try again; if it stays so, let whoever runs the endpoint raise its limit of rows",
+            )
+        parts: list[_Part] = []
+        some: list[str] = []
+        size = 0
+        for predicate in sorted(counts, key=lambda one: (counts[one], one)):
+            if some and (size + counts[predicate] > self._page or len(some) == MOST_PREDICATES):
+                parts.append(_Part(len(parts) + 1, tuple(some), size))
+                some, size = [], 0
+            some.append(predicate)
+            size += counts[predicate]
+        if some:
+            parts.append(_Part(len(parts) + 1, tuple(some), size))
+        return parts, with_blank
+
+    def _settle(self, parts: Sequence[_Part], with_blank: int) -> None:
+        """Keeps what an earlier export has read, unless the graph looks another by now."""
+        state = {
+            "url": self._connection.url,
+            "page": self._page,
+            "parts": [[list(part.predicates), part.triples] for part in parts],
+            "blank": with_blank,
+        }
+        file = self._folder / STATE
+        try:
+            known = json.loads(file.read_text(encoding="utf-8"))
+            goes_on = known["state"] == state and 0 <= time.time() - float(known["begun"]) < STALE_S
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            goes_on = False
+        if goes_on:
+            self._longest, self._is_capped = int(known.get("longest", 0)), bool(known.get("is_capped"))
+            self._page = self._longest if self._is_capped else self._page
+            self._kept = known
+            return
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir()
+        self._kept = {"state": state, "begun": time.time(), "longest": 0, "is_capped": False}
+        self._keep()
+
+    def _keep(self) -> None:
+        self._kept |= {"longest": self._longest, "is_capped": self._is_capped}
+        write_durably(self._folder / STATE, json.dumps(self._kept))
+
+    # --- reading -----------------------------------------------------------------
+
+    def _read(self, part: _Part) -> list[Path]:
+        """The files of a part, complete."""
+        for in_order in (False, True):
+            files = self._pages(part, in_order=in_order)
+            distinct = _distinct(files)
+            if distinct == part.triples:
+                return files
+            for file in files:  # else the next try would find the same
+                file.unlink()
+        raise EndpointError(
+            f"{self._connection.url} counts {part.triples:,} triples of {_listed(part.predicates)}, and gave "
+            f"{distinct:,}",
+            hint="its graph is being changed, or it cuts what it gives; try again, or with a smaller page in the "
+            "table [endpoint] of kb.toml",
+        )
+
+    def _pages(self, part: _Part, *, in_order: bool) -> list[Path]:
+        """Every page of a part; those that are there are not read again."""
+        files: list[Path] = []
+        given = 0
+        while given < part.triples:
+            file = self._folder / f"{part.number:06d}-{'sorted' if in_order else 'page'}-{len(files) + 1:06d}.nt"
+            if file.is_file():
+                n = _lines(file)
+                self._progress.advance(0, n)
+            else:
+                n = self._fetch(part, given, file, in_order=in_order)
+            if n == 0:
+                file.unlink()
+                break
+            files.append(file)
+            given += n
+        return files
+
+    def _fetch(self, part: _Part, given: int, file: Path, *, in_order: bool) -> int:
+        """Reads the next page of a part into a file; how many triples it has."""
+        wanted = min(self._page, part.triples - given)
+        began = time.perf_counter()
+        n = self._copy(part.question(wanted, given, in_order=in_order), file)
+        self._row_s, self._rows = self._row_s + time.perf_counter() - began, self._rows + n
+        if 0 < n < wanted:
+            self._page, self._is_capped = n, True
+            self._longest = n
+            self._keep()
+        elif n > self._longest and not self._is_capped:
+            self._longest = n
+            self._keep()
+        return n
+
+    def _read_blank(self, triples: int) -> Path:
+        """The file of the triples that have blank nodes, which one answer has to give."""
+        file = self._folder / BLANK_FILE
+        if file.is_file():
+            self._progress.advance(0, triples)
+            return file
+        n = self._copy(f"SELECT ?s ?p ?o WHERE {{ ?s ?p ?o {WITH_BLANK} }}", file, blank=True)
+        if n != triples:
+            file.unlink()
+            raise EndpointError(
+                f"{self._connection.url} counts {triples:,} triples with blank nodes, and gave {n:,} in one answer; "
+                "by pages they cannot be read, because their labels mean something in one answer only",
+                hint="raise the endpoint's limit of rows, or put IRIs in place of its blank nodes",
+            )
+        return file
+
+    def _copy(self, question: str, file: Path, *, blank: bool = False) -> int:
+        """The rows of a question as N-Triples in a file, which appears whole or not at all; how many there are."""
+        url, part = self._connection.url, file.with_suffix(".part")
+        for wait in (*WAITS, None):
+            n = 0
+            try:
+                with self._connection.asked(question, f"{TSV}, {JSON};q=0.9") as answer, part.open("wb") as out:
+                    if answer.kind == TSV:
+                        lines = _from_tsv(answer.read, url, blank=blank)
+                    else:
+                        lines = _from_rows(solutions(answer, url)[1], url, blank=blank)
+                    for some in _together(lines):
+                        n += self._checked(some, url)
+                        out.write(some)
+                        self._progress.advance(0, some.count(b"\n"))
+                break
+            except LostError as e:
+                if wait is None:
+                    raise
+                self._connection.pause(max(wait, e.wait))
+        part.rename(file)
+        return n
+
+    @staticmethod
+    def _checked(lines: bytes, url: str) -> int:
+        """How many triples there are: as many as lines, or a token was none."""
+        try:
+            n = sum(1 for _ in parse(lines, format=RdfFormat.N_TRIPLES, lenient=True))
+        except SyntaxError as e:
+            raise malformed(url, e) from e
+        if n != lines.count(b"\n"):
+            raise EndpointError(f"{url} sent rows that are no triples")
+        return n
+
+    # --- small questions ---------------------------------------------------------------
+
+    def _select(self, question: str) -> list[Any]:
+        for wait in (*WAITS, None):
+            try:
+                with self._connection.asked(question, JSON) as answer:
+                    return list(solutions(answer, self._connection.url)[1])
+            except LostError as e:
+                if wait is None:
+                    raise
+                self._connection.pause(max(wait, e.wait))
+        raise AssertionError("the last try returns or raises")
+
+    def _count(self, pattern: str) -> int:
+        try:
+            return int(self._select(f"SELECT (COUNT(*) AS ?n) WHERE {{ {pattern} }}")[0][0].value)
+        except (IndexError, ValueError, AttributeError) as e:
+            raise EndpointError(f"{self._connection.url} answers a COUNT with what is no number") from e
+
+    def _round_trip_us(self) -> float:
+        took = []
+        for _ in range(PINGS):
+            began = time.perf_counter()
+            self._select("SELECT ?x WHERE { VALUES ?x { 1 } }")
+            took.append(1e6 * (time.perf_counter() - began))
+        return median(took)
+
+
+def _from_tsv(read: Callable[[], bytes], url: str, *, blank: bool) -> Iterator[bytes]:
+    """The rows of SPARQL TSV as lines of N-Triples, without their ends.
+
+    Raises:
+        EndpointError: a row does not have three terms, or one that is not expected.
+    """
+    lines = _split(read, url)
+    head = next(lines, b"").strip().split(b"\t")
+    if [name.lstrip(b"?$") for name in head] != [b"s", b"p", b"o"]:
+        raise EndpointError(f"{url} sent an answer that is malformed: no names of columns in its first line")
+    for line in lines:
+        cells = line.rstrip(b"\r").split(b"\t")
+        if len(cells) != 3:
+            raise EndpointError(f"{url} sent an answer that is malformed: a row of {len(cells)} cells, not of 3")
+        subject, predicate, target = cells
+        if not blank and (subject.startswith(b"_:") or target.startswith(b"_:")):
+            raise EndpointError(f"{url} sent a blank node where none was asked for")
+        if not target.startswith((b"<", b'"', b"_:")):
+            target = _in_full(target, url)
+        yield b"%s %s %s ." % (subject, predicate, target)
+
+
+def _from_rows(rows: Iterator[Row], url: str, *, blank: bool) -> Iterator[bytes]:
+    """The same of rows that have been read."""
+    for subject, predicate, target in rows:
+        if not blank and (isinstance(subject, BlankNode) or isinstance(target, BlankNode)):
+            raise EndpointError(f"{url} sent a blank node where none was asked for")
+        yield f"{subject} {predicate} {target} .".encode()
+
+
+def _in_full(token: bytes, url: str) -> bytes:
+    text = token.decode("utf-8", "replace")
+    for form, datatype in _SHORT:
+        if form.fullmatch(text):
+            return f'"{text}"^^<{XSD}{datatype}>'.encode()
+    raise EndpointError(f"{url} sent an answer that is malformed: {text[:60]!r} is no term")
+
+
+def _split(read: Callable[[], bytes], url: str) -> Iterator[bytes]:
+    """Lines without their ends, the last one also where its end is missing."""
+    kept: list[bytes] = []
+    size = 0
+    while piece := read():
+        first, *others = piece.split(b"\n")
+        kept.append(first)
+        size += len(first)
+        if size > LONGEST_LINE:
+            raise EndpointError(f"{url} sent a row of more than {LONGEST_LINE:,} bytes")
+        if others:
+            yield b"".join(kept)
+            yield from others[:-1]
+            kept, size = [others[-1]], len(others[-1])
+    if size:
+        yield b"".join(kept)
+
+
+def _together(lines: Iterator[bytes], most: int = 2**20) -> Iterator[bytes]:
+    """Whole lines with their ends, about 1 MiB together."""
+    some: list[bytes] = []
+    size = 0
+    for line in lines:
+        some.append(line)
+        size += len(line)
+        if size >= most:
+            yield b"\n".join(some) + b"\n"
+            some, size = [], 0
+    if some:
+        yield b"\n".join(some) + b"\n"
+
+
+def _lines(file: Path) -> int:
+    with file.open("rb") as read:
+        return sum(piece.count(b"\n") for piece in iter(lambda: read.read(2**20), b""))
+
+
+def _distinct(files: Sequence[Path]) -> int:
+    """Distinct lines in some files. Memory: 8 bytes a line; two lines that only seem equal make an error, no gap."""
+    hashes: list[Any] = []
+    for file in files:
+        with file.open("rb") as read:
+            own = b"".join(blake2b(line, digest_size=8).digest() for line in read)
+        hashes.append(np.frombuffer(own, np.uint64))
+    return len(np.unique(np.concatenate(hashes))) if hashes else 0
+
+
+def _listed(predicates: Sequence[str]) -> str:
+    return predicates[0] if len(predicates) == 1 else f"{predicates[0]} and {len(predicates) - 1} other predicates"
