@@ -41,7 +41,7 @@ def measure(snapshot: Snapshot) -> bool:
                 text=snapshot.text,
                 words=_words(snapshot),
                 graph=snapshot.graph,
-                store=snapshot.store,
+                store=None if snapshot.endpoint else snapshot.store,  # an export has measured that
                 predicates=[(one.iri, one.triples) for one in listed],
             )
         )

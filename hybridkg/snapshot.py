@@ -23,6 +23,7 @@ from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndex, kind_o
 from hybridkg.model_parameters import folders_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
+from hybridkg.operators.probing import PROBES_AT_ONCE
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.unit_costs import UnitCosts
 from hybridkg.rdf.terms import Node, Quad, Triple
@@ -197,7 +198,16 @@ class Snapshot:
         """What units of work cost on this machine, as far as it is known by now."""
         folder = self.generation.path
         engine = "embedded" if self.text is None else engine_name(folder / "text")
-        return UnitCosts.open(folder.parent, engine)
+        found = self.generation.manifest.endpoint
+        far: dict[str, float] = {}
+        if self.endpoint and lies_at(self.generation) == self.config.graph:
+            trip, row = max(found["round_trip_us"], 1.0), max(found["row_us"], 1.0)
+            far = {
+                "us_per_store_question": trip,
+                "us_per_store_row": row,
+                "us_per_probe_in_store": row + trip / PROBES_AT_ONCE,
+            }
+        return UnitCosts.open(folder.parent, engine, far=far)
 
     def is_measured(self) -> bool:
         """Whether the run that begins is one of those that teach what work costs: none before its kernel is loaded."""

@@ -20,10 +20,14 @@ ROOT = Path(__file__).resolve().parent.parent
 SKIP_KINDS = {
     "no shared data": "shared data",
     "no Elasticsearch": "Elasticsearch",
+    "no SPARQL server": "SPARQL servers",
     "no model packages": "models",
     "exhaustive": "exhaustive",
 }
 """How the reasons begin, and what the summary calls them."""
+
+SERVERS_OF_THE_DEVELOPER = ("HYBRIDKG_ELASTICSEARCH_", "HYBRIDKG_ENDPOINT_")
+"""Beginnings of variables of the environment that tests must not see."""
 
 SESSION_SERVER = pytest.StashKey[RunningServer]()
 
@@ -35,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # Here and not in a fixture, so that it holds for fixtures of every scope: no test may reach, or write to, the
     # developer's own server.
-    for name in [name for name in os.environ if name.startswith("HYBRIDKG_ELASTICSEARCH_")]:
+    for name in [name for name in os.environ if name.startswith(SERVERS_OF_THE_DEVELOPER)]:
         del os.environ[name]
     # A shell that starts us in the background has Ctrl-C ignored, by what we start too, and tests send it to both.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

@@ -21,7 +21,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.interfaces.meter import Lesson
-from hybridkg.planner.cost_model import FARTHEST, UNITS, default_costs
+from hybridkg.planner.cost_model import FARTHEST, UNITS, CostModel, default_costs
 from hybridkg.planner.refinement import NOTHING, Refinement, refine
 
 if TYPE_CHECKING:
@@ -81,11 +81,21 @@ class UnitCosts:
         engine: name of the text engine, whose defaults hold.
         file: where they are kept; None for nowhere.
         fixed: the defaults, and nothing else.
+        far: unit costs of what another machine does for the graph, by name, as they were measured there.
     """
 
-    def __init__(self, engine: str = "embedded", file: Path | None = None, *, fixed: bool = False):
-        self._engine, self._file, self.fixed = engine, file, fixed
-        self._defaults = default_costs(engine)
+    def __init__(
+        self,
+        engine: str = "embedded",
+        file: Path | None = None,
+        *,
+        fixed: bool = False,
+        far: Mapping[str, float] = {},
+    ):
+        self._engine, self._file, self.fixed, self._far = engine, file, fixed, far
+        self._defaults = replace(default_costs(engine), **far)
+        self._about = f"{engine}, graph at an endpoint" if far else engine
+        """What the file has to speak of."""
         self._calibrated: dict[str, float] = {}
         self._refined: dict[str, Refinement] = {}
         self._scaled = 1.0
@@ -100,17 +110,18 @@ class UnitCosts:
         """How often a unit cost has changed by MUCH, so that plans are to be chosen anew."""
 
     @classmethod
-    def open(cls, folder: Path, engine: str, *, fixed: bool | None = None) -> UnitCosts:
+    def open(cls, folder: Path, engine: str, *, fixed: bool | None = None, far: Mapping[str, float] = {}) -> UnitCosts:
         """Those of a knowledge base. Never raises for the file's sake.
 
         Args:
             folder: the knowledge base.
             engine: name of its text engine.
             fixed: the defaults and nothing else; None: as the environment says.
+            far: as for the class.
         """
         if fixed is None:
             fixed = os.environ.get(FIXED) == "default"
-        costs = cls(engine, folder / FILE, fixed=fixed)
+        costs = cls(engine, folder / FILE, fixed=fixed, far=far)
         if not fixed:
             costs._load()
         return costs
@@ -157,7 +168,7 @@ class UnitCosts:
             return False
         with self._lock:
             self._unsaved, self._saved_at = 0, monotonic()
-            known = None if anew else _read(self._file, self._engine)
+            known = None if anew else _read(self._file, self._about, self._defaults)
             if isinstance(known, _Kept) and known.calibrated != self._calibrated:
                 self._take(known.calibrated, {})
                 return False
@@ -210,9 +221,11 @@ class UnitCosts:
 
     def _is_here(self, name: str) -> bool:
         """Whether this machine does the work."""
-        return name in LOCAL or self._engine not in ON_SERVERS
+        return name not in self._far and (name in LOCAL or self._engine not in ON_SERVERS)
 
     def _origin(self, name: str) -> str:
+        if name in self._far:
+            return "measured at the endpoint"
         if name in self._calibrated:
             return "calibrated"
         return "default" if self._known(name) == getattr(self._defaults, name) else f"default x {self._scaled:g}"
@@ -224,7 +237,7 @@ class UnitCosts:
     def _content(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
-            "engine": self._engine,
+            "engine": self._about,
             "machine": machine(),
             "versions": versions(),
             "calibrated": dict(self._calibrated),
@@ -234,7 +247,7 @@ class UnitCosts:
     def _load(self) -> None:
         if self._file is None:
             return
-        found = _read(self._file, self._engine)
+        found = _read(self._file, self._about, self._defaults)
         if isinstance(found, str):
             self._state = found
             return
@@ -257,16 +270,16 @@ class _Kept:
     refined: dict[str, Refinement]
 
 
-def _read(file: Path, engine: str) -> _Kept | str:
+def _read(file: Path, about: str, defaults: CostModel) -> _Kept | str:
     """What the file says, or why it does not count."""
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
-        if value["format"] != FORMAT or value["engine"] != engine:
+        if value["format"] != FORMAT or value["engine"] != about:
             return f"{FILE} is of another version or text engine, so the defaults hold"
         if value["machine"] != machine():
             return f"{FILE} was measured on another machine, so the defaults hold"
         measured = {name: _above_zero(us) for name, us in value["calibrated"].items() if name in UNITS}
-        bounded = default_costs(engine).bounded(**measured)  # whoever has edited the file may have left any number
+        bounded = defaults.bounded(**measured)  # whoever has edited the file may have left any number
         calibrated = {name: float(getattr(bounded, name)) for name in measured}
         refined = {
             name: Refinement(min(max(_above_zero(factor), 1 / FARTHEST), FARTHEST), min(max(0, int(runs)), MOST_RUNS))

@@ -13,16 +13,20 @@ import re
 import ssl
 import threading
 import time
+import weakref
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from typing import TypeVar
 from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
 
 from hybridkg import __version__
 from hybridkg.config import EndpointSettings
 from hybridkg.elastic.credentials import ENDPOINT, Credentials, check_destination, read_credentials, server_url
 from hybridkg.errors import ConfigError, EndpointError
+
+T = TypeVar("T")
 
 WAITS = (0.2, 1.0, 3.0)
 """Seconds before the next try: queries only read, so each may be asked again."""
@@ -117,6 +121,7 @@ class Connection:
     def __init__(self, configured: str, settings: EndpointSettings):
         self._configured, self.settings = configured, settings
         self._idle: list[http.client.HTTPConnection] = []
+        weakref.finalize(self, _close, self._idle)
         self._lock = threading.Lock()
         self._answered = False
         """Whether it has ever answered. One that has is waited for, when it goes; one that has not is just absent."""
@@ -169,7 +174,7 @@ class Connection:
 
     @contextmanager
     def asked(self, query: str, kinds: str) -> Iterator[Answer]:
-        """Sends a query, and gives the answer to be read; tries again until it begins.
+        """Sends a query, and gives the answer to be read.
 
         Args:
             query: SPARQL.
@@ -177,9 +182,9 @@ class Connection:
 
         Raises:
             EndpointError: it does not answer, or refuses.
-            LostError: the same; `retried` tries again.
+            LostError: the same, and `trying` tries again.
         """
-        connection, response = self._begun(query, kinds)
+        connection, response = self._sent(query, kinds)
         answer = Answer(response, self, self.settings.timeout)
         try:
             yield answer
@@ -192,21 +197,21 @@ class Connection:
                 response.close()
                 connection.close()
 
-    def _begun(self, query: str, kinds: str) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+    def trying(self, work: Callable[[], T]) -> T:
+        """What the work gives: it asks, and reads as much of the answer as can be asked for again.
+
+        Raises:
+            EndpointError: the last try failed, or one failed as each would.
+        """
         for wait in (*WAITS, None):
             try:
-                return self._sent(query, kinds)
+                return work()
             except LostError as e:
                 if wait is None or not (self._answered or e.wait):
                     raise
                 if not e.at_once:
-                    self.pause(max(wait, e.wait))
+                    time.sleep(max(wait, e.wait))
         raise AssertionError("the last try returns or raises")
-
-    @staticmethod
-    def pause(seconds: float) -> None:
-        """Waits before another try."""
-        time.sleep(min(seconds, LONGEST_WAIT))
 
     def _sent(self, query: str, kinds: str) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         """One try."""
@@ -293,7 +298,9 @@ class Connection:
         status, said = response.status, self._words(response)
         if status in (401, 403):
             given = (
-                "the credentials in the environment" if self.credentials != Credentials() else "whoever does not say who it is"
+                "the credentials in the environment"
+                if self.credentials != Credentials()
+                else "whoever does not say who it is"
             )
             return EndpointError(
                 f"{self.url} refuses {given} ({status})",
@@ -330,6 +337,11 @@ class Connection:
         """An endpoint's words as they can be shown: few, in one line, without control characters and secrets."""
         safe = "".join(c if c.isprintable() else " " for c in self.credentials.without_secrets(text))
         return " ".join(safe.split())[:SHOWN]
+
+
+def _close(idle: list[http.client.HTTPConnection]) -> None:
+    for connection in idle:
+        connection.close()
 
 
 def _reason(error: Exception) -> str:

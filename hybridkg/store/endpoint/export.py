@@ -31,7 +31,7 @@ from hybridkg.rdf.batch import Row
 from hybridkg.rdf.terms import XSD, BlankNode, Literal
 from hybridkg.store.durable import write_durably
 from hybridkg.store.endpoint.answers import JSON, TSV, malformed, solutions
-from hybridkg.store.endpoint.connection import WAITS, Connection, LostError
+from hybridkg.store.endpoint.connection import Connection
 
 WORK = ".graph-work"
 """In the folder of a knowledge base: what has been exported, until the index is built."""
@@ -280,24 +280,22 @@ class Export:
     def _copy(self, question: str, file: Path, *, blank: bool = False) -> int:
         """The rows of a question as N-Triples in a file, which appears whole or not at all; how many there are."""
         url, part = self._connection.url, file.with_suffix(".part")
-        for wait in (*WAITS, None):
+
+        def copied() -> int:
             n = 0
-            try:
-                with self._connection.asked(question, f"{TSV}, {JSON};q=0.9") as answer, part.open("wb") as out:
-                    if answer.kind == TSV:
-                        lines = _from_tsv(answer.read, url, blank=blank)
-                    else:
-                        lines = _from_rows(solutions(answer, url)[1], url, blank=blank)
-                    for some in _together(lines):
-                        n += self._checked(some, url)
-                        out.write(some)
-                        self._progress.advance(0, some.count(b"\n"))
-                break
-            except LostError as e:
-                if wait is None:
-                    raise
-                self._connection.pause(max(wait, e.wait))
+            with self._connection.asked(question, f"{TSV}, {JSON};q=0.9") as answer, part.open("wb") as out:
+                if answer.kind == TSV:
+                    lines = _from_tsv(answer.read, url, blank=blank)
+                else:
+                    lines = _from_rows(solutions(answer, url)[1], url, blank=blank)
+                for some in _together(lines):
+                    n += self._checked(some, url)
+                    out.write(some)
+            return n
+
+        n = self._connection.trying(copied)
         part.rename(file)
+        self._progress.advance(0, n)
         return n
 
     @staticmethod
@@ -314,15 +312,12 @@ class Export:
     # --- small questions ---------------------------------------------------------------
 
     def _select(self, question: str) -> list[Any]:
-        for wait in (*WAITS, None):
-            try:
-                with self._connection.asked(question, JSON) as answer:
-                    return list(solutions(answer, self._connection.url)[1])
-            except LostError as e:
-                if wait is None:
-                    raise
-                self._connection.pause(max(wait, e.wait))
-        raise AssertionError("the last try returns or raises")
+
+        def asked() -> list[Any]:
+            with self._connection.asked(question, JSON) as answer:
+                return list(solutions(answer, self._connection.url)[1])
+
+        return self._connection.trying(asked)
 
     def _count(self, pattern: str) -> int:
         try:

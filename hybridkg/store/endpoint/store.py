@@ -20,7 +20,7 @@ from hybridkg.rdf.batch import Row, SolutionStream
 from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
 from hybridkg.store.endpoint.answers import JSON, N_TRIPLES, solutions, triples, truth
-from hybridkg.store.endpoint.connection import WAITS, Connection, LostError
+from hybridkg.store.endpoint.connection import Connection
 
 COUNT = "n"
 
@@ -91,22 +91,18 @@ class EndpointStore:
 
         Until rows have been given away a lost connection is mended by asking again.
         """
-        for wait in (*WAITS, None):
+
+        def begun() -> tuple[tuple[str, ...], list[Row], Iterator[Row] | None]:
             with ExitStack() as own:
-                try:
-                    answer = own.enter_context(self.connection.asked(text, JSON))
-                    variables, rows = solutions(answer, self.url)
-                    first = list(islice(rows, self._longest))
-                except LostError as e:
-                    if wait is None:
-                        raise
-                    self.connection.pause(max(wait, e.wait))
-                    continue
+                answer = own.enter_context(self.connection.asked(text, JSON))
+                variables, rows = solutions(answer, self.url)
+                first = list(islice(rows, self._longest))
                 if len(first) < self._longest:
                     return variables, first, None
                 stack.enter_context(own.pop_all())
                 return variables, first, rows
-        raise AssertionError("the last try returns or raises")
+
+        return self.connection.trying(begun)
 
     def _checked(self, text: str, rows: Iterator[Row], own: ExitStack) -> Iterator[Row]:
         """Rows as they come, counted at the end."""
@@ -198,15 +194,12 @@ class EndpointStore:
             UnsupportedQueryError: a bound value is a blank node.
         """
         text = _with_values(sparql, bound)
-        for wait in (*WAITS, None):
-            try:
-                with self.connection.asked(text, JSON) as answer:
-                    return truth(answer, self.url)
-            except LostError as e:
-                if wait is None:
-                    raise
-                self.connection.pause(max(wait, e.wait))
-        raise AssertionError("the last try returns or raises")
+
+        def asked() -> bool:
+            with self.connection.asked(text, JSON) as answer:
+                return truth(answer, self.url)
+
+        return self.connection.trying(asked)
 
     def triples(self, sparql: str, bound: Mapping[str, Term] | None = None) -> Iterator[Triple]:
         """The graph that a CONSTRUCT or DESCRIBE makes, each triple once. Memory: the distinct triples.
@@ -215,23 +208,27 @@ class EndpointStore:
             EndpointError: it does not answer, or as many triples that they may have been cut.
             UnsupportedQueryError: a bound value is a blank node.
         """
-        mark, names, seen, given = next(self._graphs), dict[str, BlankNode](), dict[Triple, None](), 0
-        with self.connection.asked(_with_values(sparql, bound), N_TRIPLES) as answer:
-            for triple in triples(answer, self.url):
-                given += 1
-                subject, target = (
-                    names.setdefault(part.value, BlankNode(f"g{mark}b{len(names)}"))
-                    if isinstance(part, BlankNode)
-                    else stored(part)
-                    for part in (triple.subject, triple.object)
-                )
-                seen[Triple(cast(NamedNode, subject), triple.predicate, cast(Term, target))] = None
-        if self._is_capped and given >= self._longest:
+        text, mark = _with_values(sparql, bound), next(self._graphs)
+
+        def read() -> list[Triple]:
+            with self.connection.asked(text, N_TRIPLES) as answer:
+                return list(triples(answer, self.url))
+
+        found = self.connection.trying(read)
+        if self._is_capped and len(found) >= self._longest:
             raise EndpointError(
-                f"{self.url} cuts answers at {self._longest:,} rows, and this graph has {given:,} triples",
+                f"{self.url} cuts answers at {self._longest:,} rows, and this graph has {len(found):,} triples",
                 hint="ask with SELECT, whose rows can be counted",
             )
-        return iter(seen)
+        names: dict[str, BlankNode] = {}
+
+        def named(term: Term) -> Term:
+            if isinstance(term, BlankNode):
+                return names.setdefault(term.value, BlankNode(f"g{mark}b{len(names)}"))
+            return cast(Term, stored(term))
+
+        made = (Triple(cast(NamedNode, named(t.subject)), t.predicate, named(t.object)) for t in found)
+        return iter(dict.fromkeys(made))
 
     def __len__(self) -> int:
         """Quads at the endpoint, all graphs together; it counts them."""

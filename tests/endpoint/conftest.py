@@ -1,0 +1,31 @@
+"""Servers of the endpoint tests: one of each kind for a module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sparql_server import SERVERS, SparqlServer
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def server(request: pytest.FixtureRequest) -> Iterator[SparqlServer]:
+    """Each of the real servers, running."""
+    yield from running(request.param)
+
+
+@pytest.fixture(scope="module")
+def oxigraph_server() -> Iterator[SparqlServer]:
+    """The quicker one alone."""
+    yield from running("oxigraph")
+
+
+def running(name: str) -> Iterator[SparqlServer]:
+    """A server, until the end of the module."""
+    if why := SERVERS[name].unavailable():
+        pytest.skip(why)
+    one = SERVERS[name]()
+    try:
+        yield one.start()
+    finally:
+        one.stop()
