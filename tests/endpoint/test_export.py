@@ -131,7 +131,7 @@ def test_a_list_of_predicates_that_is_cut_is_an_error(tmp_path):
     [
         (b"?s\t?p\t?o\n<http://e/0>\t<http://e/p>\n", "a row of 2 cells, not of 3"),
         (b"?s\t?p\t?o\n<http://e/0>\t<http://e/p>\tfish\n", "'fish' is no term"),
-        (b'?s\t?p\t?o\n<http://e/0>\t<http://e/p>\t"a" . <x:a> <x:b> <x:c>\n', "rows that are no triples"),
+        (b'?s\t?p\t?o\n<http://e/0>\t<http://e/p>\t"a" . <x:a> <x:b> <x:c>\n', "malformed, or ends too early"),
         (b'?s\t?p\t?o\n<http://e/0>\t<http://e/p>\t"a\n', "malformed"),
         (b"?s\t?p\t?o\n<http://e/0>\t<http://e/p>\t_:b\n", "a blank node where none was asked for"),
         (b"?a\t?b\n", "no names of columns"),

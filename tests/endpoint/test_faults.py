@@ -119,7 +119,8 @@ def test_one_that_breaks_off_each_time_is_an_error():
     known: list[ScriptedEndpoint] = []
     with ScriptedEndpoint(graph(), lambda asked: Said(half(asked, known), breaks=True)) as endpoint:
         known.append(endpoint)
-        assert "broke in the middle of an answer" in refused(endpoint, longest=100)
+        assert "no answer from the SPARQL endpoint" in refused(endpoint, longest=100)
+        assert len(endpoint.asked) == 4
 
 
 def test_rows_that_were_given_away_are_not_given_again():
