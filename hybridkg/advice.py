@@ -43,10 +43,19 @@ class Advisor:
         text: the text index, None before the first.
         quads: how many the graph has.
         vectors: those of the entities, None where there are none.
+        counted: whether a "class" or "predicate" of an IRI is known to occur without asking the store.
     """
 
-    def __init__(self, store: GraphStore, text: TextIndex | None, quads: int, vectors: VectorIndex | None = None):
+    def __init__(
+        self,
+        store: GraphStore,
+        text: TextIndex | None,
+        quads: int,
+        vectors: VectorIndex | None = None,
+        counted: Callable[[str, str], bool] = lambda kind, iri: False,
+    ):
         self._store, self._text, self._quads, self._vectors = store, text, quads, vectors
+        self._counted = counted
         self._there: dict[tuple[str, str], bool] = {}
 
     def advise(self, query: ast.Query, asked: Mapping[TextQuery, Span] | None = None) -> list[QueryWarning]:
@@ -142,7 +151,8 @@ class Advisor:
             if len(self._there) >= MOST_NAMES_KEPT:
                 self._there.clear()
             pattern = f"?s <{RDF_TYPE}> <{iri}>" if kind == "class" else f"?s <{iri}> ?o"
-            self._there[key] = self._store.ask(f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}")
+            asked = f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}"
+            self._there[key] = self._counted(kind, iri) or self._store.ask(asked)
         return self._there[key]
 
     @cached_property

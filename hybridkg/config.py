@@ -314,6 +314,12 @@ def _check(key: str, value: object, kind: type, place: str, prefix: str = "") ->
     elif prefix + key == "graph":
         wanted = f'"{EMBEDDED}" or the address of a SPARQL endpoint'
         good = isinstance(value, str) and (value == EMBEDDED or value.startswith(("http://", "https://")))
+        if good and "@" in str(value):
+            raise ConfigError(
+                "'graph' carries a user name or a password, or another '@'",
+                hint="set HYBRIDKG_ENDPOINT_USERNAME and HYBRIDKG_ENDPOINT_PASSWORD; write %40 for an @",
+                place=place,
+            )
     elif key in TABLES:
         wanted, good = f"a table: [{key}]", False
     else:

@@ -224,7 +224,14 @@ class Snapshot:
     @cached_property
     def advisor(self) -> Advisor:
         """Warns about names that do not occur in this state."""
-        return Advisor(self.store, self.text, self.quads, self.vectors)
+        if not self.endpoint:  # here a question to the store is quicker than reading statistics
+            return Advisor(self.store, self.text, self.quads, self.vectors)
+
+        def counted(kind: str, iri: str) -> bool:
+            known = self.statistics
+            return known is not None and (iri in known.classes if kind == "class" else known.predicate(iri) is not None)
+
+        return Advisor(self.store, self.text, self.quads, self.vectors, counted)
 
     @property
     def endpoint(self) -> str:

@@ -55,13 +55,15 @@ def _at_endpoint(kb: Path, graph: str) -> KnowledgeBase:
     """The knowledge base whose graph lies at an endpoint; made where there is none.
 
     Raises:
-        ConfigError: there is one, and its graph lies elsewhere.
+        ConfigError: there is one, and its graph lies elsewhere; or the address is none.
     """
+    from hybridkg.elastic.credentials import ENDPOINT, server_url
     from hybridkg.errors import ConfigError
     from hybridkg.kb import KnowledgeBase
 
     if not (kb / "CURRENT").is_file():
         return KnowledgeBase.create(kb, graph=graph)
+    server_url(graph, {}, ENDPOINT)
     base = KnowledgeBase.open(kb)
     if base.snapshot.config.graph != graph:
         raise ConfigError(

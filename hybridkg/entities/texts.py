@@ -18,6 +18,7 @@ from hybridkg.errors import UnknownNameError
 from hybridkg.interfaces.graph_index import GraphIndex, Link, PreparedPattern, Scan, Variable
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.meter import Meter
+from hybridkg.rdf.batch import Row
 from hybridkg.rdf.terms import NamedNode, Node, Term
 from hybridkg.rdf.tsv import node_of
 from hybridkg.registry import did_you_mean
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 Text = tuple[str, str, str]
 """(field, text, language tag or "")."""
+
+NODES_AT_ONCE = 500
+"""In one question, where the graph lies at an endpoint."""
 
 
 class EntityTexts:
@@ -68,10 +72,9 @@ class EntityTexts:
         wanted = [names.index(name) for name in dict.fromkeys(fields)] or list(range(len(names)))
         gathering = Gathering(self._profile, routing=self._routing)
         if not self._from_projection(gathering, nodes, wanted):
-            for node in nodes:
-                self._add(gathering, self._store.select(self._query, {"s": node}).rows)
+            self._add(gathering, self._about(nodes, self._query))
+        self._add_paths(gathering, nodes, wanted)
         for node in nodes:
-            self._add_paths(gathering, node, wanted)
             self._add_documents(gathering, node, wanted)
         names_of = _names_asker(self._profile, self._store)
         return [
@@ -138,12 +141,28 @@ class EntityTexts:
                 # Not kept: a rest field meets as many predicates as the graph has.
                 gathering.add_row(self._routing.route(predicate.value), start, target)
 
-    def _add_paths(self, gathering: Gathering, node: Node, wanted: Sequence[int]) -> None:
+    def _about(self, nodes: Sequence[Node], query: str) -> Iterator[Row]:
+        """The rows of a query whose ?s is one of some nodes. An endpoint is asked about many at once; a blank node
+        cannot be written in a query.
+        """
+        alone = list(nodes)
+        if self._store.url:
+            alone = [node for node in nodes if not isinstance(node, NamedNode)]
+            iris = [str(node) for node in nodes if isinstance(node, NamedNode)]
+            head, brace, tail = query.partition("{")
+            for start in range(0, len(iris), NODES_AT_ONCE):
+                values = f" VALUES ?s {{ {' '.join(iris[start : start + NODES_AT_ONCE])} }}"
+                yield from self._store.select(f"{head}{brace}{values}{tail}").rows
+        for node in alone:
+            yield from self._store.select(query, {"s": node}).rows
+
+    def _add_paths(self, gathering: Gathering, nodes: Sequence[Node], wanted: Sequence[int]) -> None:
         for position, path, empty in self._longer_paths:
-            # SPARQL starts an empty path at a bound node even when no triple has it, at an unbound one never
-            if position in wanted and (not empty or _in_graph(self._store, node)):
+            if position in wanted:
+                # SPARQL starts an empty path at a bound node even when no triple has it, at an unbound one never
+                some = [node for node in nodes if not empty or _in_graph(self._store, node)]
                 route = self._routing.path_route(position)
-                for start, end in self._store.select(f"SELECT ?s ?o WHERE {{ ?s {path} ?o }}", {"s": node}).rows:
+                for start, end in self._about(some, f"SELECT ?s ?o WHERE {{ ?s {path} ?o }}"):
                     gathering.add_row(route, start, end)
 
     def _add_documents(self, gathering: Gathering, node: Node, wanted: Sequence[int]) -> None:

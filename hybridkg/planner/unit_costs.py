@@ -149,7 +149,7 @@ class UnitCosts:
             return
         with self._lock:
             bounded = self._defaults.bounded(**measured.us)
-            self._take({name: getattr(bounded, name) for name in UNITS if name in measured.us}, {})
+            self._take({name: getattr(bounded, name) for name in UNITS if name in measured.us.keys() - self._far}, {})
             self._state = "measured on this machine"
         self.save(anew=True)
 

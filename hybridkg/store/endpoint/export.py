@@ -12,10 +12,9 @@ all. In the knowledge base they are blank nodes like any other.
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from hashlib import blake2b
 from pathlib import Path
@@ -23,15 +22,14 @@ from statistics import median
 from typing import Any, cast
 
 import numpy as np
-from pyoxigraph import RdfFormat, parse
 
 from hybridkg.errors import EndpointError
 from hybridkg.interfaces.progress import Progress
-from hybridkg.rdf.batch import Row
-from hybridkg.rdf.terms import XSD, BlankNode, Literal
+from hybridkg.rdf.terms import Literal
 from hybridkg.store.durable import write_durably
-from hybridkg.store.endpoint.answers import JSON, TSV, malformed, solutions
+from hybridkg.store.endpoint.answers import JSON, TSV, solutions
 from hybridkg.store.endpoint.connection import Connection
+from hybridkg.store.endpoint.triple_lines import checked, from_rows, from_tsv, together
 
 WORK = ".graph-work"
 """In the folder of a knowledge base: what has been exported, until the index is built."""
@@ -49,18 +47,8 @@ MOST_PREDICATES = 200
 PINGS = 5
 """Questions by which a round trip is measured."""
 
-LONGEST_LINE = 2**26
-
 WITHOUT_BLANK = "FILTER(!isBlank(?s) && !isBlank(?o))"
 WITH_BLANK = "FILTER(isBlank(?s) || isBlank(?o))"
-
-_SHORT = (
-    (re.compile(r"[+-]?[0-9]+"), "integer"),
-    (re.compile(r"[+-]?[0-9]*\.[0-9]+"), "decimal"),
-    (re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+"), "double"),
-    (re.compile("true|false"), "boolean"),
-)
-"""How TSV may write numbers and truth values (SPARQL 1.1 TSV, section 4), with their datatypes."""
 
 
 @dataclass(frozen=True)
@@ -106,13 +94,18 @@ class _Part:
     predicates: tuple[str, ...]
     triples: int
 
-    def question(self, limit: int, offset: int, *, in_order: bool) -> str:
-        order = " ORDER BY ?s ?p ?o" if in_order else ""
+    @property
+    def pattern(self) -> str:
+        """Its triples."""
         one = self.predicates[0]
-        bind = f"VALUES ?p {{ {' '.join(self.predicates)} }} ?s ?p ?o"
         if len(self.predicates) == 1:
-            bind = f"?s {one} ?o BIND({one} AS ?p)"
-        return f"SELECT ?s ?p ?o WHERE {{ {bind} {WITHOUT_BLANK} }}{order} LIMIT {limit} OFFSET {offset}"
+            return f"?s {one} ?o BIND({one} AS ?p) {WITHOUT_BLANK}"
+        return f"VALUES ?p {{ {' '.join(self.predicates)} }} ?s ?p ?o {WITHOUT_BLANK}"
+
+    def question(self, limit: int, offset: int, *, in_order: bool) -> str:
+        """A page of them."""
+        order = " ORDER BY ?s ?p ?o" if in_order else ""
+        return f"SELECT ?s ?p ?o WHERE {{ {self.pattern} }}{order} LIMIT {limit} OFFSET {offset}"
 
 
 class Export:
@@ -128,7 +121,7 @@ class Export:
     def __init__(self, connection: Connection, folder: Path, page: int, progress: Progress):
         self._connection, self._folder, self._progress = connection, folder, progress
         self._page, self._longest, self._is_capped = page, 0, False
-        self._row_s, self._rows = 0.0, 0
+        self._pages_us, self._pages_read, self._rows = 0.0, 0, 0
 
     def run(self) -> Exported:
         """Reads what is missing.
@@ -146,8 +139,8 @@ class Export:
             files += self._read(part)
         self._progress.done(total)
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        row_us = round(1e6 * self._row_s / self._rows, 2) if self._rows else 0.0
         trip = round(self._round_trip_us(), 1)
+        row_us = round(max(self._pages_us - self._pages_read * trip, 0.0) / max(self._rows, 1), 2)
         return Exported(url, at, total, self._longest, self._is_capped, trip, row_us, tuple(files))
 
     # --- what there is ---------------------------------------------------------
@@ -217,7 +210,7 @@ class Export:
         for in_order in (False, True):
             files = self._pages(part, in_order=in_order)
             distinct = _distinct(files)
-            if distinct == part.triples:
+            if distinct == part.triples or (in_order and distinct == self._count_distinct(part)):
                 return files
             for file in files:  # else the next try would find the same
                 file.unlink()
@@ -251,7 +244,8 @@ class Export:
         wanted = min(self._page, part.triples - given)
         began = time.perf_counter()
         n = self._copy(part.question(wanted, given, in_order=in_order), file)
-        self._row_s, self._rows = self._row_s + time.perf_counter() - began, self._rows + n
+        self._pages_us += 1e6 * (time.perf_counter() - began)
+        self._pages_read, self._rows = self._pages_read + 1, self._rows + n
         if 0 < n < wanted:
             self._page, self._is_capped = n, True
             self._longest = n
@@ -285,28 +279,17 @@ class Export:
             n = 0
             with self._connection.asked(question, f"{TSV}, {JSON};q=0.9") as answer, part.open("wb") as out:
                 if answer.kind == TSV:
-                    lines = _from_tsv(answer.read, url, blank=blank)
+                    lines = from_tsv(answer.read, url, blank=blank)
                 else:
-                    lines = _from_rows(solutions(answer, url)[1], url, blank=blank)
-                for some in _together(lines):
-                    n += self._checked(some, url)
+                    lines = from_rows(solutions(answer, url)[1], url, blank=blank)
+                for some in together(lines):
+                    n += checked(some, url)
                     out.write(some)
             return n
 
         n = self._connection.trying(copied)
         part.rename(file)
         self._progress.advance(0, n)
-        return n
-
-    @staticmethod
-    def _checked(lines: bytes, url: str) -> int:
-        """How many triples there are: as many as lines, or a token was none."""
-        try:
-            n = sum(1 for _ in parse(lines, format=RdfFormat.N_TRIPLES, lenient=True))
-        except SyntaxError as e:
-            raise malformed(url, e) from e
-        if n != lines.count(b"\n"):
-            raise EndpointError(f"{url} sent rows that are no triples")
         return n
 
     # --- small questions ---------------------------------------------------------------
@@ -325,6 +308,10 @@ class Export:
         except (IndexError, ValueError, AttributeError) as e:
             raise EndpointError(f"{self._connection.url} answers a COUNT with what is no number") from e
 
+    def _count_distinct(self, part: _Part) -> int:
+        """An endpoint whose default graph is the union of others may give, and count, a triple once for each."""
+        return self._count(f"{{ SELECT DISTINCT ?s ?p ?o WHERE {{ {part.pattern} }} }}")
+
     def _round_trip_us(self) -> float:
         took = []
         for _ in range(PINGS):
@@ -332,76 +319,6 @@ class Export:
             self._select("SELECT ?x WHERE { VALUES ?x { 1 } }")
             took.append(1e6 * (time.perf_counter() - began))
         return median(took)
-
-
-def _from_tsv(read: Callable[[], bytes], url: str, *, blank: bool) -> Iterator[bytes]:
-    """The rows of SPARQL TSV as lines of N-Triples, without their ends.
-
-    Raises:
-        EndpointError: a row does not have three terms, or one that is not expected.
-    """
-    lines = _split(read, url)
-    head = next(lines, b"").strip().split(b"\t")
-    if [name.lstrip(b"?$") for name in head] != [b"s", b"p", b"o"]:
-        raise EndpointError(f"{url} sent an answer that is malformed: no names of columns in its first line")
-    for line in lines:
-        cells = line.rstrip(b"\r").split(b"\t")
-        if len(cells) != 3:
-            raise EndpointError(f"{url} sent an answer that is malformed: a row of {len(cells)} cells, not of 3")
-        subject, predicate, target = cells
-        if not blank and (subject.startswith(b"_:") or target.startswith(b"_:")):
-            raise EndpointError(f"{url} sent a blank node where none was asked for")
-        if not target.startswith((b"<", b'"', b"_:")):
-            target = _in_full(target, url)
-        yield b"%s %s %s ." % (subject, predicate, target)
-
-
-def _from_rows(rows: Iterator[Row], url: str, *, blank: bool) -> Iterator[bytes]:
-    """The same of rows that have been read."""
-    for subject, predicate, target in rows:
-        if not blank and (isinstance(subject, BlankNode) or isinstance(target, BlankNode)):
-            raise EndpointError(f"{url} sent a blank node where none was asked for")
-        yield f"{subject} {predicate} {target} .".encode()
-
-
-def _in_full(token: bytes, url: str) -> bytes:
-    text = token.decode("utf-8", "replace")
-    for form, datatype in _SHORT:
-        if form.fullmatch(text):
-            return f'"{text}"^^<{XSD}{datatype}>'.encode()
-    raise EndpointError(f"{url} sent an answer that is malformed: {text[:60]!r} is no term")
-
-
-def _split(read: Callable[[], bytes], url: str) -> Iterator[bytes]:
-    """Lines without their ends, the last one also where its end is missing."""
-    kept: list[bytes] = []
-    size = 0
-    while piece := read():
-        first, *others = piece.split(b"\n")
-        kept.append(first)
-        size += len(first)
-        if size > LONGEST_LINE:
-            raise EndpointError(f"{url} sent a row of more than {LONGEST_LINE:,} bytes")
-        if others:
-            yield b"".join(kept)
-            yield from others[:-1]
-            kept, size = [others[-1]], len(others[-1])
-    if size:
-        yield b"".join(kept)
-
-
-def _together(lines: Iterator[bytes], most: int = 2**20) -> Iterator[bytes]:
-    """Whole lines with their ends, about 1 MiB together."""
-    some: list[bytes] = []
-    size = 0
-    for line in lines:
-        some.append(line)
-        size += len(line)
-        if size >= most:
-            yield b"\n".join(some) + b"\n"
-            some, size = [], 0
-    if some:
-        yield b"\n".join(some) + b"\n"
 
 
 def _lines(file: Path) -> int:
