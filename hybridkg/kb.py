@@ -80,7 +80,7 @@ class KnowledgeBase(Described):
             NotAKnowledgeBaseError: the folder holds something already.
             ConfigError: the address is none.
         """
-        config = Config(graph=graph)
+        config = None if graph == EMBEDDED else Config(graph=graph)
         if graph != EMBEDDED:
             from hybridkg.elastic.credentials import ENDPOINT, server_url
 

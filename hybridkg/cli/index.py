@@ -36,10 +36,9 @@ def index(kb: Path, profile: str | None, graph: str | None, dry_run: bool) -> No
       hybridkg index films.kb --profile default
     """
     from hybridkg.cli.output import TerminalProgress, print_counts, print_fields
-    from hybridkg.kb import KnowledgeBase
 
-    existed = (kb / "CURRENT").is_file()
-    base = KnowledgeBase.open(kb) if graph is None else _at_endpoint(kb, graph)
+    existed = kb.exists()
+    base = _opened(kb, graph)
     if dry_run:
         print_fields(base.profile(profile))
         return
@@ -51,24 +50,27 @@ def index(kb: Path, profile: str | None, graph: str | None, dry_run: bool) -> No
         raise
 
 
-def _at_endpoint(kb: Path, graph: str) -> KnowledgeBase:
-    """The knowledge base whose graph lies at an endpoint; made where there is none.
+def _opened(kb: Path, graph: str | None) -> KnowledgeBase:
+    """The knowledge base; made where there is only an address, or only a kb.toml.
 
     Raises:
-        ConfigError: there is one, and its graph lies elsewhere; or the address is none.
+        NotAKnowledgeBaseError: there is none, and no address.
+        ConfigError: its graph does not lie at the address, or that is none.
     """
+    from hybridkg.config import read_config
     from hybridkg.elastic.credentials import ENDPOINT, server_url
     from hybridkg.errors import ConfigError
     from hybridkg.kb import KnowledgeBase
 
-    if not (kb / "CURRENT").is_file():
+    if graph is not None:
+        server_url(graph, {}, ENDPOINT)
+    exists, settings = (kb / "CURRENT").is_file(), kb / "kb.toml"
+    if graph is not None and not exists and not settings.is_file():
         return KnowledgeBase.create(kb, graph=graph)
-    server_url(graph, {}, ENDPOINT)
-    base = KnowledgeBase.open(kb)
-    if base.snapshot.config.graph != graph:
+    if graph is not None and (there := read_config(settings).graph) != graph:
         raise ConfigError(
-            f"the graph of {str(kb)!r} lies at {base.snapshot.config.graph!r}, not at {graph!r}",
+            f"the graph of {str(kb)!r} lies at {there!r}, not at {graph!r}",
             hint="`graph` in its kb.toml says where; or name another folder",
-            place=str(kb / "kb.toml"),
+            place=str(settings),
         )
-    return base
+    return KnowledgeBase.open(kb) if exists or not settings.is_file() else KnowledgeBase.create(kb)

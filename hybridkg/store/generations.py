@@ -50,7 +50,7 @@ class Folder:
     def create(cls, path: Path, config: Config | None = None) -> Folder:
         """Makes a knowledge base with an empty graph, in a new or an empty folder.
 
-        A creation that was interrupted is completed.
+        A creation that was interrupted is completed; a kb.toml that is there already counts, unless `config` is given.
 
         Raises:
             NotAKnowledgeBaseError: the folder holds something else, or is a knowledge base already.
@@ -69,7 +69,8 @@ class Folder:
                     hint="choose a new or an empty folder",
                 )
             path.mkdir(parents=True, exist_ok=True)
-            write_durably(path / "kb.toml", write_config(config or Config()))
+            if config is not None or not (path / "kb.toml").exists():
+                write_durably(path / "kb.toml", write_config(config or Config()))
             fsync_folder(path.parent)
         with folder.building() as building:
             building.writable_graph()

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, parse
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, Triple, parse, serialize
 from scripted_endpoint import TSV, Asked, Said, ScriptedEndpoint
 
 from hybridkg import KnowledgeBase
@@ -39,6 +39,10 @@ def graph(n: int = 40, blank: int = 0) -> Store:
         store.add(Quad(NamedNode(f"http://e/{i}"), NamedNode("http://e/part"), BlankNode(f"x{i}")))
         store.add(Quad(BlankNode(f"x{i}"), NamedNode("http://e/name"), Literal(f"part {i}")))
     return store
+
+
+def triple(quad: Quad) -> Triple:
+    return Triple(quad.subject, quad.predicate, quad.object)
 
 
 def export(endpoint: ScriptedEndpoint, folder: Path, page: int = 10) -> Exported:
@@ -319,3 +323,56 @@ def test_ctrl_c_and_a_killed_server_lose_nothing(tmp_path):
         assert done.returncode == 0, done.stderr
         assert len(pages(again)) <= 5 - copied + 1
         assert len(KnowledgeBase.open(tmp_path / "kb").query('SELECT ?s { ?s MATCH "text" AS ?x }')) == 40
+
+
+def test_a_real_server_that_was_killed_has_lost_nothing(oxigraph_server, tmp_path):
+    file = tmp_path / "graph.nt"
+    file.write_bytes(serialize((triple(quad) for quad in graph()), format=RdfFormat.N_TRIPLES) or b"")
+    oxigraph_server.load(file)
+    Folder.create(tmp_path / "kb", Config(graph=oxigraph_server.url))
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    oxigraph_server.kill()
+    with pytest.raises(EndpointError, match="no answer from the SPARQL endpoint"):
+        kb.index()
+    oxigraph_server.start()
+    assert kb.index()["exported"] == 45
+    oxigraph_server.kill()
+    plain = "SELECT ?s { ?s <http://e/p> ?o }"
+    assert len(kb.query('SELECT ?s { ?s <http://e/p> ?o . ?s MATCH "text" AS ?x } RANK BY ?x')) == 40  # by the columns
+    with pytest.raises(EndpointError, match="connection refused"):
+        kb.query(plain)
+    oxigraph_server.start()
+    assert len(kb.query(plain)) == 40
+
+
+def test_a_triple_that_is_given_for_each_of_its_graphs_counts_once(tmp_path):
+    store = Store()
+    for quad in graph(30):
+        for name in ("http://g/1", "http://g/2"):
+            store.add(Quad(quad.subject, quad.predicate, quad.object, NamedNode(name)))
+    with ScriptedEndpoint(store, union=True) as endpoint:
+        found = export(endpoint, tmp_path)
+    assert same(held(found), graph(30))
+
+
+# --- what a round trip costs -------------------------------------------------------------------------
+
+
+def test_the_planner_knows_what_a_round_trip_costs(tmp_path, monkeypatch):
+    monkeypatch.delenv("HYBRIDKG_COSTS", raising=False)
+    with ScriptedEndpoint(graph(), lambda asked: time.sleep(0.02)) as endpoint:
+        kb = base(endpoint, tmp_path / "kb", projection="none")
+        kb.index()
+        units = {one["name"]: one for one in kb.cost()["unit_costs"]}
+        assert units["us_per_store_question"]["us"] > 20_000
+        assert units["us_per_store_question"]["origin"] == "measured at the endpoint"
+        assert units["us_per_posting"]["us"] == units["us_per_posting"]["default_us"]
+        query = 'SELECT ?s ?o { ?s <http://e/p> ?o . ?s MATCH "text 7" AS ?x } RANK BY ?x LIMIT 3'
+        kb.query(query)  # what is asked once for the names in it
+        trips = {}
+        for strategy in (None, "reference", "filter_first", "rank_first", "filtered_topk", "bind_join"):
+            before = len(endpoint.asked)
+            kb.query(query, strategy=strategy)
+            trips[strategy] = len(endpoint.asked) - before
+        assert trips[None] == min(trips.values())
+        assert max(trips.values()) > trips[None]

@@ -301,7 +301,7 @@ def test_the_fragment_is_read_once_whatever_comes_of_it(text, monkeypatch):
         store = OxigraphStore.memory(GRAPH)
         reads: list[str] = []
         select = store.select
-        store.select = lambda sparql, bound=None, select=select, reads=reads: (reads.append(sparql), select(sparql))[1]
+        store.select = lambda sparql, select=select, reads=reads, **_: (reads.append(sparql), select(sparql))[1]
         root = STRATEGIES.get("bind_join").plan(
             rewrite(from_ast(parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}"))), Planning()
         )

@@ -56,10 +56,19 @@ class ScriptedEndpoint:
         rule: what it returns is the answer; for None the graph is asked.
         cap: rows in an answer at most; said to nobody.
         port: to listen at; 0 for any.
+        union: whether the default graph is the union of all.
     """
 
-    def __init__(self, store: Store, rule: Rule = lambda asked: None, *, cap: int | None = None, port: int = 0):
-        self.store, self.rule, self.cap = store, rule, cap
+    def __init__(
+        self,
+        store: Store,
+        rule: Rule = lambda asked: None,
+        *,
+        cap: int | None = None,
+        port: int = 0,
+        union: bool = False,
+    ):
+        self.store, self.rule, self.cap, self.union = store, rule, cap, union
         self.asked: list[Asked] = []
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
@@ -78,7 +87,7 @@ class ScriptedEndpoint:
 
     def answer(self, query: str, accept: str) -> Said:
         """As an endpoint does that holds the graph, and cuts long answers."""
-        found = self.store.query(query)
+        found = self.store.query(query, use_default_graph_as_union=self.union)
         if isinstance(found, QueryBoolean):
             return Said(json.dumps({"head": {}, "boolean": bool(found)}).encode())
         if not isinstance(found, QuerySolutions):
