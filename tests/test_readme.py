@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from sparql_server import OxigraphServer
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
@@ -20,9 +21,15 @@ LANGUAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
 MODELS = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
 VECTORS = (ROOT / "docs" / "vectors.md").read_text(encoding="utf-8")
 EVALUATION = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+
+
+def console_blocks(text: str) -> list[str]:
+    """What stands in the console blocks of a page."""
+    return re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
 BLOCKS, LANGUAGE_BLOCKS, ELASTICSEARCH_BLOCKS, MODELS_BLOCKS, VECTORS_BLOCKS = (
-    re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    for text in (README, LANGUAGE, ELASTICSEARCH, MODELS, VECTORS)
+    console_blocks(text) for text in (README, LANGUAGE, ELASTICSEARCH, MODELS, VECTORS)
 )
 
 
@@ -75,6 +82,19 @@ def test_every_command_of_the_page_about_elasticsearch_prints_what_it_shows(elas
         check_blocks(ELASTICSEARCH_BLOCKS, tmp_path, monkeypatch)
     finally:
         KnowledgeBase.remove(tmp_path / "films.kb")
+
+
+def test_every_command_of_the_page_about_endpoints_prints_what_it_shows(tmp_path, monkeypatch):
+    if why := OxigraphServer.unavailable():
+        pytest.skip(why)
+    server = OxigraphServer()
+    try:
+        server.start()
+        server.load(ROOT / "examples" / "films.ttl")
+        text = (ROOT / "docs" / "endpoint.md").read_text(encoding="utf-8").replace("127.0.0.1:7878", server.address)
+        check_blocks(console_blocks(text), tmp_path, monkeypatch)
+    finally:
+        server.stop()
 
 
 def check_blocks(blocks, tmp_path, monkeypatch):

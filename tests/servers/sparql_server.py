@@ -30,8 +30,8 @@ class SparqlServer:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=f"hybridkg-{self.name}-"))
         self.port = _free_port()
-        self.root = f"http://127.0.0.1:{self.port}"
-        self.url = f"{self.root}{self.path}"
+        self.address = f"127.0.0.1:{self.port}"
+        self.url = f"http://{self.address}{self.path}"
         self._process: subprocess.Popen[bytes] | None = None
         self._watchdog: subprocess.Popen[bytes] | None = None
 
