@@ -73,6 +73,7 @@ class Answer:
     def __init__(self, response: http.client.HTTPResponse, connection: Connection, timeout: float):
         self._response, self._connection, self._timeout = response, connection, timeout
         self._began, self.received = time.monotonic(), 0
+        self._is_broken = False
         self.kind = response.headers.get_content_type()
         """Its Content-Type, without parameters, in lower case."""
 
@@ -84,6 +85,7 @@ class Answer:
             EndpointError: it comes too slowly.
         """
         lost = self._connection.lost
+        self._is_broken = True  # unless it goes well
         try:
             piece = self._response.read1(min(size, PIECE) if size > 0 else PIECE)
         except TimeoutError as e:
@@ -102,12 +104,17 @@ class Answer:
                 f"{self._connection.url} sends its answer too slowly: {self.received:,} bytes in {elapsed:.0f} s",
                 hint="a longer time: timeout in the table [endpoint] of kb.toml",
             )
+        self._is_broken = False
         return piece
 
-    @property
     def is_read(self) -> bool:
-        """Whether the last byte has been read."""
-        return self._response.isclosed()
+        """Whether the last byte has been read, or can be now without waiting for more than one piece."""
+        if self._is_broken:
+            return False
+        try:
+            return self._response.isclosed() or (not self._response.read1(PIECE) and self._response.isclosed())
+        except (OSError, http.client.HTTPException, ValueError):
+            return False
 
 
 class Connection:
@@ -186,11 +193,14 @@ class Connection:
         """
         connection, response = self._sent(query, kinds)
         answer = Answer(response, self, self.settings.timeout)
+        is_over = False
         try:
             yield answer
+            is_over = True
         finally:
+            whole = is_over and not response.will_close and answer.is_read()
             with self._lock:
-                keep = answer.is_read and not response.will_close and len(self._idle) < MOST_IDLE
+                keep = whole and len(self._idle) < MOST_IDLE
                 if keep:
                     self._idle.append(connection)
             if not keep:
