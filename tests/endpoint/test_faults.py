@@ -19,6 +19,8 @@ from hybridkg.store.endpoint.store import EndpointStore
 
 ALL = "SELECT ?s ?o WHERE { ?s <http://e/p> ?o }"
 SECRET = "s3cr3t-t0ken"
+BEGUN = b'{"head": {"vars": ["s", "o"]}, "results": {"bindings": ['
+"""An answer to ALL, up to its rows."""
 
 
 @pytest.fixture(autouse=True)
@@ -255,13 +257,13 @@ def test_a_redirection_on_the_same_server_is_followed():
         (Said(b"\x89PNG", "image/png"), "answers with 'image/png'"),
         (Said(b"<html>", JSON), "malformed, or ends too early"),
         (Said(b"", JSON), "malformed, or ends too early"),
-        (Said(b'{"head": {"vars": ["s"]}, "results": {"bindings": [{"s": {"type": "uri", "value": "http://e/', JSON),
+        (Said(BEGUN + b'{"s": {"type": "uri", "value": "http://e/', JSON),
          "malformed, or ends too early"),
-        (Said(b'{"head": {"vars": ["s"]}, "results": {"bindings": [{"s": {"type": "uri", "value": "not an iri"}}]}}'),
+        (Said(BEGUN + b'{"s": {"type": "uri", "value": "not an iri"}}]}}'),
          "malformed, or ends too early"),
         (Said(b'{"head": {}, "boolean": true}'), "answers a SELECT with true or false"),
         (Said(b"[" * 200_000), "malformed, or ends too early"),
-        (Said(b'{"head": {"vars": ["s"], "x": "' + b"a" * 2_000_000 + b'"}}'), "a head, of more than 1,048,576 bytes"),
+        (Said(b'{"head": {"x": "' + b"a" * 2_000_000 + b'"}}'), "a head, of more than 1,048,576 bytes"),
         (Said(b"no such function \x1b[31m", "text/plain", 400), "cannot answer (400): no such function [31m"),
         (Said(b"nothing here", "text/plain", 404), "is not the address of a SPARQL endpoint (404): nothing here"),
         (Said(b"<html>out of memory</html>", "text/html", 500), "cannot answer (500)"),
@@ -285,7 +287,7 @@ def test_an_endless_row_is_not_read_to_its_end(monkeypatch):
     monkeypatch.setattr("hybridkg.store.endpoint.answers.LARGEST_ROW", 2**20)
 
     def endless():
-        yield b'{"head": {"vars": ["s"]}, "results": {"bindings": [{"s": {"type": "literal", "value": "'
+        yield BEGUN + b'{"s": {"type": "literal", "value": "'
         for _ in range(1000):
             yield b"a" * 65_536
 
@@ -303,12 +305,30 @@ def test_an_old_connection_that_was_closed_is_nobodys_mistake():
 
 
 def test_blank_node_labels_of_any_kind_are_read():
-    body = {"head": {"vars": ["s"]}, "results": {"bindings": [{"s": {"type": "bnode", "value": "n1.x-y"}}] * 2}}
+    body = {"head": {"vars": ["s", "o"]}, "results": {"bindings": [{"s": {"type": "bnode", "value": "n1.x-y"}}] * 2}}
     with ScriptedEndpoint(graph(), lambda asked: Said(json.dumps(body).encode())) as endpoint:
         rows = list(asking(endpoint, 100).select(ALL).rows)
-    assert rows == [(BlankNode("b0"),)] * 2
+    assert rows == [(BlankNode("b0"), None)] * 2
 
 
 def test_tsv_is_understood_too():
-    with ScriptedEndpoint(graph(), lambda asked: Said(b"?s\n<http://e/a>\n", TSV)) as endpoint:
-        assert list(asking(endpoint, 100).select(ALL).rows) == [(NamedNode("http://e/a"),)]
+    with ScriptedEndpoint(graph(), lambda asked: Said(b"?s\t?o\n<http://e/a>\t\n", TSV)) as endpoint:
+        assert list(asking(endpoint, 100).select(ALL).rows) == [(NamedNode("http://e/a"), None)]
+
+
+def test_columns_come_in_the_order_in_which_they_were_asked_for():
+    def turned(asked):
+        body = json.loads(endpoint.answer(asked.query, JSON).body)
+        body["head"]["vars"].reverse()
+        return Said(json.dumps(body).encode())
+
+    with ScriptedEndpoint(graph(), turned) as endpoint:
+        stream = asking(endpoint, 100).select(ALL)
+        assert stream.variables == ("s", "o")
+        assert sorted(stream.rows, key=str) == asking_embedded()
+
+
+def test_other_columns_are_an_error():
+    body = b'{"head": {"vars": ["s", "x"]}, "results": {"bindings": []}}'
+    with ScriptedEndpoint(graph(), lambda asked: Said(body)) as endpoint:
+        assert "was asked for the columns s o, and gives s x" in refused(endpoint)

@@ -27,6 +27,9 @@ COUNT = "n"
 LINES_AT_ONCE = 10_000
 
 _DATASET = re.compile(r"\bFROM\s+(NAMED\s+)?<")
+_COLUMNS = re.compile(r"(?:BASE <[^>]*>\s+)?SELECT\s+(?:DISTINCT\s+|REDUCED\s+)?((?:\?\w+\s+)+)(?:FROM\b|WHERE\b|\{)")
+"""The variables of a SELECT clause that has nothing else."""
+
 _ORDER = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
 _PLAIN: Final = (XSD_STRING, RDF_LANG_STRING)
 
@@ -95,7 +98,7 @@ class EndpointStore:
         def begun() -> tuple[tuple[str, ...], list[Row], Iterator[Row] | None]:
             with ExitStack() as own:
                 answer = own.enter_context(self.connection.asked(text, JSON))
-                variables, rows = solutions(answer, self.url)
+                variables, rows = self._in_order(text, *solutions(answer, self.url))
                 first = list(islice(rows, self._longest))
                 if len(first) < self._longest:
                     return variables, first, None
@@ -103,6 +106,21 @@ class EndpointStore:
                 return variables, first, rows
 
         return self.connection.trying(begun)
+
+    def _in_order(
+        self, text: str, variables: tuple[str, ...], rows: Iterator[Row]
+    ) -> tuple[tuple[str, ...], Iterator[Row]]:
+        """The columns as they were asked for: who reads rows goes by their order."""
+        head = _COLUMNS.match(text)
+        wanted = variables if head is None else tuple(name[1:] for name in head[1].split())
+        if variables == wanted:
+            return variables, rows
+        if sorted(variables) != sorted(wanted):
+            raise EndpointError(
+                f"{self.url} was asked for the columns {' '.join(wanted)}, and gives {' '.join(variables)[:200]}"
+            )
+        at = [variables.index(name) for name in wanted]
+        return wanted, (tuple([row[i] for i in at]) for row in rows)
 
     def _checked(self, text: str, rows: Iterator[Row], own: ExitStack) -> Iterator[Row]:
         """Rows as they come, counted at the end."""
