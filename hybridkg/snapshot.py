@@ -115,6 +115,8 @@ class Snapshot:
 
         folder = self.generation.path / FOLDER
         if self.nodes is None or not folder.is_dir() or FOLDER in self.generation.behind():
+            if self.endpoint and self.config.endpoint.projection == "none":
+                return None, {"state": "none, as kb.toml says: every pattern goes to the endpoint"}
             return None, {"state": "none; hybridkg index builds it"}
         union = self.union_default_graph
         try:

@@ -65,7 +65,7 @@ def test_a_kb_toml_that_somebody_wrote_counts(endpoint, tmp_path):
     assert (kb / "kb.toml").read_text() == written
     assert "exported: 5" in said("index", kb)
     assert (kb / "kb.toml").read_text() == written
-    assert len([asked for asked in endpoint.asked if "OFFSET" in asked.query]) == 3
+    assert len([asked for asked in endpoint.asked if "LIMIT" in asked.query]) == 3
 
 
 def test_load_is_refused_and_says_what_to_do(endpoint, tmp_path):

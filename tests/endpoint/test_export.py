@@ -58,7 +58,7 @@ def held(found: Exported) -> Store:
 
 
 def pages(endpoint: ScriptedEndpoint) -> list[Asked]:
-    return [asked for asked in endpoint.asked if "OFFSET" in asked.query]
+    return [asked for asked in endpoint.asked if "LIMIT" in asked.query]
 
 
 def same(one: Store, other: Store) -> bool:
@@ -103,7 +103,7 @@ def test_blank_nodes_that_do_not_fit_into_one_answer_are_an_error(tmp_path):
 
 def test_an_endpoint_whose_pages_overlap_is_asked_in_order(tmp_path):
     def rule(asked):
-        if "OFFSET" in asked.query and "ORDER BY" not in asked.query:
+        if "LIMIT" in asked.query and "ORDER BY" not in asked.query:
             return endpoint.answer(asked.query.rpartition("OFFSET")[0] + "OFFSET 0", TSV)
         return None
 
@@ -122,10 +122,26 @@ def test_one_that_gives_less_than_it_counts_is_an_error(tmp_path):
         export(endpoint, tmp_path)
 
 
-def test_a_list_of_predicates_that_is_cut_is_an_error(tmp_path):
+def test_a_list_of_predicates_that_is_cut_is_asked_for_to_its_end(tmp_path):
+    with ScriptedEndpoint(graph(), cap=2) as endpoint:
+        assert same(held(export(endpoint, tmp_path)), graph())
+
+
+def test_a_list_of_predicates_that_lacks_some_is_an_error(tmp_path):
+    nothing = Said(b'{"head": {"vars": ["p", "n"]}, "results": {"bindings": []}}')
+    rule = lambda asked: nothing if "GROUP BY" in asked.query and "OFFSET 0" not in asked.query else None
     with (
-        ScriptedEndpoint(graph(), cap=3) as endpoint,
+        ScriptedEndpoint(graph(), rule, cap=3) as endpoint,
         pytest.raises(EndpointError, match=r"counts 45 triples, and .* by predicate"),
+    ):
+        export(endpoint, tmp_path)
+
+
+def test_one_that_ignores_the_limit_does_not_fill_the_disk(tmp_path):
+    rule = lambda asked: endpoint.answer(asked.query.partition(" LIMIT")[0], TSV) if "LIMIT" in asked.query else None
+    with (
+        ScriptedEndpoint(graph(), rule) as endpoint,
+        pytest.raises(EndpointError, match="gives more than the 10 rows that it was asked for"),
     ):
         export(endpoint, tmp_path)
 
@@ -143,7 +159,7 @@ def test_a_list_of_predicates_that_is_cut_is_an_error(tmp_path):
 )
 def test_rows_that_are_no_triples_are_an_error(tmp_path, body, message):
     with (
-        ScriptedEndpoint(graph(), lambda asked: Said(body, TSV) if "OFFSET" in asked.query else None) as endpoint,
+        ScriptedEndpoint(graph(), lambda asked: Said(body, TSV) if "LIMIT" in asked.query else None) as endpoint,
         pytest.raises(EndpointError, match=message),
     ):
         export(endpoint, tmp_path)
@@ -151,7 +167,7 @@ def test_rows_that_are_no_triples_are_an_error(tmp_path, body, message):
 
 def test_an_endpoint_without_tsv_answers_in_json(tmp_path):
     def rule(asked):
-        return endpoint.answer(asked.query, "") if "OFFSET" in asked.query else None
+        return endpoint.answer(asked.query, "") if "LIMIT" in asked.query else None
 
     with ScriptedEndpoint(graph(), rule) as endpoint:
         assert same(held(export(endpoint, tmp_path)), graph())
@@ -297,7 +313,7 @@ def test_ctrl_c_and_a_killed_server_lose_nothing(tmp_path):
     """The whole way, by the command line: interrupted in the middle, then the endpoint is away, then it goes on."""
 
     def slow(asked):
-        if "OFFSET" in asked.query and "OFFSET 0" not in asked.query:
+        if "LIMIT" in asked.query and "OFFSET 0" not in asked.query:
             time.sleep(0.5)
 
     command = [sys.executable, "-m", "hybridkg", "index", str(tmp_path / "kb")]

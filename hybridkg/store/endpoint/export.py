@@ -19,14 +19,15 @@ from dataclasses import dataclass, fields
 from hashlib import blake2b
 from pathlib import Path
 from statistics import median
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from hybridkg.errors import EndpointError
 from hybridkg.interfaces.progress import Progress
-from hybridkg.rdf.terms import Literal
-from hybridkg.store.durable import write_durably
+from hybridkg.rdf.batch import Row
+from hybridkg.rdf.terms import Literal, NamedNode, Term
+from hybridkg.store.durable import fsync_file, write_durably
 from hybridkg.store.endpoint.answers import JSON, TSV, solutions
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.triple_lines import checked, from_rows, from_tsv, together
@@ -147,15 +148,9 @@ class Export:
 
     def _plan(self) -> tuple[list[_Part], int]:
         """The parts, and how many triples have blank nodes; both as the endpoint counts them now."""
-        counts = {
-            str(predicate): int(cast(Literal, n).value)
-            for predicate, n in self._select(
-                f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ ?s ?p ?o {WITHOUT_BLANK} }} GROUP BY ?p"
-            )
-            if predicate is not None and n is not None
-        }
-        with_blank = self._count(f"?s ?p ?o {WITH_BLANK}")
-        total, found = self._count("?s ?p ?o"), sum(counts.values()) + with_blank
+        total, with_blank = self._count("?s ?p ?o"), self._count(f"?s ?p ?o {WITH_BLANK}")
+        counts = self._predicates(total - with_blank)
+        found = sum(counts.values()) + with_blank
         if total != found:
             raise EndpointError(
                 f"{self._connection.url} counts {total:,} triples, and {found:,} by predicate: it cuts the list of "
@@ -174,6 +169,20 @@ class Export:
         if some:
             parts.append(_Part(len(parts) + 1, tuple(some), size))
         return parts, with_blank
+
+    def _predicates(self, triples: int) -> dict[str, int]:
+        """How many triples each predicate has; an endpoint may cut the list, so it is asked for the rest."""
+        counts: dict[str, int] = {}
+        grouped = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ ?s ?p ?o {WITHOUT_BLANK} }} GROUP BY ?p ORDER BY ?p"
+        while sum(counts.values()) < triples:
+            before = len(counts)
+            for row in self._select(f"{grouped} OFFSET {before}"):
+                if len(row) != 2 or not isinstance(row[0], NamedNode):
+                    raise EndpointError(f"{self._connection.url} answers a question for predicates with something else")
+                counts[str(row[0])] = self._number(row[1])
+            if len(counts) == before:
+                break
+        return counts
 
     def _settle(self, parts: Sequence[_Part], with_blank: int) -> None:
         """Keeps what an earlier export has read, unless the graph looks another by now."""
@@ -243,7 +252,7 @@ class Export:
         """Reads the next page of a part into a file; how many triples it has."""
         wanted = min(self._page, part.triples - given)
         began = time.perf_counter()
-        n = self._copy(part.question(wanted, given, in_order=in_order), file)
+        n = self._copy(part.question(wanted, given, in_order=in_order), file, wanted)
         self._pages_us += 1e6 * (time.perf_counter() - began)
         self._pages_read, self._rows = self._pages_read + 1, self._rows + n
         if 0 < n < wanted:
@@ -261,7 +270,7 @@ class Export:
         if file.is_file():
             self._progress.advance(0, triples)
             return file
-        n = self._copy(f"SELECT ?s ?p ?o WHERE {{ ?s ?p ?o {WITH_BLANK} }}", file, blank=True)
+        n = self._copy(f"SELECT ?s ?p ?o WHERE {{ ?s ?p ?o {WITH_BLANK} }}", file, triples, blank=True)
         if n != triples:
             file.unlink()
             raise EndpointError(
@@ -271,8 +280,12 @@ class Export:
             )
         return file
 
-    def _copy(self, question: str, file: Path, *, blank: bool = False) -> int:
-        """The rows of a question as N-Triples in a file, which appears whole or not at all; how many there are."""
+    def _copy(self, question: str, file: Path, most: int, *, blank: bool = False) -> int:
+        """The rows of a question as N-Triples in a file, which appears whole or not at all; how many there are.
+
+        Raises:
+            EndpointError: there are more than so many.
+        """
         url, part = self._connection.url, file.with_suffix(".part")
 
         def copied() -> int:
@@ -284,29 +297,35 @@ class Export:
                     lines = from_rows(solutions(answer, url)[1], url, blank=blank)
                 for some in together(lines):
                     n += checked(some, url)
+                    if n > most:
+                        raise EndpointError(f"{url} gives more than the {most:,} rows that it was asked for")
                     out.write(some)
             return n
 
         n = self._connection.trying(copied)
+        fsync_file(part)
         part.rename(file)
         self._progress.advance(0, n)
         return n
 
     # --- small questions ---------------------------------------------------------------
 
-    def _select(self, question: str) -> list[Any]:
+    def _select(self, question: str) -> list[Row]:
 
-        def asked() -> list[Any]:
+        def asked() -> list[Row]:
             with self._connection.asked(question, JSON) as answer:
                 return list(solutions(answer, self._connection.url)[1])
 
         return self._connection.trying(asked)
 
     def _count(self, pattern: str) -> int:
-        try:
-            return int(self._select(f"SELECT (COUNT(*) AS ?n) WHERE {{ {pattern} }}")[0][0].value)
-        except (IndexError, ValueError, AttributeError) as e:
-            raise EndpointError(f"{self._connection.url} answers a COUNT with what is no number") from e
+        rows = self._select(f"SELECT (COUNT(*) AS ?n) WHERE {{ {pattern} }}")
+        return self._number(rows[0][0] if rows and rows[0] else None)
+
+    def _number(self, term: Term | None) -> int:
+        if not isinstance(term, Literal) or not term.value.isdecimal():
+            raise EndpointError(f"{self._connection.url} answers a COUNT with what is no number")
+        return int(term.value)
 
     def _count_distinct(self, part: _Part) -> int:
         """An endpoint whose default graph is the union of others may give, and count, a triple once for each."""
