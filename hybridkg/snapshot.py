@@ -24,6 +24,7 @@ from hybridkg.model_parameters import folders_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
 from hybridkg.operators.probing import PROBES_AT_ONCE
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.unit_costs import UnitCosts
 from hybridkg.rdf.terms import Node, Quad, Triple
@@ -203,7 +204,9 @@ class Snapshot:
         found = self.generation.manifest.endpoint
         far: dict[str, float] = {}
         if self.endpoint and lies_at(self.generation) == self.config.graph:
-            trip, row = max(found["round_trip_us"], 1.0), max(found["row_us"], 1.0)
+            near = CostModel()  # nothing is cheaper there than here
+            trip = max(found["round_trip_us"], near.us_per_store_question)
+            row = max(found["row_us"], near.us_per_store_row)
             far = {
                 "us_per_store_question": trip,
                 "us_per_store_row": row,
