@@ -379,6 +379,30 @@ class KnowledgeBase(Described):
         self._measure()
         return counts
 
+    def migrate(self, to: str, *, progress: Progress = SILENT) -> dict[str, Any]:
+        """Moves text and vectors to another place, with the same rows and scores; vectors are not encoded again.
+
+        Args:
+            to: `elasticsearch`, or `embedded` for back.
+            progress: told how far the work is.
+
+        Returns:
+            What moved and what it cost (hybridkg.migrating).
+
+        Raises:
+            IndexMissingError: there is no index, or it is older than the graph.
+            TextServerError: the server does not answer; nothing has changed.
+            LockedError: somebody else is writing.
+        """
+        from hybridkg.migrating import migrate
+        from hybridkg.writing import publish
+
+        told = migrate(self._folder, to, progress)
+        self.refresh()
+        publish(self._folder)
+        self._measure()
+        return told
+
     def prune(self, remove: bool = False, *, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """What the text engine keeps outside the folder and no state on disk needs: leftovers of broken builds.
 

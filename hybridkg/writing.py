@@ -72,7 +72,7 @@ def load(
         vectors = vectorising(folder)
         synonyms = configured_synonyms(folder)
     with (
-        _removed_on_failure(folder, *_builders(engine, vectors)),
+        removed_on_failure(folder, *_builders(engine, vectors)),
         folder.building(progress) as building,
         ExitStack() as stack,
     ):
@@ -108,7 +108,7 @@ def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any
     check_analyzers(profile, folder)
     vectors = vectorising(folder)
     engine, synonyms = _engine(folder), configured_synonyms(folder)
-    with _removed_on_failure(folder, *_builders(engine, vectors)), folder.building(progress) as building:
+    with removed_on_failure(folder, *_builders(engine, vectors)), folder.building(progress) as building:
         engine[1].ready()
         _settle_graph(building, folder)
         _remember(folder, engine, vectors)
@@ -175,7 +175,7 @@ def _remember(folder: Folder, engine: tuple[str, TextEngine], vectors: Vectorisi
 
 
 @contextmanager
-def _removed_on_failure(folder: Folder, *builders: TextEngine | VectorIndexKind) -> Iterator[None]:
+def removed_on_failure(folder: Folder, *builders: TextEngine | VectorIndexKind) -> Iterator[None]:
     """What has been built outside the folder goes when the generation does not come to life."""
     before = folder.live_name()
     try:

@@ -81,7 +81,8 @@ def test_every_command_of_the_page_about_elasticsearch_prints_what_it_shows(elas
     try:
         check_blocks(ELASTICSEARCH_BLOCKS, tmp_path, monkeypatch)
     finally:
-        KnowledgeBase.remove(tmp_path / "films.kb")
+        for name in ("films.kb", "moved.kb"):
+            KnowledgeBase.remove(tmp_path / name)
 
 
 def test_every_command_of_the_page_about_endpoints_prints_what_it_shows(tmp_path, monkeypatch):

@@ -23,6 +23,7 @@ from hybridkg.cli.eval import evaluate
 from hybridkg.cli.explain import explain
 from hybridkg.cli.index import index
 from hybridkg.cli.load import load
+from hybridkg.cli.migrate import migrate
 from hybridkg.cli.parity import parity
 from hybridkg.cli.prune import prune
 from hybridkg.cli.query import query
@@ -37,7 +38,7 @@ INTERRUPTED = 130
 """The shell's exit code for Ctrl-C (128 + SIGINT)."""
 
 
-WRITERS = ("load", "index")
+WRITERS = ("load", "index", "migrate")
 """The commands that change a knowledge base."""
 
 
@@ -113,6 +114,7 @@ for command in (
     schema,
     analyze,
     parity,
+    migrate,
     dataset,
     evaluate,
     compare,

@@ -20,16 +20,22 @@ Texts: TypeAlias = Callable[[], Iterable[Sequence[str]]]
 """All texts of a knowledge base, batch by batch, in the same order every time."""
 
 
-class Encoder(Protocol):
-    """Turns texts into vectors of one space. Safe to use from many threads."""
+class Space(Protocol):
+    """What vectors are compared in."""
 
     @property
     def name(self) -> str:
-        """Kind, version and settings, such as `lsa/1 256`; vectors of different names are never compared."""
+        """Of what made them: kind, version and settings, such as `lsa/1 256`; vectors of different names are never
+        compared.
+        """
 
     @property
     def dimensions(self) -> int:
         """Of its vectors."""
+
+
+class Encoder(Space, Protocol):
+    """Turns texts into vectors of one space. Safe to use from many threads."""
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         """float32[len(texts), dimensions]: of texts that are searched."""

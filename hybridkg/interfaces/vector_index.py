@@ -5,13 +5,13 @@ A new kind is one file and one line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hybridkg.errors import CorruptError
-from hybridkg.interfaces.encoder import Encoder, Vectors
+from hybridkg.interfaces.encoder import Space, Vectors
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.rdf.terms import Node
@@ -148,6 +148,29 @@ class KnownVectors(Protocol):
         """Writes what is known of the wanted rows of float32[n, dimensions], and tells which of them that is."""
 
 
+@dataclass(frozen=True)
+class StoredVectors:
+    """What an index holds, to be built into another one; the Space of its vectors, too.
+
+    Args:
+        name: of the encoder that made them.
+        dimensions: of the vectors.
+        kind: of the encoder, in ENCODERS.
+        count: vectors.
+        hashed: whether the hashes of their texts are known.
+        in_pieces: whether an entity may have several.
+        read: reads them, batch by batch, ids ascending.
+    """
+
+    name: str
+    dimensions: int
+    kind: str
+    count: int
+    hashed: bool
+    in_pieces: bool
+    read: Callable[[], Iterator[Encoded]]
+
+
 class VectorIndexKind(Protocol):
     """Builds and opens indexes of one kind. Made with the folder of the knowledge base and its settings."""
 
@@ -162,7 +185,7 @@ class VectorIndexKind(Protocol):
         """
 
     def build(
-        self, folder: Path, encoder: Encoder, kind: str, batches: Iterable[Encoded], progress: Progress, *, hashed: bool
+        self, folder: Path, encoder: Space, kind: str, batches: Iterable[Encoded], progress: Progress, *, hashed: bool
     ) -> dict[str, Any]:
         """Builds an index; nobody finds it before the generation of the folder is live.
 
@@ -196,6 +219,13 @@ class VectorIndexKind(Protocol):
 
     def known(self, folder: Path, encoder: str) -> KnownVectors | None:
         """The vectors of an index by their texts; None unless it is whole and was made by an encoder of that name."""
+
+    def stored(self, folder: Path) -> StoredVectors:
+        """What the index of a folder holds; nothing is encoded, and no model is needed.
+
+        Raises:
+            CorruptError: a file is missing or damaged.
+        """
 
     def discard(self) -> None:
         """What this object has built will never be live; it goes, as far as it can be reached."""

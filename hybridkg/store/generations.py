@@ -1,8 +1,9 @@
 """The knowledge base folder: which generation is live, who may write, what is left over.
 
 kb.toml  CURRENT  LOCK  <generation>/  and, while somebody writes, .building-<process id>/ and .text-work/ (which an
-interrupted build of a text index leaves, for the next one to go on from), .vector-work/ (the same for vectors) and
-.graph-work/ (the same for the export of a graph at an endpoint)
+interrupted build of a text index leaves, for the next one to go on from), .vector-work/ (the same for vectors),
+.graph-work/ (the same for the export of a graph at an endpoint) and PENDING (settings that become live with a
+generation: hybridkg.store.pending)
 """
 
 from __future__ import annotations
@@ -15,19 +16,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hybridkg.config import Config, read_config, write_config
+from hybridkg.config import Config, parse_config, read_config, write_config
 from hybridkg.errors import CorruptError, LockedError, NotAKnowledgeBaseError, StorageError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.store.building import Building, make_live
 from hybridkg.store.durable import fsync_folder, storage_error, write_durably
 from hybridkg.store.generation import Generation, open_generation, remove_unless_held
 from hybridkg.store.manifest import RESTORE, Manifest
+from hybridkg.store.pending import pending_settings, settle, write_pending
 
 GENERATION = re.compile(r"[0-9]{6,}")
 BUILDING = ".building-"
 REMOVED = ".removed-"
 OURS = re.compile(
-    rf"kb\.toml|cost\.json|CURRENT|LOCK|ENGINES|{GENERATION.pattern}|\.text-work|\.vector-work|\.graph-work|\.(building|removed)-.*|\.cost\.json\..*|\.(CURRENT|kb\.toml|ENGINES)\.new"
+    rf"kb\.toml|cost\.json|CURRENT|LOCK|ENGINES|PENDING|{GENERATION.pattern}|\.text-work|\.vector-work|\.graph-work|\.(building|removed)-.*|\.cost\.json\..*|\.(CURRENT|kb\.toml|ENGINES|PENDING)\.new"
 )
 """Names that a knowledge base, whole or half made, may contain."""
 
@@ -111,11 +113,14 @@ class Folder:
 
     @property
     def config(self) -> Config:
-        """The settings in kb.toml.
+        """The settings in kb.toml, or those that became live with a generation and are not there yet.
 
         Raises:
             ConfigError: the file is missing or wrong.
         """
+        pending = pending_settings(self.path)
+        if pending is not None:
+            return parse_config(pending, str(self.path / "kb.toml"))
         return read_config(self.path / "kb.toml")
 
     def config_state(self) -> object:
@@ -201,14 +206,18 @@ class Folder:
             number = previous.manifest.generation + 1
             path = self.path / f"{BUILDING}{os.getpid()}"
             path.mkdir()
+            settle(self.path)
             try:
                 building = Building(path, previous, number, progress)
                 yield building
                 building.finish()
+                if building.settings is not None:
+                    write_pending(self.path, f"{number:06d}", write_config(building.settings))
                 make_live(path, self.path, number)
             except BaseException:
                 shutil.rmtree(path, ignore_errors=True)
                 raise
+            settle(self.path)
             self._remove_old(number)
 
     def _previous(self) -> Generation:

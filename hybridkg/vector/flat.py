@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from hybridkg.arrays import Reader
 from hybridkg.errors import CorruptError
-from hybridkg.interfaces.encoder import Encoder, Vectors
+from hybridkg.interfaces.encoder import Space, Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
-from hybridkg.interfaces.vector_index import Encoded, VectorQuery
+from hybridkg.interfaces.vector_index import Encoded, StoredVectors, VectorQuery
 from hybridkg.rdf.terms import Node
 from hybridkg.vector.asking import Asking, kept_in
 from hybridkg.vector.codes import Codes, proposed
-from hybridkg.vector.flat_files import LAYOUT, STARTS, FlatWriter, known_vectors
+from hybridkg.vector.flat_files import LAYOUT, STARTS, FlatWriter, known_vectors, stored_vectors
 from hybridkg.vector.kept import Known
 from hybridkg.vector.similarity import padded, similarities
 
@@ -62,7 +62,7 @@ class Flat:
     def build(
         self,
         folder: Path,
-        encoder: Encoder,
+        encoder: Space,
         kind: str,
         batches: Iterable[Encoded],
         progress: Progress,
@@ -86,6 +86,10 @@ class Flat:
     def known(self, folder: Path, encoder: str) -> Known | None:
         """As VectorIndexKind has it."""
         return known_vectors(folder, encoder)
+
+    def stored(self, folder: Path) -> StoredVectors:
+        """As VectorIndexKind has it."""
+        return stored_vectors(folder)
 
     def discard(self) -> None:
         """Nothing is outside the folder."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from hybridkg.arrays import Array, Layout, Reader, Writer
 from hybridkg.config import EncodingSettings
 from hybridkg.errors import CorruptError, VectorQueryError
-from hybridkg.interfaces.encoder import Encoder, Vectors
+from hybridkg.interfaces.encoder import Space, Vectors
 from hybridkg.interfaces.text_index import Ids
+from hybridkg.interfaces.vector_index import Encoded, StoredVectors
 from hybridkg.vector.codes import LENGTH_ERROR, coded
 from hybridkg.vector.kept import HASH_BYTES, Hashes, Known
 from hybridkg.vector.similarity import padded
@@ -41,7 +43,7 @@ class FlatWriter:
         encoding: what has a vector.
     """
 
-    def __init__(self, folder: Path, encoder: Encoder, *, hashed: bool = False, encoding: EncodingSettings = WHOLE):
+    def __init__(self, folder: Path, encoder: Space, *, hashed: bool = False, encoding: EncodingSettings = WHOLE):
         self._writer, self._encoder, self._encoding = Writer(LAYOUT, folder), encoder, encoding
         self._columns = padded(encoder.dimensions)
         self._vectors = self._writer.stream("vectors", np.float32, self._columns)
@@ -139,7 +141,39 @@ def known_vectors(folder: Path, encoder: str) -> Known | None:
     return None
 
 
-def check_vectors(vectors: Vectors, encoder: Encoder) -> None:
+STORED_AT_ONCE = 4_096
+"""Vectors that are read together: 6 MB of 384 numbers."""
+
+
+def stored_vectors(folder: Path) -> StoredVectors:
+    """What a flat index holds.
+
+    Raises:
+        CorruptError: a file is missing or damaged.
+    """
+    reader = Reader(LAYOUT, folder)
+    dimensions = int(reader.about("dimensions"))
+    vectors: Vectors = reader.array("vectors")
+    texts: Hashes | None = reader.array(TEXTS) if reader.has(TEXTS) else None
+    in_pieces = reader.has(STARTS)
+    spans = reader.array(SPANS) if in_pieces else None
+    ids = np.repeat(reader.array("ids"), np.diff(reader.array(STARTS))) if in_pieces else reader.array("ids")
+    if any(one is not None and len(one) != len(vectors) for one in (ids, texts, spans)):
+        raise CorruptError("the vectors do not fit their header", hint="index again", place=str(folder))
+
+    def read() -> Iterator[Encoded]:
+        for start in range(0, len(vectors), STORED_AT_ONCE):
+            some = slice(start, start + STORED_AT_ONCE)
+            parts = [None if one is None else np.array(one[some]) for one in (texts, spans)]
+            yield Encoded(np.array(ids[some]), np.array(vectors[some, :dimensions]), *parts)
+
+    return StoredVectors(
+        str(reader.about("encoder")), dimensions, str(reader.about("kind")), len(vectors), texts is not None,
+        in_pieces, read,
+    )  # fmt: skip
+
+
+def check_vectors(vectors: Vectors, encoder: Space) -> None:
     """Raises VectorQueryError unless all are finite and of length 1 or 0."""
     if not np.isfinite(vectors).all():
         raise VectorQueryError(f"the encoder {encoder.name!r} gave a vector that is not finite")

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError, HybridkgError
-from hybridkg.interfaces.encoder import Encoder, Vectors
+from hybridkg.interfaces.encoder import Space, Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
-from hybridkg.interfaces.vector_index import Encoded, VectorQuery
+from hybridkg.interfaces.vector_index import Encoded, StoredVectors, VectorQuery
 from hybridkg.rdf.terms import Node
 from hybridkg.vector.asking import Asked, check_whole
 from hybridkg.vector.deepening import deepened
@@ -77,7 +77,7 @@ class Hnsw:
         check_installed()
 
     def build(
-        self, folder: Path, encoder: Encoder, kind: str, batches: Iterable[Encoded], progress: Progress, *, hashed: bool
+        self, folder: Path, encoder: Space, kind: str, batches: Iterable[Encoded], progress: Progress, *, hashed: bool
     ) -> dict[str, Any]:
         """As VectorIndexKind has it; no graph where an exact search is as quick."""
         counts = self._flat.build(folder, encoder, kind, batches, progress, hashed=hashed)
@@ -91,6 +91,10 @@ class Hnsw:
     def known(self, folder: Path, encoder: str) -> Known | None:
         """As VectorIndexKind has it."""
         return self._flat.known(folder, encoder)
+
+    def stored(self, folder: Path) -> StoredVectors:
+        """As VectorIndexKind has it."""
+        return self._flat.stored(folder)
 
     def discard(self) -> None:
         """Nothing is outside the folder."""

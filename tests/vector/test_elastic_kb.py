@@ -52,7 +52,7 @@ def films(path, url, alias, **more):
 
 def rows(path, query):
     with KnowledgeBase.open(path) as kb:
-        return [tuple(map(str, row)) for row in kb.query(query)]
+        return [tuple(map(str, row.values())) for row in kb.query(query)]
 
 
 @pytest.mark.parametrize("text", ["embedded", "elasticsearch"])
@@ -60,6 +60,7 @@ def test_near_finds_what_the_flat_index_finds(elastic, elastic_name, tmp_path, t
     path = films(tmp_path / "kb", elastic.url, elastic_name, text=text)
     here = films(tmp_path / "here", elastic.url, f"{elastic_name}-here", vectors="flat", text="embedded")
     for query in (NEAR, FUSED, MATCH):
+        query = query.replace('travel"', 'travel" WITHIN 0.01')  # whose cosines are 0 but for rounding have no order
         assert [row[0] for row in rows(path, query)] == [row[0] for row in rows(here, query)]
     with KnowledgeBase.open(path) as kb:
         about = kb.stats()["vectors"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,13 @@ from hybridkg.elastic.names import alias_of, check_alias, owner_of
 from hybridkg.elastic.new_index import NewIndex
 from hybridkg.elastic.server import Body, Server
 from hybridkg.errors import ConfigError, HybridkgError
-from hybridkg.interfaces.encoder import Encoder, Vectors
+from hybridkg.interfaces.encoder import Space, Vectors
 from hybridkg.interfaces.text_index import Ids
-from hybridkg.interfaces.vector_index import Encoded
+from hybridkg.interfaces.vector_index import Encoded, StoredVectors
 from hybridkg.rdf.terms import Node
 from hybridkg.vector.asking import check_whole
 from hybridkg.vector.elastic import bodies
-from hybridkg.vector.elastic.index import LAYOUT, ElasticVectorIndex
+from hybridkg.vector.elastic.index import LAYOUT, VECTORS_AT_ONCE, ElasticVectorIndex
 from hybridkg.vector.elastic.recall import LEAST_BREADTH, measured
 from hybridkg.vector.flat_files import TEXTS, check_vectors
 from hybridkg.vector.kept import HASH_BYTES, Hashes, Known
@@ -58,7 +58,7 @@ class ElasticVectors:
         check_alias(self._server, self._alias)
 
     def build(
-        self, folder: Path, encoder: Encoder, kind: str, batches: Iterable[Encoded], progress: Progress, *, hashed: bool
+        self, folder: Path, encoder: Space, kind: str, batches: Iterable[Encoded], progress: Progress, *, hashed: bool
     ) -> dict[str, Any]:
         """As VectorIndexKind has it; a failure removes the new index, if the server can be reached."""
         if not 0 < encoder.dimensions <= bodies.MOST_DIMENSIONS:
@@ -115,6 +115,21 @@ class ElasticVectors:
                     index.vectors(index.ids[:1])  # whether they can be had at all
                     return KnownThere(texts, index)
         return None
+
+    def stored(self, folder: Path) -> StoredVectors:
+        """As VectorIndexKind has it: with the bits that were sent, read from the server."""
+        reader = Reader(LAYOUT, folder)
+        index = self.open(folder, lambda node: None, lambda ids: ids)
+        texts: Hashes | None = reader.array(TEXTS) if reader.has(TEXTS) else None
+
+        def read() -> Iterator[Encoded]:
+            for start in range(0, index.size, VECTORS_AT_ONCE):
+                some = slice(start, start + VECTORS_AT_ONCE)
+                ids = np.array(index.ids[some])
+                yield Encoded(ids, index.vectors(ids), None if texts is None else np.array(texts[some]))
+
+        kind = str(reader.about("kind"))
+        return StoredVectors(index.made_by, index.dimensions, kind, index.size, texts is not None, False, read)
 
     def discard(self) -> None:
         """As VectorIndexKind has it, if the server can be reached; `prune` lists what stays."""

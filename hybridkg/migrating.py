@@ -1,0 +1,227 @@
+"""Moves the text index and the vectors of a knowledge base to another place, as they are.
+
+What was indexed stays what it was: the profile and the synonyms are those the index was built with, and vectors are
+carried over, not encoded again. So every query has the rows and the scores it had. The move is one new generation:
+until CURRENT names it, the knowledge base is where it was, and afterwards kb.toml says the new place, too
+(hybridkg.store.pending).
+"""
+
+from __future__ import annotations
+
+import filecmp
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hybridkg.config import Config, EncodingSettings
+from hybridkg.errors import ConfigError, IndexMissingError, LockedError, UnknownNameError
+from hybridkg.indexing import PROJECTION, build_indexes
+from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
+from hybridkg.interfaces.text_index import TextIndex
+from hybridkg.interfaces.vector_index import (
+    ENCODER,
+    INDEX_FILE,
+    VECTOR_INDEXES,
+    Encoded,
+    StoredVectors,
+    VectorIndexKind,
+    kind_of,
+)
+from hybridkg.snapshot import VECTORS, Snapshot, engine_name
+from hybridkg.store.building import Building
+from hybridkg.store.durable import link_tree
+from hybridkg.store.generations import Folder
+from hybridkg.text.synonyms import stored_synonyms
+from hybridkg.writing import removed_on_failure
+
+VECTORS_BESIDE = {"embedded": "flat", "elasticsearch": "elasticsearch"}
+"""Where a knowledge base can go: a text engine, and the vector index of that place."""
+
+NODE_FILES = ("nodes.text", "nodes.offsets")
+"""What the ids of entities follow from."""
+
+THERE = "elasticsearch"
+
+
+@dataclass(frozen=True)
+class Move:
+    """What has to be moved.
+
+    Args:
+        text: (engine, engine) from and to; None where it is there.
+        vectors: (kind of index, kind of index); None where there are none, or they stay.
+        notes: sentences about what stays, and why.
+    """
+
+    text: tuple[str, str] | None = None
+    vectors: tuple[str, str] | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def migrate(folder: Folder, to: str, progress: Progress) -> dict[str, Any]:
+    """Moves text and vectors to a place, in one generation with the same graph and documents, or does nothing.
+
+    Args:
+        folder: the knowledge base.
+        to: `embedded` or `elasticsearch`.
+        progress: told how far the work is.
+
+    Returns:
+        `text` and `vectors`, as `flat -> elasticsearch`, with their counts, seconds and bytes; `notes`.
+
+    Raises:
+        UnknownNameError: there is no such place.
+        IndexMissingError: there is no index, it is older than the graph, or building it again gives another one.
+        ConfigError: the terms of the index are Elasticsearch's own, or would be.
+        HybridkgError: a server does not answer; the knowledge base is as it was before.
+    """
+    if to not in VECTORS_BESIDE:
+        raise UnknownNameError(f"no place {to!r} to move to; known: {', '.join(sorted(VECTORS_BESIDE))}")
+    config, state = folder.config, Snapshot.open(folder)
+    move = _what_moves(folder, state, to, config)
+    settings = replace(config, text=to, vectors=_vectors_setting(move, state, to, config))
+    if move.text is None and move.vectors is None:
+        if settings != config:
+            folder.configure(settings)
+        return {"text": f"{to} already", "notes": move.notes}
+    engine: TextEngine = TEXT_ENGINES.get(to)(folder.path, settings)
+    # Vectors move as they are, whatever kb.toml says by now of those that the next index will make.
+    kind: VectorIndexKind = VECTOR_INDEXES.get(settings.vectors)(
+        folder.path, replace(settings, encoding=EncodingSettings())
+    )
+    builders: list[TextEngine | VectorIndexKind] = [*([engine] if move.text else []), *([kind] if move.vectors else [])]
+    with removed_on_failure(folder, *builders), folder.building(progress) as building:
+        if building.previous.name != state.generation.name:
+            raise LockedError("somebody has written to the knowledge base meanwhile", hint="run the command again")
+        for builder in builders:
+            builder.ready()
+        if to == THERE:
+            folder.remember_engine(THERE)
+        told: dict[str, Any] = {}
+        if move.text:
+            told["text"] = _move_text(building, state, to, engine, progress)
+            told["text"] = {"engine": " -> ".join(move.text), **told["text"]}
+        else:
+            for name in ("nodes", "text"):
+                building.keep(name)
+        if move.vectors:
+            told["vectors"] = {"index": " -> ".join(move.vectors)}
+            told["vectors"] |= _move_vectors(building, folder, config, kind, move.vectors[1], progress)
+        elif (state.generation.path / VECTORS).is_dir():
+            building.keep(VECTORS)
+        building.keep(PROJECTION)
+        building.settings = settings
+    return {**told, "notes": move.notes}
+
+
+def _what_moves(folder: Folder, state: Snapshot, to: str, config: Config) -> Move:
+    """Raises IndexMissingError or ConfigError where nothing can be moved as it is."""
+    again = f"hybridkg index {folder.path}"
+    if state.text is None:
+        raise IndexMissingError("there is no text index to move", hint=again)
+    if set(state.generation.behind()) & {"text", VECTORS}:
+        raise IndexMissingError("the index is older than the graph or the documents", hint=again)
+    live = engine_name(state.generation.path / "text")
+    if live != to:
+        native = state.text.about().get("analysis") if live == THERE else config.elasticsearch.analysis
+        if native == "native":
+            raise ConfigError(
+                'with analysis = "native" the terms are Elasticsearch\'s own, so scores would be others afterwards',
+                hint=f'if they may: text = "{to}" in kb.toml, then {again}'
+                if live == THERE
+                else 'analysis = "hybridkg" in the table [elasticsearch]',
+                place=str(folder.path / "kb.toml"),
+            )
+    text = None if live == to else (live, to)
+    vectors = state.generation.path / VECTORS
+    if not vectors.is_dir():
+        return Move(text)
+    kind, wanted = kind_of(vectors), VECTORS_BESIDE[to]
+    if (kind == THERE) == (wanted == THERE):
+        return Move(text)
+    if VECTOR_INDEXES.get(kind)(folder.path, config).stored(vectors).in_pieces:
+        why = "the vectors stay here: entities have several, and Elasticsearch holds one of each"
+        return Move(text, notes=[why])
+    return Move(text, (kind, wanted))
+
+
+def _vectors_setting(move: Move, state: Snapshot, to: str, config: Config) -> str:
+    """The index of the vectors that a later `index` makes: that of the place, where it can hold them."""
+    if move.vectors is not None:
+        return move.vectors[1]
+    stay = (state.generation.path / VECTORS).is_dir() or config.encoding.what != "entity"
+    if stay or (config.vectors == THERE) == (to == THERE):
+        return config.vectors
+    return VECTORS_BESIDE[to]
+
+
+def _move_text(building: Building, state: Snapshot, to: str, engine: TextEngine, progress: Progress) -> dict[str, Any]:
+    """Builds the text index of the new generation; the graph and the documents are those of the live one."""
+    assert state.profile is not None
+    assert state.text is not None
+    started = time.monotonic()
+    counts = build_indexes(
+        building.path,
+        state.profile,
+        state.store,
+        state.documents,
+        (to, engine),
+        progress,
+        union_default_graph=state.union_default_graph,
+        synonyms=stored_synonyms(state.generation.path / "text"),
+    )
+    folder = building.path / "text"
+    _check_same(building, state.text, engine.open(folder))
+    building.built("text", engine.name_of(folder))
+    return {"entities": counts["entities"], **_cost(folder, engine.open(folder).about(), started)}
+
+
+def _check_same(building: Building, before: TextIndex, after: TextIndex) -> None:
+    """Raises IndexMissingError where the same sources gave another index: the ids of projection and vectors, or the
+    scores, would be wrong.
+    """
+    old = building.previous.path
+    same = all(filecmp.cmp(old / name, building.path / name, shallow=False) for name in NODE_FILES)
+    fields = tuple(before.fields)
+    if not same or any(before.field_totals(name) != after.field_totals(name) for name in fields):
+        raise IndexMissingError(
+            "the text of the entities is read otherwise now than when the index was built: another default_graph, or "
+            "another version of hybridkg",
+            hint=f"hybridkg index {old.parent}, and then run the command again",
+        )
+
+
+def _move_vectors(
+    building: Building, folder: Folder, config: Config, kind: VectorIndexKind, name: str, progress: Progress
+) -> dict[str, Any]:
+    """Builds the other index of the same vectors, with the files of the encoder beside it."""
+    started = time.monotonic()
+    old, new = building.previous.path / VECTORS, building.path / VECTORS
+    before: VectorIndexKind = VECTOR_INDEXES.get(kind_of(old))(folder.path, config)
+    held = before.stored(old)
+    new.mkdir()
+    link_tree(old / ENCODER, new / ENCODER)
+    counts = kind.build(new, held, held.kind, _reported(held, progress), progress, hashed=held.hashed)
+    (new / INDEX_FILE).write_text(f"{name}\n", encoding="ascii")
+    building.built(VECTORS, name)
+    told: dict[str, Any] = {key: counts[key] for key in ("encoder", "dimensions", "entities") if key in counts}
+    about = kind.open(new, lambda node: None, lambda ids: ids).about()
+    return {**told, "encoded": 0, **_cost(new, about, started)}
+
+
+def _reported(held: StoredVectors, progress: Progress) -> Iterator[Encoded]:
+    progress.start("moving vectors", held.count)
+    for batch in held.read():
+        yield batch
+        progress.advance(len(batch.ids), len(batch.ids))
+    progress.done(held.count)
+
+
+def _cost(folder: Path, about: dict[str, Any], started: float) -> dict[str, Any]:
+    """Seconds that something took, and bytes of it in its folder and on the server."""
+    here = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    told: dict[str, Any] = {"seconds": time.monotonic() - started, "bytes here": here}
+    return told | ({"bytes on the server": about["bytes"]} if "url" in about and "bytes" in about else {})
