@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hybridkg.printable import printable
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -78,14 +80,14 @@ class HybridkgError(Exception):
         return self
 
     def render(self) -> str:
-        """The error as text, with the line and a caret where there is a source."""
+        """The error as text, with the line and a caret where there is a source; nothing in it moves a cursor."""
         parts = [f"{self.label}[{self.code}]: {self.message}"]
         if self.span is not None and self.source is not None:
             parts += _quoted(self.source, self.span)
         elif self.place:
             parts.append(f" --> {self.place}")
         parts += [f"  hint: {line}" if i == 0 else f"        {line}" for i, line in enumerate(self.hint.splitlines())]
-        return "\n".join(parts)
+        return printable("\n".join(parts))
 
     def __str__(self) -> str:
         return self.render()

@@ -19,6 +19,7 @@ from hybridkg.cli.completion import completion
 from hybridkg.cli.dataset import dataset
 from hybridkg.cli.demo import demo
 from hybridkg.cli.doctor import doctor
+from hybridkg.cli.echo import echo
 from hybridkg.cli.eval import evaluate
 from hybridkg.cli.explain import explain
 from hybridkg.cli.index import index
@@ -58,7 +59,7 @@ class Cli(click.Group):
                 raise
             _drop_output()
             if e.errno != errno.EPIPE:  # the reader of our output has gone (`| head`): nobody is left to tell
-                click.echo(f"cannot write the output: {e.strerror or e}", err=True)
+                echo(f"cannot write the output: {e.strerror or e}", err=True)
             sys.exit(1)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
@@ -66,7 +67,7 @@ class Cli(click.Group):
         try:
             return super().make_context(*args, **kwargs)
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
+            echo("interrupted", err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -74,15 +75,15 @@ class Cli(click.Group):
         try:
             return super().invoke(ctx)
         except HybridkgError as e:
-            click.echo(e.render(), err=True)
+            echo(e.render(), err=True)
             ctx.exit(e.exit_code)
         except (KeyboardInterrupt, MemoryError) as e:
             interrupted = isinstance(e, KeyboardInterrupt)
             state = "; the knowledge base is as it was before" if ctx.invoked_subcommand in WRITERS else ""
-            click.echo(("interrupted" if interrupted else "out of memory") + state, err=True)
+            echo(("interrupted" if interrupted else "out of memory") + state, err=True)
             # What numpy says of itself is how much it asked for.
             for note in (*([] if interrupted else filter(None, [str(e)])), *getattr(e, "__notes__", ())):
-                click.echo(note, err=True)
+                echo(note, err=True)
             ctx.exit(INTERRUPTED if interrupted else 1)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

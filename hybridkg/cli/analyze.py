@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hybridkg.cli.echo import echo, echo_json
 from hybridkg.cli.options import kb_argument, opened
 
 if TYPE_CHECKING:
@@ -50,17 +50,17 @@ def analyze(kb: Path, text: str, field: str, language: str, fmt: str) -> None:
             except TextQueryError as e:
                 mistake = e
     if fmt == "json":
-        click.echo(json.dumps(_as_json(found, operators, mistake), indent=2, ensure_ascii=False))
+        echo_json(_as_json(found, operators, mistake))
     else:
         for number, analysis in enumerate(found):
-            click.echo("" if number else None, nl=bool(number))
+            echo("" if number else None, nl=bool(number))
             _print_analysis(analysis)
         _print_operators(operators)
         if mistake is not None:
-            click.echo(f"\nnote: in quotes behind MATCH this text is an error: {mistake.message}", err=True)
-            click.echo("      as a $parameter it is plain words, as above", err=True)
+            echo(f"\nnote: in quotes behind MATCH this text is an error: {mistake.message}", err=True)
+            echo("      as a $parameter it is plain words, as above", err=True)
     if snapshot.text is None:
-        click.echo("note: there is no text index to count in; build it with: hybridkg index KB", err=True)
+        echo("note: there is no text index to count in; build it with: hybridkg index KB", err=True)
 
 
 def _as_json(found: list[Analysis], operators: list[TermStatistics], mistake: Exception | None) -> dict[str, Any]:
@@ -79,16 +79,16 @@ def _print_analysis(analysis: Analysis) -> None:
     from hybridkg.results.table import CONTROL
 
     stemmer = f", {analysis.stemmer} stemmer" if analysis.stemmer else ", no stemmer for this language"
-    click.echo(f"analyzer: {analysis.chain}{stemmer if 'snowball' in analysis.chain else ''}")
-    click.echo(f"fields: {', '.join(analysis.fields)}\n")
+    echo(f"analyzer: {analysis.chain}{stemmer if 'snowball' in analysis.chain else ''}")
+    echo(f"fields: {', '.join(analysis.fields)}\n")
     if not analysis.words:
-        click.echo("no word in this text: it matches nothing")
+        echo("no word in this text: it matches nothing")
         return
     _print_words(analysis)
     if not any(word.term for word in analysis.words):
-        click.echo("nothing is left of this text: it matches nothing")
+        echo("nothing is left of this text: it matches nothing")
     for alternatives in analysis.synonyms:
-        click.echo(f"synonyms: {alternatives.translate(CONTROL)}")
+        echo(f"synonyms: {alternatives.translate(CONTROL)}")
 
 
 def _print_words(analysis: Analysis) -> None:
@@ -128,6 +128,6 @@ def _print_operators(operators: list[TermStatistics]) -> None:
     from hybridkg.interfaces.text_index import alternatives_of
 
     if operators:
-        click.echo("\nin quotes behind MATCH it has operators; entities with each part in any of the fields:")
+        echo("\nin quotes behind MATCH it has operators; entities with each part in any of the fields:")
     for term in operators:
-        click.echo(f"  {term.role:<6}  {term.term}  {term.df:,}{alternatives_of(term, '  ({})')}")
+        echo(f"  {term.role:<6}  {term.term}  {term.df:,}{alternatives_of(term, '  ({})')}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hybridkg.cli.echo import echo, echo_json
 from hybridkg.cli.options import WholeNumber, accessible, by_option, figures_option, measures_option
 from hybridkg.cli.output import separated_writer
 
@@ -76,15 +76,15 @@ def compare(
     report = compare_evaluated(evaluated, test=test, permutations=permutations or PERMUTATIONS, seed=seed)
     match fmt:
         case "json":
-            click.echo(json.dumps(report.to_json(per_topic=per_topic), indent=2, ensure_ascii=False))
+            echo_json(report.to_json(per_topic=per_topic))
         case "table":
             _print_tables(report, per_topic)
         case _:
             _print_separated(report, per_topic, fmt)
-            click.echo(report.method(), err=True)
+            echo(report.method(), err=True)
     for run in evaluated.runs:
         if note := run.note():
-            click.echo(note, err=True)
+            echo(note, err=True)
 
 
 def _print_separated(report: ComparisonReport, per_topic: bool, fmt: str) -> None:
@@ -122,10 +122,10 @@ def _print_tables(report: ComparisonReport, per_topic: bool) -> None:
     width = console_on(sys.stdout).width
     for measure, comparisons in groupby(report.comparisons, key=lambda row: row.measure):
         _print_aligned([measure, *HEADINGS], list(_lines(report, list(comparisons))), width)
-        click.echo("")
+        echo("")
     _print_wrapped(report.method(), width)
     for (measure, run), rows in groupby(report.per_topic if per_topic else (), key=lambda row: (row.measure, row.run)):
-        click.echo("")
+        echo("")
         _print_wrapped(f"{measure} of {run} - {report.baseline}, largest gain first", width)
         lines = [
             (_printable(r.topic), [f"{r.baseline_value:.4f}", f"{r.value:.4f}", _signed(r.difference)]) for r in rows
@@ -161,17 +161,17 @@ def _print_aligned(headings: list[str], lines: list[tuple[str, list[str]]], widt
     room = min(longest, width - figures_width)
     if room < min(longest, SHORTEST_LABEL):
         for label, figures in lines:
-            click.echo(label)
+            echo(label)
             for title, figure in zip(titles, figures, strict=False):
-                click.echo(f"    {title:<{max(map(len, titles))}}  {figure}")
+                echo(f"    {title:<{max(map(len, titles))}}  {figure}")
         return
     for label, figures in [(first, titles), *lines]:
         cells = "".join(" " * GAP + f"{figure:>{column}}" for figure, column in zip(figures, columns, strict=False))
         if cell_len(label) <= room or not figures:
-            click.echo((set_cell_size(label, room) if figures else label) + cells)
+            echo((set_cell_size(label, room) if figures else label) + cells)
         else:
-            click.echo(label)
-            click.echo(" " * room + cells)
+            echo(label)
+            echo(" " * room + cells)
 
 
 WIDE = 90
@@ -181,7 +181,7 @@ WIDE = 90
 def _print_wrapped(text: str, width: int) -> None:
     import textwrap
 
-    click.echo(textwrap.fill(text, width=width, break_long_words=False, break_on_hyphens=False))
+    echo(textwrap.fill(text, width=width, break_long_words=False, break_on_hyphens=False))
 
 
 def _signed(value: float) -> str:

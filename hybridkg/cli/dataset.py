@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from hybridkg.cli.echo import echo
+
 DBPEDIA = "dbpedia-entity-v2"
 STARK = "stark"
 
@@ -88,5 +90,5 @@ def dataset(
             raise click.UsageError("Missing option '--from'.")
         made = make_dataset(name, given, out or Path(name), progress=progress)
     print_counts({**made.counts, "index": made.kb["index"]})
-    click.echo(f"{made.path}: {made.recipe.title}", err=True)
-    click.echo(f"where it comes from, and its licence: {made.path / 'README.md'}", err=True)
+    echo(f"{made.path}: {made.recipe.title}", err=True)
+    echo(f"where it comes from, and its licence: {made.path / 'README.md'}", err=True)

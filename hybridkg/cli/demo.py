@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hybridkg.cli.echo import echo
+
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
 
@@ -40,25 +42,25 @@ def demo(folder: Path) -> None:
     if kb_path.exists():
         KnowledgeBase.remove(kb_path)
     packages = write_packages(folder)
-    click.echo(f"The metadata of {packages.installed} installed packages is {packages.triples:,} triples.\n")
+    echo(f"The metadata of {packages.installed} installed packages is {packages.triples:,} triples.\n")
     _show_command(f"hybridkg load {kb_path} {packages.path} --index --profile {PROFILE}")
     base = KnowledgeBase.create(kb_path)
     counts = base.load(packages.path, index=True, profile=PROFILE, progress=TerminalProgress())
-    click.echo(f"{counts['triples']:,} triples, {counts['index']['entities']:,} entities with text.")
+    echo(f"{counts['triples']:,} triples, {counts['index']['entities']:,} entities with text.")
     if packages.unreadable:
-        click.echo(f"{packages.unreadable} packages have metadata that cannot be read; they are left out.")
+        echo(f"{packages.unreadable} packages have metadata that cannot be read; they are left out.")
     queries = demo_queries()
     for query in queries:
         path = folder / f"{query.name}.hq"
         path.write_text(query.text, encoding="utf-8")
-        click.echo(f"\n\n{query.question}\n")
-        click.echo(_indented(query.text) + "\n")
+        echo(f"\n\n{query.question}\n")
+        echo(_indented(query.text) + "\n")
         _show_command(f"hybridkg query {kb_path} -f {path}")
         _show_answer(base, query.text)
-    click.echo("\n\nHow the first one is run:\n")
+    echo("\n\nHow the first one is run:\n")
     _show_command(f"hybridkg explain {kb_path} -f {folder / queries[0].name}.hq --analyze")
     print_explanation(base.explain(queries[0].text, analyze=True), "text")
-    click.echo("\nAsk your own:\n")
+    echo("\nAsk your own:\n")
     _show_command(f"hybridkg query {kb_path} 'SELECT ?p ?s {{ ?p MATCH \"your words\" AS ?s }} RANK BY ?s LIMIT 5'")
 
 
@@ -70,22 +72,20 @@ def _show_answer(base: KnowledgeBase, text: str) -> None:
 
     result = base.query(text)
     write_table(result, sys.stdout)
-    click.echo(summary(result))
+    echo(summary(result))
     best = next(iter(result), None)
     if best is None:
         return
     if best.scores:
-        click.echo(
-            "scores of the first row: " + ", ".join(f"{name} {score:.4f}" for name, score in best.scores.items())
-        )
+        echo("scores of the first row: " + ", ".join(f"{name} {score:.4f}" for name, score in best.scores.items()))
     facts = best.triples()
     if facts:
-        click.echo("facts that made it match:")
+        echo("facts that made it match:")
         for triple in facts[:MOST_FACTS]:
             parts = (triple.subject, triple.predicate, triple.object)
-            click.echo("  " + " ".join(_shortened(str(part)) for part in parts))
+            echo("  " + " ".join(_shortened(str(part)) for part in parts))
         if len(facts) > MOST_FACTS:
-            click.echo(f"  and {len(facts) - MOST_FACTS} more")
+            echo(f"  and {len(facts) - MOST_FACTS} more")
 
 
 def _shortened(term: str) -> str:
@@ -96,7 +96,7 @@ def _shortened(term: str) -> str:
 
 
 def _show_command(command: str) -> None:
-    click.echo(f"$ {command}")
+    echo(f"$ {command}")
 
 
 def _indented(text: str) -> str:

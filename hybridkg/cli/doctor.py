@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from hybridkg.cli.echo import echo, echo_json
 
 if TYPE_CHECKING:
     from hybridkg.doctor import Check
@@ -41,7 +42,7 @@ def doctor(ctx: click.Context, kb: Path | None, fmt: str) -> None:
 
     checks = diagnose(kb)
     if fmt == "json":
-        click.echo(json.dumps([asdict(check) for check in checks], indent=2, ensure_ascii=False))
+        echo_json([asdict(check) for check in checks])
     else:
         _print_checks(checks)
     if not healthy(checks):
@@ -59,18 +60,18 @@ def _print_checks(checks: list[Check]) -> None:
     part = ""
     for check in checks:
         if check.part != part:
-            click.echo(("\n" if part else "") + check.part)
+            echo(("\n" if part else "") + check.part)
             part = check.part
         first, *more = _wrapped(_printable(check.detail), max(20, columns - len(indent)))
         click.secho(MARKS[check.state], nl=False, **STYLES[check.state])
-        click.echo(f" {check.name:<{width}}  {first}".rstrip())
+        echo(f" {check.name:<{width}}  {first}".rstrip())
         for line in more:
-            click.echo(indent + line)
+            echo(indent + line)
         if check.fix:
-            click.echo(f"  fix: {_printable(check.fix)}")
-    click.echo("")
+            echo(f"  fix: {_printable(check.fix)}")
+    echo("")
     for line in _wrapped(LEGEND, columns, separator="   "):
-        click.echo(line)
+        echo(line)
 
 
 def _printable(text: str) -> str:

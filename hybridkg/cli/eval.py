@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from hybridkg.cli.echo import echo, echo_json
 from hybridkg.cli.options import by_option, figures_option, measures_option
 from hybridkg.cli.output import separated_writer
 
@@ -54,16 +54,16 @@ def evaluate(
     report = evaluate_files(qrels, runs, measures, by=by, candidates=candidates)
     match fmt:
         case "json":
-            click.echo(json.dumps(report.to_json(per_topic=per_topic), indent=2, ensure_ascii=False))
+            echo_json(report.to_json(per_topic=per_topic))
         case "table":
             _print_table(report, per_topic)
         case _:
             _print_separated(report, per_topic, fmt)
     count = len(report.topics)
-    click.echo(f"{count:,} topic{'' if count == 1 else 's'}", err=True)
+    echo(f"{count:,} topic{'' if count == 1 else 's'}", err=True)
     for run in report.runs:
         if note := run.note():
-            click.echo(note, err=True)
+            echo(note, err=True)
 
 
 def _print_separated(report: EvalReport, per_topic: bool, fmt: str) -> None:
@@ -97,9 +97,9 @@ def _print_table(report: EvalReport, per_topic: bool) -> None:
         names = [title.replace("\n", "") for title in titles]
         width = max(map(len, names))
         for label, figures in zip(labels, cells, strict=True):
-            click.echo(label)
+            echo(label)
             for name, figure in zip(names, figures, strict=True):
-                click.echo(f"    {name:<{width}}  {figure}")
+                echo(f"    {name:<{width}}  {figure}")
         return
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("run", overflow="fold")

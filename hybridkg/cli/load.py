@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from hybridkg.cli.echo import echo
 from hybridkg.cli.options import accessible, kb_argument, remove_unfinished
 
 
@@ -58,4 +59,4 @@ def load(kb: Path, files: tuple[Path, ...], texts: tuple[Path, ...], with_index:
         raise
     print_counts(counts)
     if not with_index:
-        click.echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)
+        echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections.abc import Sequence
 from shutil import get_terminal_size
@@ -11,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hybridkg.cli.echo import echo, echo_json
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
+from hybridkg.printable import printable
 
 if TYPE_CHECKING:
     from hybridkg.entities.fields import Profile
@@ -41,13 +42,13 @@ def print_result(result: ResultSet, fmt: str) -> None:
     OUTPUT_FORMATS.get(fmt)(result, out)
     out.flush()
     for warning in result.warnings:
-        click.echo(warning.render(), err=True)
+        echo(warning.render(), err=True)
     for index in result.behind:
-        click.echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
+        echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
     for cap in result.caps:
-        click.echo(f"note: {cap}", err=True)
+        echo(f"note: {cap}", err=True)
     if result.boolean is None and fmt == "table":
-        click.echo(summary(result), err=True)
+        echo(summary(result), err=True)
 
 
 def summary(result: ResultSet) -> str:
@@ -64,20 +65,20 @@ def summary(result: ResultSet) -> str:
 def print_explanation(explanation: Explanation, fmt: str) -> None:
     """The plan as text or JSON, on stdout: here it is the result."""
     if fmt == "json":
-        click.echo(json.dumps(explanation.to_json(), indent=2, ensure_ascii=False))
+        echo_json(explanation.to_json())
         return
-    click.echo(explanation.text(get_terminal_size().columns if sys.stdout.isatty() else None))
+    echo(explanation.text(get_terminal_size().columns if sys.stdout.isatty() else None))
 
 
 def print_counts(counts: dict[str, Any]) -> None:
     """`name: 1,234` lines on stderr; nested counts are indented; then the notes of the index, one to a line."""
     for line in _count_lines(counts, ""):
-        click.echo(line, err=True)
+        echo(line, err=True)
     index = counts.get("index", counts)
     if index.get("entities") == 0:
-        click.echo("warning: no entity has any text, so a search finds nothing", err=True)
+        echo("warning: no entity has any text, so a search finds nothing", err=True)
     for note in index.get("notes", ()):
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
 
 
 def _count_lines(counts: dict[str, Any], indent: str) -> list[str]:
@@ -104,9 +105,9 @@ def print_stats(found: dict[str, Any]) -> None:
     """The statistics as a list, the fields as a table."""
     fields = found.get("fields", [])
     for line in _count_lines({name: value for name, value in found.items() if name not in ("fields", "text")}, ""):
-        click.echo(line)
+        echo(line)
     for line in _engine_lines(found.get("text", {})):
-        click.echo(line)
+        echo(line)
     if not fields:
         return
     names = [name.replace("_", " ") for name in fields[0]]
@@ -137,16 +138,16 @@ def print_figures(names: Sequence[str], rows: Sequence[Sequence[str]], left: Seq
     needed = sum(max(map(cell_len, column)) + BETWEEN_COLUMNS for column in columns) - BETWEEN_COLUMNS
     if needed > console.width:
         for row in rows:
-            click.echo("")
+            echo("")
             for name, value in zip(names, row, strict=True):
-                click.echo(f"{name:<{max(map(len, names))}}  {value}")
+                echo(f"{name:<{max(map(len, names))}}  {value}")
         return
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in names:
         table.add_column(name, justify="left" if name in (left or names[:1]) else "right", no_wrap=True)
     for row in rows:
-        table.add_row(*map(Text, row))  # not as str, in which brackets would be markup
-    click.echo("")
+        table.add_row(*(Text(printable(cell)) for cell in row))  # not as str, in which brackets would be markup
+    echo("")
     console.print(table)
 
 
@@ -186,7 +187,7 @@ def _size(n: int) -> str:
 def print_fields(profile: Profile) -> None:
     """The fields a profile would index."""
     for field in profile.fields:
-        click.echo(f"{field.name:<16} weight {field.weight:g}  b {field.b:g}  analyzer {field.analyzer}")
+        echo(f"{field.name:<16} weight {field.weight:g}  b {field.b:g}  analyzer {field.analyzer}")
 
 
 class TerminalProgress:
@@ -202,6 +203,7 @@ class TerminalProgress:
     def start(self, label: str, total_bytes: int | None) -> None:
         """Begins a piece of work of `total_bytes` units (bytes of a file, or entities); None where unknown."""
         from rich.console import Console
+        from rich.markup import escape
         from rich.progress import (
             BarColumn,
             Progress,
@@ -232,7 +234,7 @@ class TerminalProgress:
             transient=True,
         )
         self._bar.start()
-        self._task = self._bar.add_task(label, total=total_bytes, items=0, rate=0.0)
+        self._task = self._bar.add_task(escape(printable(label)), total=total_bytes, items=0, rate=0.0)
 
     def advance(self, bytes_read: int, items: int) -> None:
         """Adds to the work done: part of the total, and items (triples, texts) for the rate."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from hybridkg.cli.echo import echo, echo_json
 from hybridkg.cli.options import kb_argument, opened
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def parity(ctx: click.Context, kb: Path, queries: Path, model: str | None, again
     with opened(kb) as base:
         report = base.parity(texts, model=model, against=against, progress=TerminalProgress())
     if fmt == "json":
-        click.echo(json.dumps(report.to_json(), indent=2, ensure_ascii=False))
+        echo_json(report.to_json())
     else:
         _print_report(report)
     if report.count("different") or report.count("refused") == len(texts):
@@ -75,7 +75,7 @@ def _print_report(report: ParityReport) -> None:
     if console.width < NARROW:
         for query in report.queries:
             names = (*report.engines, "overlap", "order", "difference")
-            click.echo(f"{query.name}: " + ", ".join(map(" ".join, zip(names, _cells(query)[1:], strict=True))))
+            echo(f"{query.name}: " + ", ".join(map(" ".join, zip(names, _cells(query)[1:], strict=True))))
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("query", overflow="fold")
     for engine in report.engines:
@@ -92,7 +92,7 @@ def _print_report(report: ParityReport) -> None:
         for engine, why in _refusals(report, query)
     ]
     for line in ["", *refusals, *([""] if refusals else []), report.summary()]:
-        click.echo(line)
+        echo(line)
 
 
 def _cells(query: QueryParity) -> list[str]:

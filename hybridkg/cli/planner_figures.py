@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
+from hybridkg.cli.echo import echo
 from hybridkg.cli.output import print_figures
 
 PREDICATES_SHOWN = 20
@@ -19,16 +18,16 @@ def print_statistics(found: dict[str, Any] | None) -> None:
     from hybridkg.query.well_known import shortened
 
     if found is None:
-        click.echo("no statistics of this graph: they are counted by: hybridkg index KB")
+        echo("no statistics of this graph: they are counted by: hybridkg index KB")
         return
     for name in ("triples", "subjects", "entities", "nodes", "terms"):
-        click.echo(f"{name}: {found[name]:,}")
+        echo(f"{name}: {found[name]:,}")
     sets, others = found["characteristic_sets"]["sets"], found["characteristic_sets"]["others"]
     merged = "many" if others["sets"] is None else f"{others['sets']:,}"
     rest = f", and {merged} rarer ones of {others['subjects']:,} subjects, merged" if others["subjects"] else ""
-    click.echo(f"characteristic sets: {len(sets):,} of {sum(one[0] for one in sets):,} subjects{rest}")
+    echo(f"characteristic sets: {len(sets):,} of {sum(one[0] for one in sets):,} subjects{rest}")
     if found["omitted"]:
-        click.echo(f"predicates with triples that are not counted: {', '.join(map(shortened, found['omitted']))}")
+        echo(f"predicates with triples that are not counted: {', '.join(map(shortened, found['omitted']))}")
     classes = list(found["classes"].items())[:CLASSES_SHOWN]
     if classes:
         print_figures(["class", "instances"], [[shortened(iri), f"{n:,}"] for iri, n in classes])
@@ -51,14 +50,14 @@ def _print_rest(listed: int, others: list[int], one: str, many: str) -> None:
     parts = [f"{listed:,} more with --format json"] if listed else []
     parts += [f"{names:,} rarer {one if names == 1 else many} with {triples:,} triples summed up"] if names else []
     if parts:
-        click.echo(f"({'; '.join(parts)})")
+        echo(f"({'; '.join(parts)})")
 
 
 def print_costs(found: dict[str, Any]) -> None:
     """Each unit cost with its origin."""
-    click.echo(f"text engine: {found['engine']}")
+    echo(f"text engine: {found['engine']}")
     used = any(unit["observations"] for unit in found["unit_costs"])
-    click.echo(f"unit costs: {found['state']}{'; refined by use' if used else ''}")
+    echo(f"unit costs: {found['state']}{'; refined by use' if used else ''}")
     rows = []
     for unit in found["unit_costs"]:
         name = unit["name"].removeprefix("us_").replace("_", " ")

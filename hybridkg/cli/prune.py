@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from hybridkg.cli.echo import echo
 from hybridkg.cli.options import kb_argument
 
 
@@ -29,16 +30,16 @@ def prune(kb: Path, yes: bool) -> None:
     with KnowledgeBase.open(kb) as base:
         found = base.prune()
         if not found:
-            click.echo("nothing to remove: every index belongs to a state on disk", err=True)
+            echo("nothing to remove: every index belongs to a state on disk", err=True)
             return
         for one in found:
-            click.echo(_line(one))
+            echo(_line(one))
         noun = "this index" if len(found) == 1 else f"these {len(found):,} indexes"
         if not (yes or click.confirm(f"remove {noun}?", err=True)):
-            click.echo("nothing was removed", err=True)
+            echo("nothing was removed", err=True)
             return
         removed = base.prune(remove=True, names=[one["name"] for one in found])
-        click.echo(f"removed {len(removed):,} {'index' if len(removed) == 1 else 'indexes'}", err=True)
+        echo(f"removed {len(removed):,} {'index' if len(removed) == 1 else 'indexes'}", err=True)
 
 
 def _line(one: dict[str, Any]) -> str:

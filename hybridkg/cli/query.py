@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from hybridkg.cli.echo import echo, echo_json
 from hybridkg.cli.options import (
     WholeNumber,
     file_option,
@@ -114,9 +114,9 @@ def _print_reasons(result: ResultSet, numbers: tuple[int, ...], fmt: str) -> Non
     if missing is not None:
         raise UserError(f"there is no row {missing:,}; the answer has {len(result):,}")
     if fmt == "json":
-        click.echo(json.dumps([result[n - 1].why().to_json() for n in numbers], indent=2, ensure_ascii=False))
+        echo_json([result[n - 1].why().to_json() for n in numbers])
         return
     if fmt != "table":
         raise UserError(f"--why has no format {fmt!r}", hint="use --format table or --format json")
     for n in numbers:
-        click.echo(f"\nrow {n:,}\n{result[n - 1].why()}")
+        echo(f"\nrow {n:,}\n{result[n - 1].why()}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hybridkg.cli.echo import echo
 from hybridkg.cli.options import WholeNumber
 
 if TYPE_CHECKING:
@@ -52,12 +53,12 @@ def run(experiment: Path, out: Path | None, jobs: int) -> None:
     sys.stdout.flush()
     for name, one in outcome.runs.items():
         if one.kept:
-            click.echo(f"{name}: unchanged, not asked again", err=True)
+            echo(f"{name}: unchanged, not asked again", err=True)
     for note in outcome.notes():
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
     if missing:
-        click.echo(f"no plots: {missing}", err=True)
-    click.echo(f"written: {folder / 'report.md'}, report.html, report.json, manifest.json, runs/", err=True)
+        echo(f"no plots: {missing}", err=True)
+    echo(f"written: {folder / 'report.md'}, report.html, report.json, manifest.json, runs/", err=True)
 
 
 def _rows(outcome: Outcome) -> list[list[str]]:

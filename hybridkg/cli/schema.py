@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hybridkg.cli.echo import echo, echo_json
 from hybridkg.cli.options import WholeNumber, kb_argument, opened
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def schema(kb: Path, limit: int, fmt: str) -> None:
         found = describe(store, limit=limit)
         hidden = 0 if found.schema.predicates else len(store)
     if fmt == "json":
-        click.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
+        echo_json(found.to_json())
     else:
         _print_tables(found)
     if hidden:
-        click.echo(
+        echo(
             f"note: all {hidden:,} statements are in named graphs; to query them as one graph, "
             'set default_graph = "union" in kb.toml',
             err=True,
@@ -73,7 +73,7 @@ def _print_tables(found: Description) -> None:
         for p in found.predicates
     ]
     _print_table(["class", "instances"], classes, len(found.schema.classes))
-    click.echo("")
+    echo("")
     _print_table(["predicate", "triples", "subjects", "objects"], predicates, len(found.schema.predicates))
 
 
@@ -95,4 +95,4 @@ def _print_table(heads: list[str], rows: list[tuple[list[str], str]], total: int
         table.add_row(*(Text(cell.translate(CONTROL)) for cell in shown))
     console.print(table)
     if total > len(rows):
-        click.echo(f"and {total - len(rows):,} more; show them with --limit {total}")
+        echo(f"and {total - len(rows):,} more; show them with --limit {total}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
+from hybridkg.cli.echo import echo, echo_json
 from hybridkg.cli.options import kb_argument
 
 
@@ -39,7 +39,7 @@ def stats(kb: Path, fmt: str, verify: bool, statistics: bool, cost: bool) -> Non
     if verified is not None:
         found["verified_files"] = verified
     if fmt == "json":
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        echo_json(found)
     else:
         _print(found)
 
@@ -61,4 +61,4 @@ def _print(found: dict[str, Any]) -> None:
     if "cost" in found:
         print_costs(found["cost"])
     if "verified_files" in found:
-        click.echo(f"verified files: {found['verified_files']:,}")
+        echo(f"verified files: {found['verified_files']:,}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hybridkg.cli.echo import echo
 from hybridkg.cli.options import WholeNumber, kb_argument, opened
 from hybridkg.errors import ParameterError, StorageError
 
@@ -122,7 +123,7 @@ def tune(
             report = tuning.run(split, categories, jobs=jobs, keep=keep, progress=TerminalProgress())
         except KeyboardInterrupt:
             if keep is not None and (keep / NAME).exists():
-                click.echo(f"finished models are kept in {out}; the same command goes on from there", err=True)
+                echo(f"finished models are kept in {out}; the same command goes on from there", err=True)
             raise
         files = _write(report, out, several)
         run_file = run_file or (out / RUN if split is not None else None)
@@ -133,9 +134,9 @@ def tune(
             files.append(run_file)
     _print_report(report)
     for path in files[-2:] if several else files:
-        click.echo(f"written: {path}", err=True)
+        echo(f"written: {path}", err=True)
     if run_file is not None and split is None:
-        click.echo("note: the run ranks the topics that the parameters were learned from", err=True)
+        echo("note: the run ranks the topics that the parameters were learned from", err=True)
     _print_notes(report, time.perf_counter() - started, time.process_time() - cpu)
 
 
@@ -237,10 +238,10 @@ def _print_report(report: TuneReport) -> None:
             "points",
         ]
         for row in rows:
-            click.echo(row[0])
+            echo(row[0])
             for name, cell in zip(names[1:], row[1:], strict=True):
                 if cell:
-                    click.echo(f"    {name:<17}  {cell}")
+                    echo(f"    {name:<17}  {cell}")
         return
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for title in titles:
@@ -270,7 +271,7 @@ def _mean(values: Mapping[str, float]) -> float:
 def _print_notes(report: TuneReport, seconds: float, cpu: float) -> None:
     for count, what in ((report.unjudged, "not judged"), (report.unasked, "judged, but have no text")):
         if count:
-            click.echo(f"note: {count:,} topic{'' if count == 1 else 's'} left out: {what}", err=True)
+            echo(f"note: {count:,} topic{'' if count == 1 else 's'} left out: {what}", err=True)
     points = sum(o.learned.evaluations for o in report.outcomes if not o.kept)
     rate = f" ({points / seconds:,.0f}/s)" if points else ""
-    click.echo(f"{report.settings.measure}, {points:,} points{rate}, {seconds:.1f} s, {cpu:.1f} s of CPU", err=True)
+    echo(f"{report.settings.measure}, {points:,} points{rate}, {seconds:.1f} s, {cpu:.1f} s of CPU", err=True)

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from hybridkg.errors import IndexMissingError, LoadError, ParameterError, QuerySyntaxError, UnknownNameError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
+from hybridkg.printable import printable
 from hybridkg.query.iris import is_absolute, why_invalid
 from hybridkg.query.source import MAX_CHARACTERS
 from hybridkg.query.well_known import shortened
@@ -74,7 +75,7 @@ def run_command(session: Session, text: str, name: str, whole: str) -> None:
 
 def _tell(session: Session, text: str) -> None:
     def write(out: TextIO) -> None:
-        out.write(f"{text}\n")
+        out.write(f"{printable(text)}\n")
 
     session.screen.rows(write)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TextIO
 
+from hybridkg.printable import printable
 from hybridkg.repl.listing import fitted
 
 
@@ -28,7 +29,7 @@ class Streams:
 
     def say(self, text: str) -> None:
         """Writes a message."""
-        self._err.write(f"{text}\n")
+        self._err.write(f"{printable(text)}\n")
         self._err.flush()
 
 
@@ -57,7 +58,7 @@ class Terminal:
 
     def say(self, text: str) -> None:
         """Shows a message."""
-        self._out.write(f"{fitted(text, shutil.get_terminal_size().columns)}\n")
+        self._out.write(f"{fitted(printable(text), shutil.get_terminal_size().columns)}\n")
         self._out.flush()
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO, TypeVar
 
 from hybridkg.errors import HybridkgError, Source, Span
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
+from hybridkg.printable import printable, printable_json
 from hybridkg.query.well_known import WELL_KNOWN
 from hybridkg.repl.reading import COMMAND_LINE, QUERY_COMMAND, declared, read, statements, undeclared
 from hybridkg.repl.running import Runner, directly
@@ -276,6 +277,6 @@ def _without_header(error: HybridkgError, source: Source, full: str, at: int, le
 def _put_plan(plan: Explanation, out: TextIO, *, as_json: bool) -> None:
     """A plan as JSON, or as text that fits into the terminal where there is one."""
     if as_json:
-        out.write(f"{json.dumps(plan.to_json(), indent=2, ensure_ascii=False)}\n")
+        out.write(f"{printable_json(json.dumps(plan.to_json(), indent=2, ensure_ascii=False))}\n")
     else:
-        out.write(f"{plan.text(get_terminal_size().columns if out.isatty() else None)}\n")
+        out.write(f"{printable(plan.text(get_terminal_size().columns if out.isatty() else None))}\n")

@@ -12,6 +12,7 @@ import json
 from decimal import Decimal
 from typing import TextIO
 
+from hybridkg.printable import printable_json
 from hybridkg.rdf.terms import XSD_BOOLEAN, BlankNode, Literal, Term
 from hybridkg.results.numbers import DECIMAL, INTEGERS, is_number
 from hybridkg.results.result_set import ResultSet
@@ -32,7 +33,7 @@ def write_ndjson(result: ResultSet, out: TextIO) -> None:
         line = {name: _plain(row.term(name)) for name in result.columns}
         if scores := {name: score for name, score in row.scores.items() if score - score == 0}:
             line[scores_name] = scores
-        out.write(json.dumps(line, ensure_ascii=False) + "\n")
+        out.write(printable_json(json.dumps(line, ensure_ascii=False)) + "\n")
 
 
 def _plain(term: Term | None) -> object:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, TextIO
 
+from hybridkg.printable import printable_json
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
 from hybridkg.results.result_set import ResultSet
 
@@ -36,7 +37,8 @@ def write_json(result: ResultSet, out: TextIO) -> None:
     head = {} if result.boolean is not None else {"vars": list(result.columns)}
     document = {"head": head, "x-hybridkg": about, **answer}
     # NaN and infinities have no JSON form; a score that is one is written as null.
-    json.dump(_finite(document), out, ensure_ascii=False, indent=2, allow_nan=False)
+    for piece in json.JSONEncoder(ensure_ascii=False, indent=2, allow_nan=False).iterencode(_finite(document)):
+        out.write(printable_json(piece))
     out.write("\n")
 
 
