@@ -20,6 +20,7 @@ ELASTICSEARCH = (ROOT / "docs" / "elasticsearch.md").read_text(encoding="utf-8")
 LANGUAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
 MODELS = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
 VECTORS = (ROOT / "docs" / "vectors.md").read_text(encoding="utf-8")
+SCALE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
 EVALUATION = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
 
 
@@ -28,8 +29,8 @@ def console_blocks(text: str) -> list[str]:
     return re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-BLOCKS, LANGUAGE_BLOCKS, ELASTICSEARCH_BLOCKS, MODELS_BLOCKS, VECTORS_BLOCKS = (
-    console_blocks(text) for text in (README, LANGUAGE, ELASTICSEARCH, MODELS, VECTORS)
+BLOCKS, LANGUAGE_BLOCKS, ELASTICSEARCH_BLOCKS, MODELS_BLOCKS, VECTORS_BLOCKS, SCALE_BLOCKS = (
+    console_blocks(text) for text in (README, LANGUAGE, ELASTICSEARCH, MODELS, VECTORS, SCALE)
 )
 
 
@@ -76,12 +77,12 @@ def test_every_hybridkg_command_of_the_documents_prints_what_it_shows(blocks, tm
 
 
 @pytest.mark.needs_elastic
-def test_every_command_of_the_page_about_elasticsearch_prints_what_it_shows(elastic, tmp_path, monkeypatch):
+def test_every_command_of_the_pages_about_elasticsearch_and_scale_prints_what_it_shows(elastic, tmp_path, monkeypatch):
     monkeypatch.setenv("HYBRIDKG_ELASTICSEARCH_URL", elastic.url)
     try:
-        check_blocks(ELASTICSEARCH_BLOCKS, tmp_path, monkeypatch)
+        check_blocks([*ELASTICSEARCH_BLOCKS, *SCALE_BLOCKS], tmp_path, monkeypatch)
     finally:
-        for name in ("films.kb", "moved.kb"):
+        for name in ("films.kb", "moved.kb", "scaled.kb"):
             KnowledgeBase.remove(tmp_path / name)
 
 
