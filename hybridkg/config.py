@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from hybridkg.bounded_toml import parse_toml
 from hybridkg.errors import ConfigError
 
 CHOICES = {
@@ -44,6 +45,9 @@ RANGES: dict[str, tuple[float, float]] = {
     "limits.max_megabytes": (1, 1_000_000),
 }
 """Smallest and largest value of the numbers."""
+
+LARGEST = 1 << 20
+"""Bytes of a kb.toml that are read: what a hostile one can cost is known before it is looked at."""
 
 SECRETS = ("api_key", "key", "password", "user", "username", "token", "secret")
 """What people put into settings of servers, and must not stand here in clear."""
@@ -241,12 +245,16 @@ def read_config(path: Path) -> Config:
         ConfigError: it cannot be read, is not TOML, has an unknown key or a wrong value.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            read = file.read(LARGEST + 1)
+        if len(read) > LARGEST:
+            raise ConfigError(f"{str(path)!r} is larger than {LARGEST:,} bytes: these are no settings")
+        text = read.decode("utf-8")
     except OSError as e:
         raise ConfigError(f"cannot read {str(path)!r}: {e.strerror}") from e
     except UnicodeDecodeError as e:
         raise ConfigError(f"{str(path)!r} is not UTF-8 text") from e
-    return parse_config(text, str(path))
+    return parse_config(text.replace("\r\n", "\n"), str(path))
 
 
 def parse_config(text: str, name: str) -> Config:
@@ -256,7 +264,7 @@ def parse_config(text: str, name: str) -> Config:
         ConfigError: the text is not TOML, has an unknown key or a wrong value.
     """
     try:
-        values = tomllib.loads(text)
+        values = parse_toml(text)
     except tomllib.TOMLDecodeError as e:
         raise ConfigError(f"not TOML: {without_capital(str(e))}", place=name) from e
     for key, value in values.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.printable import printable
+from hybridkg.printable import printable, without_passwords
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ WIDEST_QUOTED_LINE = 160
 
 
 class HybridkgError(Exception):
-    """Base of every error that hybridkg raises on purpose.
+    """Base of every error that hybridkg raises on purpose. A password in an address that it names becomes stars.
 
     Args:
         message: what is wrong, lower case, no final full stop, names in quotes as the user wrote them.
@@ -70,6 +70,7 @@ class HybridkgError(Exception):
         source: Source | None = None,
         place: str = "",
     ):
+        message, hint, place = map(without_passwords, (message, hint, place))
         super().__init__(message)
         self.message, self.hint, self.span, self.source, self.place = message, hint, span, source, place
 
@@ -87,7 +88,7 @@ class HybridkgError(Exception):
         elif self.place:
             parts.append(f" --> {self.place}")
         parts += [f"  hint: {line}" if i == 0 else f"        {line}" for i, line in enumerate(self.hint.splitlines())]
-        return printable("\n".join(parts))
+        return printable(without_passwords("\n".join(parts)))
 
     def __str__(self) -> str:
         return self.render()

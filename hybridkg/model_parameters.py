@@ -13,13 +13,13 @@ b = 0.4
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from hybridkg.bounded_toml import parse_toml
 from hybridkg.errors import ConfigError
 
 LARGEST_FILE = 100_000
@@ -112,8 +112,8 @@ def parse_model_parameters(text: str, name: str) -> ModelParameters:
         ConfigError: it is not TOML, or says something else than a model's parameters.
     """
     try:
-        values = tomllib.loads(text)
-    except (ValueError, RecursionError) as e:  # a number of thousands of digits is a plain ValueError
+        values = parse_toml(text)
+    except ValueError as e:
         message = str(e)
         raise ConfigError(f"not TOML: {message[:1].lower()}{message[1:]}", place=name) from e
     unknown = next((key for key in values if key not in ("model", "arguments", "fields")), None)

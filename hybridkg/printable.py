@@ -8,12 +8,26 @@ visible character, so that a caret below a line still points to where it did.
 from __future__ import annotations
 
 import re
+from typing import TextIO
 
 COMMANDS = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
 )
 """Controls but tab and line end, in both ranges that have some; marks of direction; lines and paragraphs of Unicode,
 which would end a line of ours; halves of a character, which are none."""
+
+
+PASSWORD = re.compile(r"(?<=://)([^\s/@:'\"<>]*):([^\s/'\"<>]+)@")
+"""Of an address, `scheme://user:password@host`."""
+
+
+def without_passwords(text: str) -> str:
+    """The text with a star for each character of a password in an address, so that nothing moves.
+
+    >>> without_passwords("no file 'http://me:secret@host/x'")
+    "no file 'http://me:******@host/x'"
+    """
+    return PASSWORD.sub(lambda found: f"{found[1]}:{'*' * len(found[2])}@", text) if "://" in text else text
 
 
 def printable(text: str) -> str:
@@ -32,3 +46,23 @@ def printable_json(text: str) -> str:
     '["a\\\\u009b"]'
     """
     return COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class ForPeople:
+    """A stream on which everything that is written is made printable: a terminal that is shown a format of machines.
+
+    Args:
+        out: where it goes.
+    """
+
+    def __init__(self, out: TextIO):
+        self._out = out
+
+    def write(self, text: str) -> int:
+        """Writes what can be shown of a text; the number of its characters."""
+        return self._out.write(printable(text))
+
+
+def for_whom(out: TextIO) -> TextIO | ForPeople:
+    """The stream as it is for a file or a pipe, which get every byte; ForPeople for a terminal."""
+    return ForPeople(out) if out.isatty() else out

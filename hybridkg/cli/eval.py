@@ -11,6 +11,7 @@ import click
 from hybridkg.cli.echo import echo, echo_json
 from hybridkg.cli.options import by_option, figures_option, measures_option
 from hybridkg.cli.output import separated_writer
+from hybridkg.printable import printable
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.eval_report import EvalReport, Row
@@ -106,7 +107,7 @@ def _print_table(report: EvalReport, per_topic: bool) -> None:
     for title in titles:
         table.add_column(Text(title), justify="right", no_wrap=True, vertical="bottom")
     for label, figures in zip(labels, cells, strict=True):
-        table.add_row(Text(label), *figures)
+        table.add_row(Text(printable(label)), *figures)
     console.print(table)
 
 

@@ -12,7 +12,7 @@ import click
 
 from hybridkg.cli.echo import echo, echo_json
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
-from hybridkg.printable import printable
+from hybridkg.printable import for_whom, printable
 
 if TYPE_CHECKING:
     from hybridkg.entities.fields import Profile
@@ -39,7 +39,7 @@ def print_result(result: ResultSet, fmt: str) -> None:
     if fmt != "table" and hasattr(out, "reconfigure"):
         # These formats fix their own line ends and are UTF-8 by definition.
         out.reconfigure(encoding="utf-8", newline="")
-    OUTPUT_FORMATS.get(fmt)(result, out)
+    OUTPUT_FORMATS.get(fmt)(result, out if fmt == "table" else for_whom(out))
     out.flush()
     for warning in result.warnings:
         echo(warning.render(), err=True)

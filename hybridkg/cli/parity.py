@@ -10,6 +10,7 @@ import click
 
 from hybridkg.cli.echo import echo, echo_json
 from hybridkg.cli.options import kb_argument, opened
+from hybridkg.printable import printable
 
 if TYPE_CHECKING:
     from hybridkg.parity import ParityReport, QueryParity
@@ -68,6 +69,7 @@ def _print_report(report: ParityReport) -> None:
     """A table, one line under it for each refusal, and the summary."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
+    from rich.text import Text
 
     from hybridkg.results.table import console_on
 
@@ -83,7 +85,7 @@ def _print_report(report: ParityReport) -> None:
     for title in ("overlap", "order", "difference"):
         table.add_column(title, justify="right", no_wrap=True)
     for query in report.queries:
-        table.add_row(*_cells(query))
+        table.add_row(*(Text(printable(cell)) for cell in _cells(query)))
     if console.width >= NARROW:
         console.print(table)
     refusals = [

@@ -15,6 +15,7 @@ import click
 from hybridkg.cli.echo import echo
 from hybridkg.cli.options import WholeNumber, kb_argument, opened
 from hybridkg.errors import ParameterError, StorageError
+from hybridkg.printable import printable
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.tuning.tune import Outcome, TuneReport
@@ -247,7 +248,7 @@ def _print_report(report: TuneReport) -> None:
     for title in titles:
         table.add_column(title, justify="left" if title == "model" else "right", no_wrap=True)
     for row in rows:
-        table.add_row(Text(row[0]), *row[1:])
+        table.add_row(*(Text(printable(cell)) for cell in row))
     console.print(table)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO, TypeVar
 
 from hybridkg.errors import HybridkgError, Source, Span
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
-from hybridkg.printable import printable, printable_json
+from hybridkg.printable import for_whom, printable, printable_json
 from hybridkg.query.well_known import WELL_KNOWN
 from hybridkg.repl.reading import COMMAND_LINE, QUERY_COMMAND, declared, read, statements, undeclared
 from hybridkg.repl.running import Runner, directly
@@ -196,7 +196,8 @@ class Session:
             self.screen.rows(partial(_put_plan, result.explanation, as_json=self.fmt == "json"))
             return
         writer = OUTPUT_FORMATS.get(self.fmt)
-        self.screen.rows(lambda out: writer(result, out))
+        own_colours = self.fmt == "table"
+        self.screen.rows(lambda out: writer(result, out if own_colours else for_whom(out)))
         for index in result.behind:
             self.screen.say(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB")
         for cap in result.caps:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from hybridkg.bounded_toml import parse_toml
 from hybridkg.config import line_of, without_capital
 from hybridkg.errors import ConfigError
 from hybridkg.evaluation.eval_report import ALL
@@ -42,8 +42,8 @@ def read_experiment(path: Path) -> ExperimentSpec:
     path = Path(path)
     text = read_text(path, "experiment")
     try:
-        values = tomllib.loads(text)
-    except (ValueError, RecursionError) as e:  # a number of thousands of digits is a plain ValueError
+        values = parse_toml(text)
+    except ValueError as e:
         raise ConfigError(f"not TOML: {without_capital(str(e))}", place=str(path)) from e
     return _Reader(path, text, values).experiment()
 

@@ -7,12 +7,12 @@ The two are the indexes A and B of Hasibi et al., "DBpedia-Entity v2: A Test Col
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from hybridkg.bounded_toml import parse_toml
 from hybridkg.errors import LoadError, UnknownNameError
 from hybridkg.resources import resource
 
@@ -119,7 +119,7 @@ def load_rules(index: str) -> Rules:
         raise UnknownNameError(f"no index {index!r}; known: {known}", hint="rules of your own: a file '*.toml'")
     try:
         text = path.read_bytes()
-        data = tomllib.loads(text.decode())
+        data = parse_toml(text.decode())
     except OSError as e:
         raise LoadError(f"cannot read the rules {str(path)!r}: {e.strerror}") from e
     except ValueError as e:

@@ -1,0 +1,135 @@
+"""No secret that the environment or an address holds is written, logged, printed or kept anywhere."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hybridkg.elastic import credentials
+from hybridkg.errors import HybridkgError, LoadError, QuerySyntaxError, Source, Span
+from hybridkg.printable import without_passwords
+
+SECRET = "hunter2-Zx9!unsayable"
+FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
+ADDRESS = f"http://me:{SECRET}@127.0.0.1:1/x"
+QUERY = 'SELECT ?f ?s { ?f MATCH "mars" AS ?s } RANK BY ?s'
+
+
+def written(folder):
+    """Everything below a folder, names and bytes."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def run(folder, *words, **environment):
+    """(exit code, everything printed) of a command with a home and a cache of its own."""
+    base = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "HYBRIDKG_CACHE": str(folder / "cache"), "PYTHONPATH": ":".join(sys.path)}  # fmt: skip
+    code = "from hybridkg.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=folder, env=base | environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("secrets")
+    code, said = run(folder, "load", "films.kb", str(FILMS), "--index")
+    assert code == 0, said
+    return folder
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {credentials.API_KEY: SECRET},
+        {credentials.USERNAME: "elastic", credentials.PASSWORD: SECRET},
+        {credentials.URL: ADDRESS},
+    ],
+    ids=["key", "password", "address"],
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("stats", "films.kb"),
+        ("query", "films.kb", QUERY),
+        ("index", "films.kb"),
+        ("migrate", "films.kb", "--to", "elasticsearch"),
+        ("doctor", "films.kb"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_secret_of_the_environment_stays_there(folder, words, environment):
+    where = {credentials.URL: "http://127.0.0.1:1"}
+    code, said = run(folder, *words, **(where | environment))
+    assert SECRET not in said
+    assert "Traceback" not in said
+    for path, content in written(folder).items():
+        assert SECRET.encode() not in content, path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("load", "films.kb", ADDRESS),
+        ("load", "films.kb", "--text", ADDRESS),
+        ("query", ADDRESS, QUERY),
+        ("query", "films.kb", "-f", ADDRESS),
+        ("index", "films.kb", "--profile", ADDRESS),
+        ("dataset", ADDRESS),
+        ("dataset", "cacm", "--from", ADDRESS),
+        ("run", ADDRESS),
+        ("eval", ADDRESS, ADDRESS),
+        ("query", "films.kb", f"SELECT * {{ SERVICE <{ADDRESS}> {{ ?s ?p ?o }} }}"),
+        ("query", "films.kb", f"SELECT * {{ ?s ?p <{ADDRESS}> "),
+    ],
+)
+def test_the_password_in_an_address_is_not_repeated(folder, words):
+    code, said = run(folder, *words)
+    assert code in (1, 2), said
+    assert SECRET not in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("line", [f'url = "{ADDRESS}"', f'password = "{SECRET}"', f'api_key = "{SECRET}"'])
+def test_a_secret_in_the_settings_is_refused_and_not_repeated(folder, line):
+    settings = folder / "films.kb" / "kb.toml"
+    before = settings.read_text()
+    try:
+        settings.write_text(f"{before.replace('embedded', 'elasticsearch', 1)}\n[elasticsearch]\n{line}\n")
+        code, said = run(folder, "index", "films.kb")
+    finally:
+        settings.write_text(before)
+    assert code == 2
+    assert SECRET not in said
+
+
+@pytest.mark.parametrize("place", ["message", "hint", "place", "source"])
+def test_every_part_of_an_error_is_without_it(place, caplog):
+    if place == "source":
+        error = QuerySyntaxError("x", span=Span(0, 6), source=Source("q", f"SELECT <{ADDRESS}>"))
+    else:
+        error = LoadError(**{"message": "x", place: f"see {ADDRESS}"})
+    logging.getLogger("hybridkg").warning("%s", error)
+    shown = (
+        error.render(),
+        str(error),
+        repr(error),
+        error.message,
+        error.hint,
+        error.place,
+        caplog.text,
+        str(error.args),
+    )
+    assert not [text for text in shown if SECRET in text]
+
+
+def test_stars_move_no_caret():
+    assert len(without_passwords(ADDRESS)) == len(ADDRESS)
+    for text in ("http://127.0.0.1:9200/a@b", "http://me@host:80/", "no address: a:b@c", "http://e/a?b=c:d@e"):
+        assert without_passwords(text) == text
+    assert SECRET not in str(HybridkgError(f"'{ADDRESS}', \"{ADDRESS}\""))
