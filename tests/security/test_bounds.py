@@ -5,11 +5,12 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import resource
 import subprocess
 import sys
 import time
 import tomllib
+from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -17,9 +18,13 @@ from hybridkg import KnowledgeBase
 from hybridkg.bounded_toml import MOST_PARTS, parse_toml
 from hybridkg.config import LARGEST, parse_config, read_config
 from hybridkg.errors import ConfigError
-from hybridkg.model_parameters import parse_parameters
+from hybridkg.model_parameters import parse_model_parameters
 
-OPENERS = {"gz": lambda p: gzip.open(p, "wb", 1), "bz2": lambda p: bz2.open(p, "wb"), "xz": lambda p: lzma.open(p, "wb", preset=0)}  # fmt: skip
+OPENERS = {
+    "gz": partial(gzip.open, mode="wb", compresslevel=1),
+    "bz2": partial(bz2.open, mode="wb"),
+    "xz": partial(lzma.open, mode="wb", preset=0),
+}
 MIB = b"a" * (1 << 20)
 ENDLESS = 160
 """MiB that a bomb holds; twice what a process may add to what it has."""
@@ -83,17 +88,15 @@ def test_settings_that_nest_are_refused_at_once(text):
     with pytest.raises(ConfigError, match="not TOML"):
         parse_config(text, "kb.toml")
     with pytest.raises(ConfigError, match="not TOML"):
-        parse_parameters(text, "model.toml")
+        parse_model_parameters(text, "model.toml")
     assert time.process_time() - started < 5  # without the bound: minutes
 
 
 @pytest.mark.parametrize("text", ["a" * 1_000_000 + " = 1", "x = '" + "a b." * 200_000 + "'", '"' * 300_001])
 def test_to_look_for_long_keys_takes_no_longer_than_to_read(text):
     started = time.process_time()
-    try:
+    with suppress(tomllib.TOMLDecodeError):
         parse_toml(text)
-    except tomllib.TOMLDecodeError:
-        pass
     assert time.process_time() - started < 5
 
 
@@ -109,7 +112,3 @@ def test_a_file_of_settings_is_read_to_a_bound(tmp_path):
         read_config(path)
     path.write_bytes(b"#" * (LARGEST - 20) + b"\r\ntext = 'embedded'")
     assert read_config(path).text == "embedded"
-
-
-def test_this_process_has_not_needed_much_for_all_this():
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 < 2000

@@ -26,7 +26,8 @@ def written(folder):
 
 def run(folder, *words, **environment):
     """(exit code, everything printed) of a command with a home and a cache of its own."""
-    base = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "HYBRIDKG_CACHE": str(folder / "cache"), "PYTHONPATH": ":".join(sys.path)}  # fmt: skip
+    home, cache = str(folder), str(folder / "cache")
+    base = {"PATH": "/usr/bin:/bin", "HOME": home, "HYBRIDKG_CACHE": cache, "PYTHONPATH": ":".join(sys.path)}
     code = "from hybridkg.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, *words],
@@ -65,7 +66,7 @@ def folder(tmp_path_factory):
 )
 def test_a_secret_of_the_environment_stays_there(folder, words, environment):
     where = {credentials.URL: "http://127.0.0.1:1"}
-    code, said = run(folder, *words, **(where | environment))
+    _, said = run(folder, *words, **(where | environment))
     assert SECRET not in said
     assert "Traceback" not in said
     for path, content in written(folder).items():

@@ -6,7 +6,7 @@ import io
 import json
 
 import pytest
-from conftest import COMMANDS, LABEL, NASTY, turtle
+from hostile_values import COMMANDS, LABEL, NASTY, turtle
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli.output import TerminalProgress
