@@ -76,4 +76,4 @@ def _print_verdicts(outcome: Outcome) -> None:
         print_figures(["system", "measure", "published", "ours", "verdict"], rows, left=("system", "measure"))
     if within := [one for one in verdicts if one.expected.category != ALL]:
         counts = (f"{sum(one.verdict == name for one in within)} {name}" for name in ("OK", "close", "off"))
-        click.echo(f"published figures of categories (report.md): {', '.join(counts)}")
+        echo(f"published figures of categories (report.md): {', '.join(counts)}")
