@@ -17,8 +17,8 @@ COMMANDS = re.compile(
 which would end a line of ours; halves of a character, which are none."""
 
 
-PASSWORD = re.compile(r"(?<=://)([^\s/@:'\"<>]*):([^\s/'\"<>]+)@")
-"""Of an address, `scheme://user:password@host`."""
+PASSWORD = re.compile(r"(:/{1,2}[^\s/@:'\"<>]*):([^\s/'\"<>]+)@")
+"""Of an address, `scheme://user:password@host`; as the path of a file it has lost a slash."""
 
 
 def without_passwords(text: str) -> str:
@@ -27,7 +27,7 @@ def without_passwords(text: str) -> str:
     >>> without_passwords("no file 'http://me:secret@host/x'")
     "no file 'http://me:******@host/x'"
     """
-    return PASSWORD.sub(lambda found: f"{found[1]}:{'*' * len(found[2])}@", text) if "://" in text else text
+    return PASSWORD.sub(lambda found: f"{found[1]}:{'*' * len(found[2])}@", text) if ":/" in text else text
 
 
 def printable(text: str) -> str:

@@ -54,6 +54,14 @@ def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None
         if feed.is_blank:
             return
         raise _malformed(e, form, file, base_iri) from e
+    except MemoryError as e:
+        if TOO_LONG not in str(e):
+            raise
+        raise LoadError(
+            f"a word of more than 16 MB in {form.name}: no literal and no IRI may be longer",
+            hint="a text so long is better cut into several, or given by --text",
+            place=str(file.path),
+        ) from e
 
 
 def _guards(form: Format, file: InputFile) -> list[Watcher]:
@@ -99,6 +107,9 @@ def _malformed(error: SyntaxError, form: Format, file: InputFile, base_iri: str 
         reason, hint = "invalid UTF-8", CONVERT
     return LoadError(f"not valid {form.name}: {reason[:1].lower()}{reason[1:]}", hint=hint, place=place)
 
+
+TOO_LONG = "buffer maximal size"
+"""What Oxigraph's parser says, as an error of memory, of a term that is longer than it will hold: 16,777,216 bytes."""
 
 BASE = {
     "Turtle": "write '@base <http://...> .' at the start of the file",
