@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hybridkg.algebra.reranking import below_rerank
 from hybridkg.errors import QueryWarning, Source, StorageError
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
@@ -71,12 +72,13 @@ class Answering:
     def _chosen(self, request: Request, limit: int | None, strategy: str | None) -> PhysicalPlan:
         """The plan for these values, with what it has in common with those for other values."""
         snapshot = self.snapshot
-        if request.template.is_kept and request.values:
+        logical = request.template.logical
+        # A RERANK with holes in it is planned anew: that takes nothing beside what the reranker does.
+        if request.template.is_kept and request.values and below_rerank(logical) is None:
             key = request.template, limit, strategy
             template = self._templates.get(key)
             if template is None:
-                logical = with_limit(request.template.logical, limit)
-                template = PlanTemplate(logical, len(request.values))
+                template = PlanTemplate(with_limit(logical, limit), len(request.values))
                 self._templates.put(key, template)
             try:
                 planning = TemplatePlanning(
@@ -138,7 +140,7 @@ class Answering:
         matches, generation = request.matches, self.snapshot.generation
         texts = self.snapshot.advisor.texts(matches, lambda match: has_words(match, matches, context))
         asked = self.snapshot.advisor.asked(context.query_strings)
-        found = [*request.template.advice, *self._name_warnings(request), *texts, *asked]
+        found = [*request.template.advice, *self._name_warnings(request), *texts, *asked, *context.warnings]
         found.sort(key=lambda warning: warning.span.start if warning.span else 0)
         return build_result(
             request.template.shape,

@@ -40,6 +40,10 @@ RANGES: dict[str, tuple[float, float]] = {
     "encoding.max_length": (0, 1_000_000),
     "encoding.chunk": (8, 1_000_000),
     "encoding.overlap": (0, 1_000_000),
+    "encoding.timeout": (1, 3600),
+    "encoding.per_minute": (0, 1_000_000),
+    "reranking.timeout": (1, 3600),
+    "reranking.per_minute": (0, 1_000_000),
     "limits.timeout": (0, 86_400),
     "limits.max_rows": (1, 1_000_000_000),
     "limits.max_megabytes": (1, 1_000_000),
@@ -137,6 +141,26 @@ class LimitSettings:
     max_megabytes: float = 4000.0
 
 
+OPENAI_URL = "https://api.openai.com/v1"
+"""Where OpenAI's own interface is."""
+
+
+@dataclass(frozen=True, slots=True)
+class RerankingSettings:
+    """The table `[reranking]`: the server that the reranker `llm` asks. Its key is in the environment
+    (hybridkg.model_server), never here.
+
+    Args:
+        url: of an OpenAI-compatible interface, up to and with its version: `http://127.0.0.1:8080/v1`.
+        timeout: seconds that one request may take.
+        per_minute: requests at most; 0 for no limit.
+    """
+
+    url: str = OPENAI_URL
+    timeout: float = 60.0
+    per_minute: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class EncodingSettings:
     """The table `[encoding]`: what is encoded, and how the model that `encoder` names is used.
@@ -153,6 +177,9 @@ class EncodingSettings:
         max_length: tokens of a text that are read; 0 for the model's own limit.
         query_prompt: written before every text that is asked; empty for the model's own.
         passage_prompt: written before every text that is searched; empty for the model's own.
+        url: of the server that `openai:MODEL` asks, up to and with its version.
+        timeout: seconds that one request to it may take.
+        per_minute: requests to it at most; 0 for no limit.
     """
 
     what: str = "entity"
@@ -165,6 +192,9 @@ class EncodingSettings:
     max_length: int = 0
     query_prompt: str = ""
     passage_prompt: str = ""
+    url: str = OPENAI_URL
+    timeout: float = 60.0
+    per_minute: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +216,7 @@ class Config:
         elasticsearch: where Elasticsearch is, and how it is used.
         limits: what a query may use.
         encoding: what is encoded, and how the encoder's model is used.
+        reranking: the server of the reranker `llm`.
     """
 
     profile: str = "default"
@@ -200,6 +231,7 @@ class Config:
     elasticsearch: ElasticSettings = field(default_factory=ElasticSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     encoding: EncodingSettings = field(default_factory=EncodingSettings)
+    reranking: RerankingSettings = field(default_factory=RerankingSettings)
 
 
 TABLES: dict[str, Any] = {
@@ -207,8 +239,18 @@ TABLES: dict[str, Any] = {
     "elasticsearch": ElasticSettings,
     "limits": LimitSettings,
     "encoding": EncodingSettings,
+    "reranking": RerankingSettings,
 }
 KEYS = tuple(one.name for one in fields(Config))
+
+KEY_OF: dict[type, str] = {
+    EndpointSettings: "HYBRIDKG_ENDPOINT_TOKEN",
+    ElasticSettings: "HYBRIDKG_ELASTICSEARCH_API_KEY",
+}
+"""The variable of the environment that has the key of a table's server."""
+
+MODEL_KEY = "HYBRIDKG_OPENAI_API_KEY"
+"""The same of all other tables, whose servers run models."""
 
 
 def write_config(config: Config) -> str:
@@ -295,10 +337,11 @@ def _check(key: str, value: object, kind: type, place: str, prefix: str = "") ->
     """Whether a key is known and its value of the right kind."""
     defaults = {one.name: one.default for one in fields(kind)}
     if key in SECRETS and prefix:
-        variable = "HYBRIDKG_ENDPOINT_TOKEN" if kind is EndpointSettings else "HYBRIDKG_ELASTICSEARCH_API_KEY"
+        variable = KEY_OF.get(kind, MODEL_KEY)
         raise ConfigError(
             f"{key!r} does not belong into a file that is copied and shared",
-            hint=f"set {variable}, or {variable}_FILE to a file that holds it",
+            hint=f"set {variable} in the environment"
+            + (f", or {variable}_FILE to a file that holds it" if variable != MODEL_KEY else ""),
             place=place,
         )
     if key not in defaults:

@@ -121,7 +121,7 @@ class QueryWarning(HybridkgError):  # noqa: N818 - it is none
         code: W101 a product, W102 a variable that nothing binds, W103 a score that nobody uses, W104 a literal as
             the entity of a MATCH, W105 scores of different kinds added, W106 a text without words, W107 a
             predicate or class that does not occur, W108 a prefix or fuzzy word of too many terms, W109 a NEAR
-            whose target has no vector.
+            whose target has no vector, W110 a reranker that failed, where the query keeps the earlier order.
         message, hint, span: as for every error.
     """
 
@@ -287,6 +287,18 @@ class EncoderError(HybridkgError):
     """The model of an encoder cannot be fetched, used or copied, or the memory does not suffice."""
 
     code = "V802"
+
+
+class ModelServerError(HybridkgError):
+    """A server of models (OpenAI-compatible) does not answer, refuses, or answers what cannot be used."""
+
+    code = "M901"
+
+
+class RerankerError(HybridkgError):
+    """A reranker cannot score the rows: its model does not load, or gives what is no score."""
+
+    code = "M902"
 
 
 class TextServerError(HybridkgError):

@@ -17,7 +17,8 @@ from hybridkg.entities.fields import Profile
 from hybridkg.entities.pieces import cutting
 from hybridkg.entities.table import NodeTable
 from hybridkg.entities.verbalised import Batch, Cut, verbalised
-from hybridkg.interfaces.encoder import Encoder, EncoderKind, Tokenising
+from hybridkg.errors import ParameterError
+from hybridkg.interfaces.encoder import Agree, Encoder, EncoderKind, Sending, Tokenising
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import Taker, TextEngine
@@ -53,6 +54,7 @@ class Vectorising:
         index: builds it.
         work: the folder in which an interrupted run has left some vectors, and this one may.
         encoding: what gets a vector.
+        agree: whether many texts may be sent to a server; None for no.
         previous: the folder of the live vectors, where they are undamaged.
         before: the kind of these.
     """
@@ -63,6 +65,7 @@ class Vectorising:
     index: VectorIndexKind
     work: Path
     encoding: EncodingSettings
+    agree: Agree | None = None
     previous: Path | None = None
     before: VectorIndexKind | None = None
 
@@ -206,6 +209,8 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
     with ExitStack() as stack:
         sources: list[KnownVectors] = [] if known is None else [known]
         log = stack.enter_context(Log(wanted.work, settled, encoder.dimensions)) if settled else None
+        if wanted.kind.is_billed and log is not None:
+            _agreed(wanted, [*sources, log.known], verbalised(found, fields, cut))
 
         def batches() -> Iterator[Encoded]:
             nonlocal encoded
@@ -219,6 +224,25 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
         counts = wanted.index.build(folder, encoder, wanted.encoder, batches(), progress, hashed=bool(settled))
     (folder / INDEX_FILE).write_text(f"{wanted.name}\n", encoding="ascii")
     return {**counts, "encoded": encoded} if settled else counts
+
+
+def _agreed(wanted: Vectorising, known: Sequence[KnownVectors], batches: Iterator[Batch]) -> None:
+    """Raises ParameterError: many texts would go to a server, and nobody has said that they may."""
+    from hybridkg.vector.kept import hashes
+
+    count = characters = 0
+    for batch in batches:
+        keys = hashes(batch.texts)
+        has = [places for source in known for places in (source.places(keys) >= 0,)]
+        for i, text in enumerate(batch.texts):
+            if not any(places[i] for places in has):
+                count, characters = count + 1, characters + len(text)
+    sending = Sending(count, characters, wanted.encoding.batch, wanted.encoding.url)
+    if sending.is_large and not (wanted.agree is not None and wanted.agree(sending)):
+        raise ParameterError(
+            f"to make the vectors sends {sending}, and nothing has agreed to that",
+            hint="hybridkg index KB --yes; in Python, index(agree=lambda sending: True)",
+        )
 
 
 def _encoded(

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import rdflib
 
     from hybridkg.entities.fields import Profile
+    from hybridkg.interfaces.encoder import Agree
     from hybridkg.parity import ParityReport
     from hybridkg.planner.explain import Explanation
 
@@ -326,6 +327,7 @@ class KnowledgeBase(Described):
         index: bool = False,
         profile: str | Path | None = None,
         progress: Progress = SILENT,
+        agree: Agree | None = None,
     ) -> dict[str, Any]:
         """Adds RDF files, rdflib graphs and text documents: all of them, or nothing.
 
@@ -335,6 +337,7 @@ class KnowledgeBase(Described):
             index: build the text index in the same step; otherwise it is behind until the next `index`.
             profile: a name or a Turtle file, for the index.
             progress: told how far the work is.
+            agree: whether many texts may be sent to the server of an encoder; None for no.
 
         Returns:
             Counts: statements read, triples new, documents, and `index` with those of `index()`.
@@ -349,19 +352,22 @@ class KnowledgeBase(Described):
         if not inputs and not texts:
             raise LoadError("nothing to load", hint="give RDF files, rdflib graphs, or text=; index() builds the index")
         chosen = self._chosen_profile(profile) if index else None
-        counts = load(self._folder, inputs, [Path(path) for path in texts], chosen, progress)
+        counts = load(self._folder, inputs, [Path(path) for path in texts], chosen, progress, agree)
         self._move_on(profile)
         if index:
             publish(self._folder)
             self._measure()
         return counts
 
-    def index(self, profile: str | Path | None = None, *, progress: Progress = SILENT) -> dict[str, Any]:
+    def index(
+        self, profile: str | Path | None = None, *, progress: Progress = SILENT, agree: Agree | None = None
+    ) -> dict[str, Any]:
         """Builds the text index anew from the graph and the documents.
 
         Args:
             profile: a name or a Turtle file; it becomes the profile of the knowledge base.
             progress: told how far the work is.
+            agree: whether many texts may be sent to the server of an encoder; None for no.
 
         Returns:
             Counts: entities, fields, terms, postings, tokens, text_bytes; and `notes`, sentences about what of
@@ -373,7 +379,7 @@ class KnowledgeBase(Described):
         """
         from hybridkg.writing import index, publish
 
-        counts = index(self._folder, self._chosen_profile(profile), progress)
+        counts = index(self._folder, self._chosen_profile(profile), progress, agree)
         self._move_on(profile)
         publish(self._folder)
         self._measure()

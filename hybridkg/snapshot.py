@@ -17,6 +17,7 @@ from hybridkg.errors import CorruptError, IndexCorruptError
 from hybridkg.interfaces.graph_index import GraphIndex
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.ranked_index import RankedIndex
+from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndex, kind_of
@@ -263,7 +264,10 @@ class Snapshot:
     def context(self) -> ExecutionContext:
         """The state of one run over this snapshot."""
         price = self.costs.model.predicted_us
-        return ExecutionContext(self.store, self.ranked, self.nodes, self.texts, scratch, graph=self.graph, price=price)
+        place = RerankPlace(folders_of(self.generation.path.parent), self.config.reranking)
+        return ExecutionContext(
+            self.store, self.ranked, self.nodes, self.texts, scratch, graph=self.graph, price=price, reranking=place
+        )
 
     def planning(self) -> Planning:
         """What the planner sees, for one query."""

@@ -15,7 +15,7 @@ from hybridkg.entities.fields import Profile
 from hybridkg.errors import ConfigError, CorruptError, TextServerError, UnknownNameError, UserError
 from hybridkg.indexing import PROJECTION, Vectorising, build_indexes, build_projection, copying
 from hybridkg.interfaces.analyzer import ANALYZERS
-from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, EncoderKind, ModelChoice
+from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, Agree, EncoderKind, ModelChoice
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind, kind_of
@@ -53,6 +53,7 @@ def load(
     texts: Sequence[Path],
     profile: Profile | None,
     progress: Progress,
+    agree: Agree | None = None,
 ) -> dict[str, Any]:
     """Adds RDF and text documents in one generation; with a profile, indexes it as well.
 
@@ -69,7 +70,7 @@ def load(
     synonyms, vectors = NO_SYNONYMS, None
     if profile is not None:
         check_analyzers(profile, folder)
-        vectors = vectorising(folder)
+        vectors = vectorising(folder, agree)
         synonyms = configured_synonyms(folder)
     with (
         removed_on_failure(folder, *_builders(engine, vectors)),
@@ -103,10 +104,10 @@ def load(
     return counts
 
 
-def index(folder: Folder, profile: Profile, progress: Progress) -> dict[str, Any]:
+def index(folder: Folder, profile: Profile, progress: Progress, agree: Agree | None = None) -> dict[str, Any]:
     """Builds the node table and the text index anew, in a generation with the same graph and documents."""
     check_analyzers(profile, folder)
-    vectors = vectorising(folder)
+    vectors = vectorising(folder, agree)
     engine, synonyms = _engine(folder), configured_synonyms(folder)
     with removed_on_failure(folder, *_builders(engine, vectors)), folder.building(progress) as building:
         engine[1].ready()
@@ -216,8 +217,12 @@ def check_analyzers(profile: Profile, folder: Folder) -> None:
             ) from None
 
 
-def vectorising(folder: Folder) -> Vectorising | None:
+def vectorising(folder: Folder, agree: Agree | None = None) -> Vectorising | None:
     """How kb.toml wants vectors made, once it is sure that they can be, before any work is done; None for none.
+
+    Args:
+        folder: the knowledge base.
+        agree: whether many texts may be sent to a server; None for no.
 
     Raises:
         ConfigError: there is no such encoder, model or index; names those that there are.
@@ -246,7 +251,16 @@ def vectorising(folder: Folder) -> Vectorising | None:
             place=place,
         )
     choice = ModelChoice(
-        model, folder.path, own.device, own.batch, own.max_length, own.query_prompt, own.passage_prompt
+        model,
+        folder.path,
+        own.device,
+        own.batch,
+        own.max_length,
+        own.query_prompt,
+        own.passage_prompt,
+        own.url,
+        own.timeout,
+        own.per_minute,
     )
     kind: EncoderKind = made(choice)
     index: VectorIndexKind = _known(VECTOR_INDEXES, config.vectors, place)(folder.path, config)
@@ -256,7 +270,7 @@ def vectorising(folder: Folder) -> Vectorising | None:
     except ConfigError as e:
         e.place = e.place or place
         raise
-    return Vectorising(name, kind, config.vectors, index, folder.path / VECTOR_WORK, own)
+    return Vectorising(name, kind, config.vectors, index, folder.path / VECTOR_WORK, own, agree)
 
 
 def _known(registry: Registry, name: str, place: str, *others: str) -> Any:

@@ -7,17 +7,6 @@ from hybridkg.query import ast
 from hybridkg.query.walk import variables, walk
 
 
-def refuse_what_has_no_engine(form: ast.QueryForm) -> None:
-    """RERANK is language without an engine behind it yet."""
-    for node in walk(form):
-        if isinstance(node, ast.Rerank):
-            raise UnsupportedQueryError(
-                f"no reranker {node.reranker.name!r}; known: none",
-                hint="leave RERANK out: RANK BY orders the rows; rerankers arrive in a later version",
-                span=node.reranker.span,
-            )
-
-
 def rows_of(form: ast.ConstructQuery | ast.DescribeQuery, wanted: tuple[ast.Var, ...]) -> ast.SelectQuery:
     """The solutions that a CONSTRUCT or DESCRIBE makes its graph of."""
     return ast.SelectQuery(

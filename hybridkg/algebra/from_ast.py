@@ -14,10 +14,11 @@ from typing import Any
 
 from hybridkg.algebra import nodes
 from hybridkg.algebra.certain import certain_of
-from hybridkg.algebra.forms import outside_graph, refuse_what_has_no_engine, rows_of, text_is_not_bound, variables_of
+from hybridkg.algebra.forms import outside_graph, rows_of, text_is_not_bound, variables_of
 from hybridkg.algebra.least import least_of_lists
 from hybridkg.algebra.names import FreshNames, without_blank_nodes
 from hybridkg.algebra.projections import expressions_of, has_aggregate, spelled_out, with_expressions
+from hybridkg.algebra.reranking import reranked
 from hybridkg.algebra.visible import first_subject, scores_of, subjects_of_lists, visible_matches
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.query import ast
@@ -32,7 +33,6 @@ def from_ast(query: ast.Query) -> nodes.Plan:
         UnsupportedQueryError: a combination that this version cannot answer; says which.
     """
     form = query.form
-    refuse_what_has_no_engine(form)
     if not is_hybrid(form):
         return nodes.Whole(form)
     match form:
@@ -204,11 +204,15 @@ class _Builder:
             plan = self.joined(plan, self.fragment(query.values))
         plan = self._grouped(plan, query, tie_breakers) if grouped else self._ungrouped(plan, query, tie_breakers)
         hidden: tuple[str, ...] = ()
-        if outermost:
+        if outermost or modifiers.rerank is not None:
             hidden = tuple(sorted(plan.variables - frozenset(columns)))
         plan = nodes.Project(plan, columns, query.reduction == "DISTINCT", hidden)
+        if modifiers.rerank is not None:
+            plan = reranked(plan, modifiers, self.names)
         if modifiers.limit is not None or modifiers.offset:
             plan = nodes.Slice(plan, modifiers.offset or 0, modifiers.limit)
+        if modifiers.rerank is not None and not outermost:
+            plan = nodes.Project(plan, columns)
         visible = tuple(visible_matches(plan))
         for match in inner.late:
             if match in visible:
@@ -238,8 +242,9 @@ class _Builder:
         columns = [name for name in names if name in visible and name not in self.names.given]
         if query.values:
             columns += [v.name for v in query.values.variables if v.name not in columns]
-        if rank is not None and rank.score is not None:
-            columns.append(rank.score.name)
+        columns += [
+            one.score.name for one in (rank, query.modifiers.rerank) if one is not None and one.score is not None
+        ]
         return tuple(columns)
 
     def _ungrouped(self, plan: nodes.Plan, query: ast.SelectQuery, tie_breakers: tuple[str, ...]) -> nodes.Plan:

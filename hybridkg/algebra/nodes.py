@@ -1,4 +1,4 @@
-"""The logical plan: SPARQL 1.1 section 18.2, plus Match, Rank and Snippet.
+"""The logical plan: SPARQL 1.1 section 18.2, plus Match, Rank, Rerank and Snippet.
 
 A subtree without a ranked predicate is one `Fragment`, kept as SPARQL syntax,
 because Oxigraph is the engine that evaluates it (architecture.md, decision 1).
@@ -291,6 +291,32 @@ class Snippet:
 
 
 @dataclass(frozen=True)
+class Rerank:
+    """RERANK: the first rows in the order of a reranker, the others behind them as they were.
+
+    Args:
+        child: gives the rows in order, at most as many as anything above reads.
+        clause: what is asked for.
+        entity: the variable whose entities are scored.
+        score: the variable that gets the new score; unbound behind the first rows.
+        labels: (variable, name) of the scores that the reranker sees.
+        matches: every MATCH and NEAR of the entity; their text is what is looked for.
+    """
+
+    child: Plan
+    clause: ast.Rerank
+    entity: str
+    score: str
+    labels: tuple[tuple[str, str], ...] = ()
+    matches: tuple[ast.RankedItem, ...] = ()
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Of the child, and the new score."""
+        return self.child.variables | {self.score}
+
+
+@dataclass(frozen=True)
 class Construct:
     """CONSTRUCT: the template filled in for each solution, each triple once, in the order of the solutions."""
 
@@ -335,6 +361,7 @@ Plan: TypeAlias = (
     | Project
     | Slice
     | Snippet
+    | Rerank
     | Construct
     | Describe
 )

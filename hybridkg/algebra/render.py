@@ -60,6 +60,9 @@ def _line(plan: nodes.Plan, prefixes: dict[str, str]) -> str:
         case nodes.Snippet(_, match):
             snippet = match.match.snippet
             return f"{kind} ?{snippet.name if snippet else ''} of ?{match.match.entity.name}"
+        case nodes.Rerank(_, clause, entity, score):
+            by = text(clause.reranker)
+            return f"{kind} top={clause.top} ?{entity} by {by} as ?{score}"
         case nodes.GraphEach(_, variable, placeholder, _):
             return f"{kind} ?{variable} as {text(placeholder)}"
         case nodes.Construct(_, template):

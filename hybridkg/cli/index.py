@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hybridkg.cli.options import kb_argument, remove_unfinished
+from hybridkg.cli.options import agreement, kb_argument, remove_unfinished, yes_option
 
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     help="Where there is no knowledge base: make one, whose graph lies at this SPARQL endpoint.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the fields that would be indexed, and stop.")
-def index(kb: Path, profile: str | None, graph: str | None, dry_run: bool) -> None:
+@yes_option
+def index(kb: Path, profile: str | None, graph: str | None, dry_run: bool, yes: bool) -> None:
     """Build the text index from the graph and the text documents.
 
     Where the graph lies at a SPARQL endpoint, it is copied from there by pages; what was interrupted goes on.

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from hybridkg.cli.echo import echo
-from hybridkg.cli.options import accessible, kb_argument, remove_unfinished
+from hybridkg.cli.options import accessible, agreement, kb_argument, remove_unfinished, yes_option
 
 
 @click.command()
@@ -23,7 +23,10 @@ from hybridkg.cli.options import accessible, kb_argument, remove_unfinished
 )
 @click.option("--index", "with_index", is_flag=True, help="Build the text index as well, in the same step.")
 @click.option("--profile", metavar="FILE.ttl|NAME", help="Profile of the index; needs --index.")
-def load(kb: Path, files: tuple[Path, ...], texts: tuple[Path, ...], with_index: bool, profile: str | None) -> None:
+@yes_option
+def load(
+    kb: Path, files: tuple[Path, ...], texts: tuple[Path, ...], with_index: bool, profile: str | None, yes: bool
+) -> None:
     """Create a knowledge base, or add files to one.
 
     Reads N-Triples, N-Quads, Turtle, TriG, RDF/XML and JSON-LD, plain or .gz, .bz2, .xz. All files are one
@@ -49,7 +52,9 @@ def load(kb: Path, files: tuple[Path, ...], texts: tuple[Path, ...], with_index:
     existed = (kb / "CURRENT").exists()
     try:
         base = KnowledgeBase.open(kb) if existed else KnowledgeBase.create(kb)
-        counts = base.load(*files, text=texts, index=with_index, profile=profile, progress=TerminalProgress())
+        counts = base.load(
+            *files, text=texts, index=with_index, profile=profile, progress=TerminalProgress(), agree=agreement(yes)
+        )
     except (NotAKnowledgeBaseError, LockedError):
         raise  # the folder is somebody else's
     except BaseException as e:

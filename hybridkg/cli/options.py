@@ -17,6 +17,7 @@ from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.registry import Registry
 
 if TYPE_CHECKING:
+    from hybridkg.interfaces.encoder import Sending
     from hybridkg.kb import KnowledgeBase
 
 Decorator = Callable[[Any], Any]
@@ -86,6 +87,21 @@ param_option: Decorator = click.option(
     multiple=True,
     help='Value of a variable: <iri>, a number, true, "text"@en, or plain words. Repeat a name for a list.',
 )
+
+
+yes_option: Decorator = click.option(
+    "--yes", is_flag=True, help="Send texts to the server of the encoder without asking, however many they are."
+)
+
+
+def agreement(yes: bool) -> Callable[[Sending], bool]:
+    """Shows what is about to be sent to a server, and asks; where nobody can answer, only `yes` is one."""
+
+    def agree(sending: Sending) -> bool:
+        click.echo(f"to be encoded: {sending}", err=True)
+        return yes or (sys.stdin.isatty() and click.confirm("send them?", err=True))
+
+    return agree
 
 
 class WholeNumber(click.IntRange):

@@ -45,8 +45,8 @@ def print_result(result: ResultSet, fmt: str) -> None:
         echo(warning.render(), err=True)
     for index in result.behind:
         echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
-    for cap in result.caps:
-        echo(f"note: {cap}", err=True)
+    for note in (*result.caps, *result.reranked):
+        echo(f"note: {note}", err=True)
     if result.boolean is None and fmt == "table":
         echo(summary(result), err=True)
 

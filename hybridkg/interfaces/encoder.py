@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.config import OPENAI_URL
 from hybridkg.interfaces.progress import Progress
 from hybridkg.registry import Registry
 
@@ -63,6 +64,9 @@ class ModelChoice:
         max_length: tokens of a text that are read; 0 for the model's own limit.
         query_prompt: written before every text that is asked; empty for the model's own.
         passage_prompt: written before every text that is searched; empty for the model's own.
+        url: of the server that has the model, for kinds that ask one.
+        timeout: seconds that one request to it may take.
+        per_minute: requests to it at most; 0 for no limit.
     """
 
     model: str = ""
@@ -72,6 +76,46 @@ class ModelChoice:
     max_length: int = 0
     query_prompt: str = ""
     passage_prompt: str = ""
+    url: str = OPENAI_URL
+    timeout: float = 60.0
+    per_minute: int = 0
+
+
+@dataclass(frozen=True)
+class Sending:
+    """What an encoder that asks a server is about to send it.
+
+    Args:
+        texts: how many.
+        characters: of all of them.
+        batch: texts in one request.
+        where: the address.
+
+    >>> str(Sending(2_000, 800_000, 32, "http://127.0.0.1/v1"))
+    '2,000 texts, about 200,000 tokens, in 63 requests, to http://127.0.0.1/v1'
+    """
+
+    texts: int
+    characters: int
+    batch: int
+    where: str
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is to be asked about first."""
+        return self.texts >= MANY_TEXTS or self.characters >= MANY_CHARACTERS
+
+    def __str__(self) -> str:
+        tokens, requests = -(-self.characters // 4), -(-self.texts // self.batch)
+        many = f"{self.texts:,} text{'' if self.texts == 1 else 's'}, about {tokens:,} tokens"
+        return f"{many}, in {requests:,} request{'' if requests == 1 else 's'}, to {self.where}"
+
+
+MANY_TEXTS, MANY_CHARACTERS = 1_000, 1_000_000
+"""From so many on, nothing is sent to a server without a yes; about 250,000 tokens."""
+
+Agree: TypeAlias = Callable[[Sending], bool]
+"""Whether so much may be sent."""
 
 
 NO_MODEL = ModelChoice()
@@ -85,6 +129,9 @@ class EncoderKind(Protocol):
 
     has_tokens: bool
     """Whether its encoders are Tokenising."""
+
+    is_billed: bool
+    """Whether it sends the texts to a server, which costs; a large run is then agreed to first."""
 
     def settled_name(self) -> str:
         """The name that the encoder will have whatever the texts are; empty where it learns from them.
@@ -123,6 +170,7 @@ ENCODERS = Registry(
     "hybridkg.encoders",
     {
         "lsa": "hybridkg.vector.lsa:Lsa",
+        "openai": "hybridkg.vector.openai:OpenAI",
         "model2vec": "hybridkg.vector.static:Model2Vec",
         "sentence-transformers": "hybridkg.vector.transformer:SentenceTransformers",
     },

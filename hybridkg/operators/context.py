@@ -9,11 +9,12 @@ from itertools import islice, repeat
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from hybridkg.errors import QueryLimitError, QueryStoppedError, Span
+from hybridkg.errors import QueryLimitError, QueryStoppedError, QueryWarning, Span
 from hybridkg.interfaces.graph_index import GraphIndex, IdTable, Pattern, PreparedPattern
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, priced
 from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, limit_of
+from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.columns import Column, IdColumn, InColumns
 from hybridkg.rdf.batch import Row, Solutions
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybridkg.operators.base import PhysicalOperator
+    from hybridkg.operators.rerank import Reordering
     from hybridkg.operators.slices import Slice
     from hybridkg.query import ast
 
@@ -104,6 +106,7 @@ class ExecutionContext:
         price: microseconds of counted work, by the cost model.
         max_bytes: about the most memory that the rows of an operator may take.
         graph: the projection, None where there is none or it is behind the graph.
+        reranking: where rerankers find their files and their server.
     """
 
     store: GraphStore
@@ -116,6 +119,7 @@ class ExecutionContext:
     max_bytes: int = MAX_BYTES
     price: Callable[[Mapping[str, int]], float] = priced
     graph: GraphIndex | None = None
+    reranking: RerankPlace = field(default_factory=RerankPlace)
     notes: dict[tuple[str, int], int] = field(default_factory=dict)
     """What operators found out on their way (`note`)."""
     found: dict[RankedQuery, Found] = field(default_factory=dict)
@@ -127,6 +131,10 @@ class ExecutionContext:
     """Texts of rows that were read as query strings (MATCH QUERY ?text), and the place of their variable."""
     exact: bool = True
     """Whether every answer of an index was surely the true one."""
+    reorderings: dict[str, Reordering] = field(default_factory=dict)
+    """What each RERANK did, by the variable of its score."""
+    warnings: list[QueryWarning] = field(default_factory=list)
+    """What the run has found wrong with the query."""
     running: list[PhysicalOperator] = field(default_factory=list)
     """The operators that are at work, the innermost last."""
     slice: Slice | None = None

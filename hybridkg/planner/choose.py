@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
-from hybridkg.algebra.nodes import Plan, Project, Slice, Snippet, Whole
+from hybridkg.algebra.nodes import Plan, Project, Rerank, Slice, Snippet, Whole
+from hybridkg.algebra.reranking import below_rerank, cut
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.planner.costs import UNPRICED, Costs, OfRanking, costs_of, unpriced
+from hybridkg.planner.joins import lowered
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranking import Ranking
 from hybridkg.query import ast
@@ -132,6 +134,10 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
     def whole() -> Plan:
         return planning.filled(logical)
 
+    below = below_rerank(logical)
+    if below is not None:  # what is reordered does not say how the rows are found
+        chosen = choose(below, planning, strategy)
+        return replace(chosen, root=lowered(logical, {id(below): chosen.root}, planning), whole=whole)
     if strategy is not None:
         planning.switching = False
         chosen, root = STRATEGIES.get(strategy), planning.root(strategy, logical)
@@ -184,6 +190,11 @@ def with_limit(plan: Plan, limit: int | None) -> Plan:
     match plan:
         case Snippet(child, _):
             return replace(plan, child=with_limit(child, limit))
+        case Rerank():
+            return Slice(cut(plan, limit), 0, limit)
+        case Slice(Rerank() as child, offset, own):
+            least = limit if own is None else min(own, limit)
+            return Slice(cut(child, offset + least), offset, least)
         case Whole(ast.SelectQuery(modifiers=modifiers) as form):
             least = limit if modifiers.limit is None else min(modifiers.limit, limit)
             return Whole(replace(form, modifiers=replace(modifiers, limit=least)))

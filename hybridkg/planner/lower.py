@@ -27,6 +27,7 @@ from hybridkg.operators.match_each import MatchEach
 from hybridkg.operators.minus import Minus
 from hybridkg.operators.order_rows import OrderRows, RankRows
 from hybridkg.operators.project import Project, Slice
+from hybridkg.operators.rerank import Rerank
 from hybridkg.operators.snippet import Snippet
 from hybridkg.operators.text_relation import TextRelation
 from hybridkg.operators.whole_query import WholeQuery
@@ -147,6 +148,8 @@ class _Lowering:
                 return Describe(self.operator(child), subjects, dataset)
             case nodes.Slice(child, offset, limit):
                 return Slice(self.operator(child), offset, limit)
+            case nodes.Rerank(child, clause, entity, score, labels, matches):
+                return Rerank(self.operator(child), clause, entity, score, labels, matches)
             case nodes.Snippet(child, nodes.Match(match, score, _)):
                 assert isinstance(match, ast.Match)
                 return Snippet(self.operator(child), match, score)

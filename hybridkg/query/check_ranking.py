@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
 from hybridkg.interfaces.fusion import FUSIONS
+from hybridkg.interfaces.reranker import COMMON, RERANKERS, Setting
 from hybridkg.query import ast
 from hybridkg.query.check_match import LARGEST_WEIGHT, Bindings, check_arguments, check_roles, check_top
 from hybridkg.query.check_select import is_grouped
@@ -38,8 +41,7 @@ def check_rank_functions(form: ast.QueryForm, bindings: Bindings) -> None:
                 span=modifier.score.span,
             )
     if rerank is not None:
-        check_top(rerank)
-        check_arguments(rerank.reranker.arguments)
+        _check_rerank(form, rerank, bindings)
     functions = [node for node in walk(rank) if isinstance(node, ast.RankFunction)] if rank is not None else []
     for function in functions:
         if is_grouped(form):
@@ -49,6 +51,82 @@ def check_rank_functions(form: ast.QueryForm, bindings: Bindings) -> None:
                 span=function.span,
             )
         _check_function(function, bindings)
+
+
+def _check_rerank(form: ast.QueryForm, rerank: ast.Rerank, bindings: Bindings) -> None:
+    modifiers, model = form.modifiers, rerank.reranker
+    check_top(rerank)
+    if modifiers.rank_by is None and not modifiers.order_by:
+        raise QueryCheckError(
+            "RERANK reorders the first rows of an order, and this query has none",
+            hint="write RANK BY ?score, or ORDER BY, before RERANK",
+            span=rerank.span,
+        )
+    if is_grouped(form):
+        raise UnsupportedQueryError(
+            "RERANK reorders rows about entities, and this query has groups",
+            hint="group in a sub-select, and write RANK BY and RERANK around it",
+            span=rerank.span,
+        )
+    ranked = modifiers.rank_by.score if modifiers.rank_by is not None else None
+    if rerank.score is not None and ranked is not None and rerank.score.name == ranked.name:
+        raise QueryCheckError(
+            f"?{ranked.name} is the score of RANK BY already",
+            hint="rows keep their earlier scores: give that of RERANK a name of its own",
+            span=rerank.score.span,
+        )
+    made = RERANKERS.get(model.name, span=model.span)
+    check_arguments(model.arguments)
+    if made.takes_file != bool(model.file):
+        raise QueryCheckError(
+            f"{model.name!r} takes {'a file' if made.takes_file else 'no file'}",
+            hint=f"USING {model.name}(@model.json)" if made.takes_file else "give its settings by name: model=...",
+            span=model.span,
+        )
+    if rerank.top > made.most:
+        raise QueryCheckError(f"{model.name!r} reorders at most {made.most:,} rows", span=rerank.span)
+    reranker_values(model)
+    if rerank.on is not None and rerank.on.name not in bindings.bound:
+        known = sorted(bindings.bound)
+        raise QueryCheckError(
+            f"nothing binds ?{rerank.on.name}", hint=did_you_mean(rerank.on.name, known), span=rerank.on.span
+        )
+
+
+def reranker_values(model: ast.Model) -> dict[str, str | float]:
+    """The arguments of a reranker, with defaults for those that are not given; None of a parameter is an error yet.
+
+    Raises:
+        QueryCheckError: one is unknown, of another kind or out of range; the span points at it.
+    """
+    known: Mapping[str, Setting] = {**RERANKERS.get(model.name, span=model.span).settings, **COMMON}
+    values = {name: setting.default for name, setting in known.items()}
+    for argument in model.arguments:
+        setting = known.get(argument.name)
+        if setting is None:
+            raise QueryCheckError(
+                f"{model.name} has no argument {argument.name!r}; known: {', '.join(known)}",
+                hint=did_you_mean(argument.name, list(known)),
+                span=argument.span,
+            )
+        value = argument.value
+        if isinstance(value, ast.Var):  # a parameter, which has its value by the time that the query runs
+            continue
+        if isinstance(setting.default, str):
+            good = isinstance(value, ast.Lit) and (not setting.words or value.lexical in setting.words)
+            wanted = " or ".join(map(repr, setting.words)) or "a text"
+            values[argument.name] = value.lexical if isinstance(value, ast.Lit) else ""
+        else:
+            number = _number(value)
+            good = number is not None and setting.least <= number <= setting.most
+            good = good and not (setting.whole and number != int(number or 0))
+            bounds = f"of at least {setting.least:g}" if setting.most == float("inf") else ""
+            bounds = bounds or f"from {setting.least:g} to {setting.most:,g}"
+            wanted = f"a {'whole ' if setting.whole else ''}number {bounds}"
+            values[argument.name] = number or 0.0
+        if not good:
+            raise QueryCheckError(f"{argument.name} must be {wanted}", span=argument.span)
+    return values
 
 
 def _check_function(function: ast.RankFunction, bindings: Bindings) -> None:

@@ -38,6 +38,8 @@ def with_parameter_files(query: ast.Query, knowledge_base: Path | None) -> ast.Q
     def change(node: ast.Syntax) -> Any:
         if isinstance(node, ast.Match) and node.model is not None and node.model.file:
             return _filled(node, node.model, _read(node.model, folders))
+        if isinstance(node, ast.Rerank):
+            return node  # whose file is not one of parameters
         if isinstance(node, ast.Model) and node.file:
             raise QueryCheckError("only the model of a MATCH takes a file of parameters", span=node.span)
         return rebuild(node, change)

@@ -226,9 +226,11 @@ def _substituted(
             case ast.RankedList(score=score):
                 _target(score)
                 return node
-            case ast.Rerank(score=ast.Var() as score):
-                _target(score)
-                return node
+            case ast.Rerank(on=on, score=score):
+                for variable in (on, score):
+                    if variable is not None:
+                        _target(variable)
+                return replace(node, reranker=rebuild(node.reranker, change))
             case _:
                 return rebuild(node, change)
 

@@ -15,6 +15,7 @@ from functools import cache, cached_property
 from hybridkg.interfaces.encoder import ENCODERS
 from hybridkg.interfaces.fusion import FUSIONS
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
+from hybridkg.interfaces.reranker import COMMON, RERANKERS
 from hybridkg.query.expected import SOME_FUNCTIONS, advance, kind, symbols
 from hybridkg.query.lexer import FUSION, Token
 from hybridkg.query.parser import machine
@@ -217,15 +218,28 @@ def _names(place: Place) -> Iterator[Suggestion]:
     trail = place.path
     asked = next((t.type for t in reversed(place.reading.tokens) if t.type in ("MATCH", "NEAR", "RERANK")), "MATCH")
     if trail[-1:] == ["USING"]:
-        known = {"MATCH": (RANKING_MODELS.names(), "model"), "NEAR": (ENCODERS.names(), "encoder")}
+        known = {
+            "MATCH": (RANKING_MODELS.names(), "model"),
+            "NEAR": (ENCODERS.names(), "encoder"),
+            "RERANK": (RERANKERS.names(), "reranker"),
+        }
         names, what = known.get(asked, ((), ""))
         yield from (Suggestion(name, 0, NAME, what) for name in names)
     elif trail[-2:] == ["ON", "("] or (trail[-1:] == [","] and trail[-4:-2] == ["ON", "("]):
         for held in place.vocabulary.fields:
             yield Suggestion(str(held["field"]), 0, NAME, f"field, weight {held['weight']:g}")
+    elif trail[-1:] != ["="] and asked == "RERANK":
+        yield from _settings(next((t.text for t in reversed(place.reading.tokens) if t.text in RERANKERS.names()), ""))
     elif trail[-1:] != ["="] and asked == "MATCH":
         in_field = "ON" in trail and "USING" not in trail[len(trail) - trail[::-1].index("ON") :]
         yield from (Suggestion(f"{name}=", 0, NAME, note) for name, note in _arguments(in_field))
+
+
+def _settings(reranker: str) -> Iterator[Suggestion]:
+    """What a reranker takes, and what all of them do."""
+    if reranker:
+        for name, setting in {**RERANKERS.get(reranker).settings, **COMMON}.items():
+            yield Suggestion(f"{name}=", 0, NAME, setting.note)
 
 
 @cache

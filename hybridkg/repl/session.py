@@ -200,8 +200,8 @@ class Session:
         self.screen.rows(lambda out: writer(result, out if own_colours else for_whom(out)))
         for index in result.behind:
             self.screen.say(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB")
-        for cap in result.caps:
-            self.screen.say(f"note: {cap}")
+        for note in (*result.caps, *result.reranked):
+            self.screen.say(f"note: {note}")
         self.screen.say(f"{self._summary(result)}{milliseconds:,.1f} ms")
 
     def _summary(self, result: ResultSet) -> str:

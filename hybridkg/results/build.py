@@ -33,6 +33,7 @@ class Shape:
         limit, offset: the query's own, as far as they count rows.
         scores: (variable, label) of every score in the rows.
         ranked_by: the variable that ranks.
+        reranked_by: the variable that the outermost RERANK gives its score; None without one.
         prefixes: (prefix, IRI) that the query declares.
         is_select, is_ask, is_graph: its form; a graph is what CONSTRUCT and DESCRIBE make.
         is_hybrid: whether it ranks.
@@ -43,6 +44,7 @@ class Shape:
     offset: int
     scores: tuple[tuple[str, str], ...]
     ranked_by: str | None
+    reranked_by: str | None
     prefixes: tuple[tuple[str, str], ...]
     is_select: bool
     is_ask: bool
@@ -61,6 +63,7 @@ class Shape:
             offset=0 if is_graph else form.modifiers.offset or 0,
             scores=scores,
             ranked_by=ranked_by,
+            reranked_by=_reranked_by(logical),
             prefixes=query.prefixes,
             is_select=isinstance(form, ast.SelectQuery),
             is_ask=is_ask,
@@ -137,6 +140,8 @@ def build_result(
         cells=[] if is_ask else solutions.rows,
         scores=shape.scores,
         ranked_by=shape.ranked_by,
+        reranked_by=shape.reranked_by,
+        reranked=tuple(map(str, context.reorderings.values())),
         requested=requested,
         exact=context.exact,
         caps=caps(matches, context),
@@ -177,7 +182,10 @@ def _scores(plan: nodes.Plan) -> tuple[str | None, tuple[tuple[str, str], ...]]:
     below: nodes.Plan | None = plan
     while below is not None and not isinstance(below, nodes.Rank):
         children = nodes.children(below)
-        below = children[0] if isinstance(below, nodes.Slice | nodes.Project | nodes.Snippet) else None
+        if isinstance(below, nodes.Rerank):
+            scores[below.score] = below.clause.score.name if below.clause.score is not None else "rerank"
+        passed = nodes.Slice | nodes.Project | nodes.Snippet | nodes.Rerank
+        below = children[0] if isinstance(below, passed) else None
     if below is None:
         return None, tuple(scores.items())
     expression = below.expression
@@ -185,3 +193,9 @@ def _scores(plan: nodes.Plan) -> tuple[str | None, tuple[tuple[str, str], ...]]:
         return below.score, tuple(scores.items())
     label = below.score if not below.score.startswith("_") else "rank"
     return below.score, (*scores.items(), (below.score, label))
+
+
+def _reranked_by(plan: nodes.Plan) -> str | None:
+    while isinstance(plan, nodes.Slice | nodes.Snippet):
+        plan = plan.child
+    return plan.score if isinstance(plan, nodes.Rerank) else None

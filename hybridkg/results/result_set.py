@@ -94,7 +94,8 @@ class Row(Mapping[str, Any]):
     @property
     def scores(self) -> dict[str, float]:
         """Every score behind the row, projected or not: those of MATCH by their AS name, that of RANK BY as
-        `rank` unless it is named or is one of them, that of a MATCH without AS by the name of its entity.
+        `rank` unless it is named or is one of them, that of RERANK as `rerank` unless it is named, that of a MATCH
+        without AS by the name of its entity.
         What orders the rows but is no number, such as a title, is no score.
         """
         cells = dict(zip(self._result.variables, self._cells, strict=True))
@@ -103,9 +104,12 @@ class Row(Mapping[str, Any]):
 
     @property
     def rank_score(self) -> float | None:
-        """The score that ordered the row; None where nothing is ranked, or the row has none."""
+        """The score that ordered the row, of RERANK where it has reordered it, else of RANK BY; None where nothing is
+        ranked, or the row has none.
+        """
         cells = dict(zip(self._result.variables, self._cells, strict=True))
-        return as_float(cells.get(self._result.ranked_by or ""))
+        reranked = as_float(cells.get(self._result.reranked_by or ""))
+        return as_float(cells.get(self._result.ranked_by or "")) if reranked is None else reranked
 
     def facts(self) -> list[tuple[Identifier, Identifier, Identifier]]:
         """The triples of the graph that the query's triple patterns matched in this row and its paths walked, as rdflib
@@ -129,13 +133,14 @@ class Row(Mapping[str, Any]):
         """
         from hybridkg.results.why import Why
 
-        if self._result.reasons is None or not self._result.reasons.matches:
+        reasons = self._result.reasons
+        if reasons is None or not (reasons.matches or reasons.reranked):
             raise UnsupportedQueryError(
                 "no MATCH gives these rows a score, so there is none to explain", hint="see row.facts()"
             )
         bound = dict(zip(self._result.variables, self._cells, strict=True))
-        reasons = self._result.reasons
-        return Why(self.scores, tuple(reasons.hits(bound)), tuple(self.triples()), reasons.ranked_by)
+        hits, place = tuple(reasons.hits(bound)), reasons.reordering(bound)
+        return Why(self.scores, hits, tuple(self.triples()), reasons.ranked_by, *place)
 
     def to_python(self) -> dict[str, Any]:
         """Plain Python values: str, int, float, bool, date ..., None where unbound."""
@@ -159,6 +164,8 @@ class ResultSet(Sequence[Row]):
         cells: the rows.
         scores: (variable, label) of every score.
         ranked_by: the variable whose values order the rows; None where nothing is ranked.
+        reranked_by: the variable whose values order those that RERANK has reordered; None without one.
+        reranked: what each RERANK did, in words.
         requested: the LIMIT in force; None where all rows were asked for.
         exact: whether the rows are certainly the right ones in the right order.
         generation: name of the state of the knowledge base that answered.
@@ -191,6 +198,8 @@ class ResultSet(Sequence[Row]):
     is_graph: bool = False
     explanation: Explanation | None = field(default=None, repr=False)
     shortfall: str = ""
+    reranked_by: str | None = None
+    reranked: tuple[str, ...] = ()
     origin: Origin | None = field(default=None, repr=False)
 
     @property

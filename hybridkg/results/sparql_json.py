@@ -30,6 +30,7 @@ def write_json(result: ResultSet, out: TextIO) -> None:
         "strategy": result.strategy,
         "behind": list(result.behind),
         "caps": list(result.caps),
+        "reranked": list(result.reranked),
         "warnings": [{"code": w.code, "message": w.message, "hint": w.hint} for w in result.warnings],
         "scores": [row.scores for row in result],
     }

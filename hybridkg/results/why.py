@@ -6,12 +6,12 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybridkg.algebra.nodes import Plan, Rank, children
+from hybridkg.algebra.nodes import Plan, Rank, Rerank, Slice, Snippet, children
 from hybridkg.algebra.visible import visible_matches
 from hybridkg.interfaces.explanation import TERM, Passage, ScoreExplanation
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
@@ -70,12 +70,16 @@ class Why:
         hits: one for each MATCH that the row comes from, in the order of the query.
         triples: what the triple patterns matched, and the links that the paths walked, as the graph has them.
         ranked_by: the expression of RANK BY, where it is more than one score.
+        reranked_by: the reranker that gave the row its place; empty where none did.
+        parts: what its score is made of, by name; empty where it cannot say.
     """
 
     scores: Mapping[str, float]
     hits: tuple[Hit, ...]
     triples: tuple[Triple, ...]
     ranked_by: str = ""
+    reranked_by: str = ""
+    parts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def evidence(self) -> rdflib.Graph:
@@ -96,6 +100,7 @@ class Why:
         return {
             "scores": dict(self.scores),
             **({"ranked_by": self.ranked_by} if self.ranked_by else {}),
+            **({"reranked_by": self.reranked_by, "parts": dict(self.parts)} if self.reranked_by else {}),
             "hits": [hit.to_json() for hit in self.hits],
             "facts": [[str(t.subject), str(t.predicate), str(t.object)] for t in self.triples],
         }
@@ -112,18 +117,28 @@ class Reasons:
         matches: (MATCH, variable of its score, label of the score), in the order of the text.
         context: the index and the graph that answered.
         ranked_by: the expression of RANK BY, where it is more than one score.
+        reranked: the variable of the score of the outermost RERANK; empty without one.
     """
 
     matches: tuple[tuple[ast.RankedItem, str, str], ...]
     context: ExecutionContext
     ranked_by: str = ""
+    reranked: str = ""
 
     @classmethod
     def of(cls, plan: Plan, context: ExecutionContext) -> Reasons:
         """For the rows of a plan."""
         found = sorted(visible_matches(plan), key=lambda node: node.match.span.start)
         labelled = ((m.match, m.score, m.score if m.match.score else m.match.entity.name) for m in found)
-        return cls(tuple(labelled), context, _ranked_by(plan))
+        return cls(tuple(labelled), context, _ranked_by(plan), _reranked(plan))
+
+    def reordering(self, bound: Mapping[str, Term | None]) -> tuple[str, Mapping[str, float]]:
+        """The reranker that gave a row its place and the parts of its score; nothing where none did."""
+        own, score = self.context.reorderings.get(self.reranked), as_float(bound.get(self.reranked))
+        if own is None or score is None:
+            return "", {}
+        entity = bound.get(own.entity)
+        return own.reranker, {} if entity is None else own.parts.get((entity, score), {})
 
     def hits(self, bound: Mapping[str, Term | None]) -> list[Hit]:
         """One for each MATCH whose entity and score the row has."""
@@ -196,12 +211,12 @@ def _passages(texts: Sequence[tuple[str, str, str]], begin: int, end: int) -> tu
     """
     values: Counter[str] = Counter()
     shown = " ".join("\n".join(text for _, text, _ in texts)[begin:end].split())
-    for field, text, _ in texts:
+    for name, text, _ in texts:
         if begin <= len(text):
             shown = shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}…"
-            return (Passage(field, values[field], begin, min(end, len(text)), (), shown),)
+            return (Passage(name, values[name], begin, min(end, len(text)), (), shown),)
         begin, end = begin - len(text) - 1, end - len(text) - 1
-        values[field] += 1
+        values[name] += 1
     return ()
 
 
@@ -214,6 +229,12 @@ def _target(near: ast.Near, asked: Term | None) -> str:
         case ast.Vector(values=values):
             return f"a vector of {len(values):,} numbers"
     return "" if asked is None else asked.value if isinstance(asked, Literal) else str(asked)
+
+
+def _reranked(plan: Plan) -> str:
+    while isinstance(plan, Slice | Snippet):
+        plan = plan.child
+    return plan.score if isinstance(plan, Rerank) else ""
 
 
 def _ranked_by(plan: Plan) -> str:
@@ -252,6 +273,10 @@ def lines_of(why: Why) -> list[str]:
         for passage in hit.passages:
             text = f"text {passage.value + 1} of {passage.field}" if passage.value else passage.field
             lines.append(f"  {text}, characters {passage.start:,} to {passage.end:,}: {passage.shown}")
+    if why.reranked_by:
+        lines.append(f"the place is that of {why.reranked_by}")
+        ordered = sorted(why.parts.items(), key=lambda part: -abs(part[1]))
+        lines += [f"  {value:+.4f}  {name}" for name, value in ordered if value]
     others = {name: score for name, score in why.scores.items() if name not in {hit.label for hit in why.hits}}
     because = f" = {why.ranked_by}" if why.ranked_by else ""
     lines += [f"{name} {score:.4f}{because}" for name, score in others.items()]

@@ -45,7 +45,7 @@ ANALYZER = "stopped"
 class Lsa:
     """The kind."""
 
-    takes_model, has_tokens = False, False
+    takes_model, has_tokens, is_billed = False, False, False
 
     def __init__(self, choice: ModelChoice = NO_MODEL, *, dimensions: int = DIMENSIONS, seed: int = 0):
         self._dimensions, self._seed = dimensions, seed

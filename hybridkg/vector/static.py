@@ -41,7 +41,7 @@ class Model2Vec:
         choice: of the model that is distilled.
     """
 
-    takes_model, has_tokens = True, True
+    takes_model, has_tokens, is_billed = True, True, False
 
     def __init__(self, choice: ModelChoice = NO_MODEL):
         self._choice = choice

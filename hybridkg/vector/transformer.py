@@ -46,7 +46,7 @@ class SentenceTransformers:
         choice: of the model.
     """
 
-    takes_model, has_tokens = True, True
+    takes_model, has_tokens, is_billed = True, True, False
 
     def __init__(self, choice: ModelChoice = NO_MODEL):
         self._choice = choice

@@ -3,10 +3,6 @@
 Candidates are what the first feature ranks. Each feature is the score in another system's run, brought to 0..1 in each
 topic (0 where the system does not rank the candidate). A RankSVM weighs them: it learns, in the training topics of each
 fold, from pairs of candidates with different grades; each topic is ranked by the weights that have not seen it.
-
-The loss is the squared hinge of Chapelle and Keerthi (Efficient algorithms for ranking with SVMs, 2010), with the mean
-over topics of the mean over their pairs, so that topics with many judgements do not count for more. It is smooth and
-convex, so L-BFGS finds the one minimum, without a seed.
 """
 
 from __future__ import annotations
@@ -24,6 +20,7 @@ from hybridkg.evaluation.experiment.kinds import Refuse
 from hybridkg.evaluation.experiment.spec import SystemSpec
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.tuning.folds import read_folds
+from hybridkg.evaluation.tuning.rank_svm import COST, pairs_of, rank_svm
 from hybridkg.interfaces.progress import Progress
 from hybridkg.registry import did_you_mean
 
@@ -31,9 +28,6 @@ Floats = NDArray[np.float64]
 
 DEPTH = 100
 """Candidates of a training topic that pairs are made of."""
-
-COST = 100.0
-"""What violated pairs count against the length of the weights."""
 
 
 class LearnedSystem:
@@ -108,9 +102,7 @@ class LearnedSystem:
         grades = self._collection.qrels.grades[topic]
         run = self._collection.runs[self._features[0]]
         own = np.array([max(0, grades.get(document, 0)) for document in run.documents(topic)[: self._depth]])
-        better, worse = np.nonzero(own[:, None] > own[None, :])
-        found: Floats = features[better] - features[worse]
-        return found
+        return pairs_of(features[: len(own)], own)
 
 
 def features_of(runs: Sequence[Run], topic: str) -> Floats:
@@ -128,42 +120,6 @@ def features_of(runs: Sequence[Run], topic: str) -> Floats:
         span = high - low or 1.0
         columns.append([(scores.get(document, low) - low) / span for document in documents])
     return np.array(columns, np.float64).reshape(len(runs), len(documents)).T
-
-
-def rank_svm(pairs: Sequence[Floats], cost: float = COST) -> Floats:
-    """The weights that put the better of each pair first, with a margin of 1 where they can.
-
-    Minimises |w|^2 / 2 + cost * mean over topics of (mean over pairs d of max(0, 1 - w.d)^2).
-
-    Args:
-        pairs: for each topic float64[pairs, features], better minus worse; one without pairs says nothing.
-        cost: above 0.
-
-    Returns:
-        float64[features]; zeros where there is no pair.
-
-    One pair with one feature d = 1 and cost 1: w^2 / 2 + (1 - w)^2 is least at w = 2/3.
-
-    >>> rank_svm([np.array([[1.0]])], 1.0).round(6).tolist()
-    [0.666667]
-    """
-    from scipy.optimize import minimize
-
-    features = pairs[0].shape[1] if pairs else 0
-    pairs = [own for own in pairs if len(own)]
-    if not pairs:
-        return np.zeros(features)
-    together = np.concatenate(pairs)
-    each = np.concatenate([np.full(len(own), cost / (len(own) * len(pairs))) for own in pairs])
-
-    def loss(weights: Floats) -> tuple[float, Floats]:
-        missing = np.maximum(0.0, 1.0 - together @ weights)
-        weighted = each * missing
-        return 0.5 * float(weights @ weights) + float(weighted @ missing), weights - 2.0 * (together.T @ weighted)
-
-    start = np.zeros(together.shape[1])
-    found: Floats = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 1000, "ftol": 1e-12}).x
-    return found
 
 
 def ranked(run: Run, topic: str, scores: Floats) -> tuple[tuple[str, float], ...]:

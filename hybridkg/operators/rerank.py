@@ -1,0 +1,206 @@
+"""RERANK: the first rows in the order of a reranker; ties, and the rows behind them, keep their earlier order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hybridkg.errors import ModelServerError, QueryCheckError, QueryWarning, RerankerError
+from hybridkg.interfaces.reranker import KEEP, ON_ERROR, QUERY, RERANKERS, Candidates, Reranked, Reranker, Surroundings
+from hybridkg.operators.base import OneChild
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
+from hybridkg.query import ast
+from hybridkg.query.check_ranking import reranker_values
+from hybridkg.query.write import write
+from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term, double
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+FAILED = "W110"
+
+
+@dataclass(frozen=True)
+class Reordering:
+    """What a RERANK did.
+
+    Args:
+        reranker: its name and model.
+        rows: how many it reordered.
+        entity: the variable whose entities it scored.
+        note: what it took; or, where it failed, what the rows are in.
+        failed: whether the rows kept their earlier order, because the reranker failed and the query allows it.
+        parts: (entity, its score) -> what the score is made of.
+    """
+
+    reranker: str
+    rows: int
+    entity: str
+    note: str = ""
+    failed: bool = False
+    parts: Mapping[tuple[Term, float], Mapping[str, float]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        rows = "row" if self.rows == 1 else f"{self.rows:,} rows"
+        if self.failed:
+            return f"the first {rows} kept their earlier order: {self.reranker} failed"
+        return f"the first {rows} in the order of {self.reranker}" + (f" ({self.note})" if self.note else "")
+
+
+@dataclass(frozen=True)
+class Rerank(OneChild):
+    """Scores the entities of the first rows and sorts those rows by it, best first.
+
+    A row that binds no entity there has no score, and stays behind those that have one.
+    """
+
+    clause: ast.Rerank
+    entity: str
+    score: str
+    labels: tuple[tuple[str, str], ...] = ()
+    matches: tuple[ast.RankedItem, ...] = ()
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        """Makes the reranker first, so that what is wrong with it is told before the work."""
+        model = self.clause.reranker
+        values = reranker_values(model)
+        kind: type[Reranker] = RERANKERS.get(model.name, span=model.span)
+        on_error, given = values.pop(ON_ERROR), str(values.pop(QUERY))
+        reranker = kind(values, model.file, context.reranking)
+        solutions = context.run(self.child)
+        first = solutions.take(range(min(self.clause.top, solutions.size)))
+        asked = self._asked(first, given, needs_query=kind.needs_query)
+        distinct = list(dict.fromkeys(one for one in asked if one is not None))
+        found: dict[tuple[Node, str], float] = {}
+        if distinct:
+            candidates = self._candidates(distinct, asked, first, context)
+            try:
+                answer = _checked(reranker, candidates, context)
+            except (ModelServerError, RerankerError) as e:
+                if on_error != KEEP:
+                    raise type(e)(e.message, hint=e.hint or f"{ON_ERROR}='{KEEP}' goes on without it") from e
+                self._failed(reranker, e, first.size, context)
+            else:
+                found = dict(zip(distinct, answer.scores.tolist(), strict=True))
+                context.reorderings[self.score] = Reordering(
+                    reranker.name, first.size, self.entity, answer.note, parts=_parts(distinct, answer)
+                )
+                context.exact = context.exact and kind.repeatable
+        scores = [None if one is None else found.get(one) for one in asked]
+        order = sorted(range(first.size), key=lambda i: float("inf") if (s := scores[i]) is None else -s)
+        context.tell(self, scored=len(found))
+        places = [*order, *range(first.size, solutions.size)]
+        cells: list[Term | None] = [None if (s := scores[i]) is None else double(s) for i in order]
+        cells += [None] * (solutions.size - first.size)
+        return _with_column(solutions.take(places), self.score, cells)
+
+    def _asked(self, first: Solutions, given: str, *, needs_query: bool) -> list[tuple[Node, str] | None]:
+        """The entity of each row and the text it is looked for with; None for a row without an entity."""
+        columns = {m.text.name: first.cells(m.text.name) for m in self.matches if isinstance(m.text, ast.Var)}
+        asked: list[tuple[Node, str] | None] = []
+        for number, entity in enumerate(first.cells(self.entity)):
+            if not isinstance(entity, NamedNode | BlankNode):
+                asked.append(None)
+                continue
+            texts = [given] if given else self._texts({name: cells[number] for name, cells in columns.items()})
+            if len(texts) > 1 or (needs_query and not any(text.strip() for text in texts)):
+                what = "several texts" if len(texts) > 1 else "no text"
+                raise QueryCheckError(
+                    f"the query looks for ?{self.entity} by {what}, and {self.clause.reranker.name} reads one",
+                    hint=f"say which: USING {self.clause.reranker.name}({QUERY}=$text, ...)",
+                    span=self.clause.reranker.span,
+                )
+            asked.append((entity, texts[0] if texts else ""))
+        return asked
+
+    def _texts(self, bound: Mapping[str, Term | None]) -> list[str]:
+        """The distinct texts by which the entity of a row was found."""
+        texts: list[str] = []
+        for match in self.matches:
+            target: object = match.text
+            if isinstance(target, ast.Var):
+                target = bound.get(target.name)
+            if isinstance(target, ast.Lit):
+                texts.append(target.lexical)
+            elif isinstance(target, Literal):
+                texts.append(target.value)
+        return list(dict.fromkeys(texts))
+
+    def _candidates(
+        self,
+        distinct: Sequence[tuple[Node, str]],
+        asked: Sequence[Hashable],
+        first: Solutions,
+        context: ExecutionContext,
+    ) -> Candidates:
+        import numpy as np
+
+        places = {one: number for number, one in reversed(list(enumerate(asked)))}
+        rows = [places[one] for one in distinct]
+        scores = {}
+        for variable, label in self.labels:
+            cells = first.cells(variable)
+            scores[label] = np.array([_number(cells[row]) for row in rows], np.float64)
+        nodes = tuple(node for node, _ in distinct)
+        none = np.full(len(nodes), -1, np.int64)
+        ids = none if context.nodes is None else context.nodes.find_many(nodes)
+        return Candidates(nodes, tuple(text for _, text in distinct), scores, ids)
+
+    def _failed(
+        self, reranker: Reranker, error: ModelServerError | RerankerError, rows: int, context: ExecutionContext
+    ) -> None:
+        context.exact = False
+        context.reorderings[self.score] = Reordering(reranker.name, rows, self.entity, failed=True)
+        warning = f"the rows keep their earlier order, because {reranker.name} failed: {error.message}"
+        context.warnings.append(QueryWarning(FAILED, warning, hint=error.hint, span=self.clause.span))
+
+    def describe(self) -> str:
+        """How many rows of which entity, by what."""
+        return f"Rerank top {self.clause.top:,} of ?{self.entity} by {self.clause.reranker.name}"
+
+    def details(self, known: Known) -> str:
+        """The reranker as the query names it."""
+        return " ".join(write(self.clause.reranker).split())
+
+
+def _checked(reranker: Reranker, candidates: Candidates, context: ExecutionContext) -> Reranked:
+    """What the reranker says, if it is a finite score for each candidate."""
+    import numpy as np
+
+    around = Surroundings(context.store, context.text, context.texts, context.meter.check)
+    answer = reranker.rerank(candidates, around)
+    if answer.scores.shape != (len(candidates),):
+        raise RerankerError(f"{reranker.name} gave {answer.scores.size:,} scores for {len(candidates):,} rows")
+    if not np.isfinite(answer.scores).all():
+        raise RerankerError(f"{reranker.name} gave a score that is no finite number")
+    return answer
+
+
+def _parts(distinct: Sequence[tuple[Node, str]], answer: Reranked) -> dict[tuple[Term, float], Mapping[str, float]]:
+    columns = {name: own.tolist() for name, own in answer.parts.items()}
+    scores = answer.scores.tolist()
+    return (
+        {(node, scores[i]): {name: own[i] for name, own in columns.items()} for i, (node, _) in enumerate(distinct)}
+        if columns
+        else {}
+    )
+
+
+def _number(cell: Term | None) -> float:
+    try:
+        return float(cell.value) if isinstance(cell, Literal) else float("nan")
+    except ValueError:
+        return float("nan")
+
+
+def _with_column(solutions: Solutions, name: str, cells: Sequence[Term | None]) -> Solutions:
+    """The solutions with a column in its place, or behind the others where they have none of that name."""
+    if name not in solutions.variables:
+        rows: list[Row] = [(*row, cell) for row, cell in zip(solutions.rows, cells, strict=True)]
+        return Solutions((*solutions.variables, name), rows)
+    at = solutions.variables.index(name)
+    rows = [(*row[:at], cell, *row[at + 1 :]) for row, cell in zip(solutions.rows, cells, strict=True)]
+    return Solutions(solutions.variables, rows)

@@ -1,0 +1,1 @@
+"""Rerankers: each scores the first rows of a ranking."""
