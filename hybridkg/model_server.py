@@ -12,6 +12,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from email.message import Message
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException, HTTPMessage
 from typing import IO, Any
@@ -234,7 +235,7 @@ class _NoRedirect(HTTPRedirectHandler):
         """None: the answer is then an error."""
 
 
-def _retry_after(headers: HTTPMessage, otherwise: float) -> float:
+def _retry_after(headers: Message, otherwise: float) -> float:
     """Seconds that a server asks to wait: a number, or a date."""
     said = headers.get("Retry-After", "")
     try:

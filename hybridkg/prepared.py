@@ -336,6 +336,11 @@ class PreparedQuery:
         form, explain = self._text.written.form, self._text.written.explain
         return isinstance(form, ast.SelectQuery) and form.modifiers.rank_by is not None and not explain
 
+    @property
+    def reranks(self) -> bool:
+        """Whether it has a RERANK, anywhere."""
+        return any(isinstance(node, ast.Rerank) for node in walk(self._text.written))
+
     def query(
         self,
         params: Parameters | None = None,

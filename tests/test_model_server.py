@@ -86,7 +86,7 @@ def test_what_waiting_cannot_mend_is_not_asked_again(served, code, hint):
 
 
 def test_an_account_without_money_is_not_asked_again(served):
-    served.faults = [lambda handler: status(429, f"you have {client.NO_MONEY}")(handler)]
+    served.faults = [status(429, f"you have {client.NO_MONEY}")]
     with pytest.raises(ModelServerError, match="answers 429"):
         Asking(served.url).embed()
     assert len(served.asked) == 1
@@ -160,7 +160,7 @@ def test_the_key_is_never_told(served):
 def test_a_key_goes_to_no_stranger():
     environment = {client.KEYS[0]: KEY}
     stranger = "https://models.example/v1"
-    with pytest.raises(ConfigError, match="only kb.toml says") as caught:
+    with pytest.raises(ConfigError, match="says that it is for") as caught:
         ModelServer(stranger, environment=environment)
     assert client.URL in caught.value.hint
     ModelServer(stranger, environment={})

@@ -20,6 +20,7 @@ ELASTICSEARCH = (ROOT / "docs" / "elasticsearch.md").read_text(encoding="utf-8")
 LANGUAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
 MODELS = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
 VECTORS = (ROOT / "docs" / "vectors.md").read_text(encoding="utf-8")
+RERANKERS = (ROOT / "docs" / "rerankers.md").read_text(encoding="utf-8")
 SCALE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
 EVALUATION = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
 
@@ -29,8 +30,8 @@ def console_blocks(text: str) -> list[str]:
     return re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-BLOCKS, LANGUAGE_BLOCKS, ELASTICSEARCH_BLOCKS, MODELS_BLOCKS, VECTORS_BLOCKS, SCALE_BLOCKS = (
-    console_blocks(text) for text in (README, LANGUAGE, ELASTICSEARCH, MODELS, VECTORS, SCALE)
+BLOCKS, LANGUAGE_BLOCKS, ELASTICSEARCH_BLOCKS, MODELS_BLOCKS, VECTORS_BLOCKS, SCALE_BLOCKS, RERANKERS_BLOCKS = (
+    console_blocks(text) for text in (README, LANGUAGE, ELASTICSEARCH, MODELS, VECTORS, SCALE, RERANKERS)
 )
 
 
@@ -69,8 +70,8 @@ def test_readme_has_console_blocks():
 
 @pytest.mark.parametrize(
     "blocks",
-    [BLOCKS, LANGUAGE_BLOCKS, MODELS_BLOCKS, VECTORS_BLOCKS],
-    ids=["README.md", "docs/language.md", "docs/models.md", "docs/vectors.md"],
+    [BLOCKS, LANGUAGE_BLOCKS, MODELS_BLOCKS, VECTORS_BLOCKS, RERANKERS_BLOCKS],
+    ids=["README.md", "docs/language.md", "docs/models.md", "docs/vectors.md", "docs/rerankers.md"],
 )
 def test_every_hybridkg_command_of_the_documents_prints_what_it_shows(blocks, tmp_path, monkeypatch):
     check_blocks(blocks, tmp_path, monkeypatch)

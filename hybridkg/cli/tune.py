@@ -14,6 +14,7 @@ import click
 
 from hybridkg.cli.echo import echo
 from hybridkg.cli.options import WholeNumber, kb_argument, opened
+from hybridkg.cli.tune_features import FEATURES, read_query_file, tune_features
 from hybridkg.errors import ParameterError, StorageError
 from hybridkg.printable import printable
 
@@ -78,18 +79,35 @@ RUN = "test.run"
     type=click.Path(path_type=Path),
     help="Where to write the parameters; a folder with --folds or --by.",
 )
+@click.option(
+    "--query",
+    "query_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With --model features: the query, with $text, whose first rows are reranked.",
+)
+@click.option(
+    "--top",
+    type=WholeNumber(2, 10_000),
+    default=50,
+    show_default=True,
+    help="With --model features: how many rows are reranked.",
+)
 @click.option("--run", "run_file", metavar="FILE", type=click.Path(path_type=Path), help="Also write the ranking.")
 def tune(
     kb: Path, topics: Path, qrels: Path, model: str, on: str, measure: str, folds: Path | None, by: str | None,
     fixed: tuple[str, ...], choose: tuple[str, ...], restarts: int, seed: int, jobs: int, depth: int, out: Path,
-    run_file: Path | None,
+    query_file: Path | None, top: int, run_file: Path | None,
 ) -> None:  # fmt: skip
-    """Learn the parameters of a ranking model from judged topics.
+    """Learn the parameters of a ranking model, or of the reranker `features`, from judged topics.
 
     Coordinate ascent: one parameter at a time, from several starts, with shrinking steps. The result is a file for
     USING bm25f(@params.toml). With --folds or --by, DIR gets params-CATEGORY-FOLD.toml for each model, report.json,
     and test.run, in which each topic is ranked by the model that has not seen it. An interrupted run goes on where
     it was when the same command is given again.
+
+    --model features --query FILE learns weights for RERANK TOP n USING features(@weights.json) from the first rows of a
+    query, by a RankSVM; then DIR gets features-CATEGORY-FOLD.json.
 
     \b
     Example:
@@ -106,7 +124,19 @@ def tune(
 
     several = folds is not None or by is not None
     _check_out(out, several)
-    _check_inputs([out, run_file], [topics, qrels, folds, Path(by) if by not in (None, BY_PREFIX) else None])
+    _check_inputs(
+        [out, run_file], [topics, qrels, folds, query_file, Path(by) if by not in (None, BY_PREFIX) else None]
+    )
+    if (model == FEATURES) != (query_file is not None):
+        raise ParameterError(
+            "--model features needs the query whose rows are reranked"
+            if query_file is None
+            else f"--query is for --model features, not for {model!r}",
+            hint="hybridkg tune KB --model features --query rows.hq ...",
+        )
+    others = {"on": on, "fixed": fixed, "choose": choose}
+    if model == FEATURES and (unused := next((name for name, value in others.items() if value), "")):
+        raise ParameterError(f"--{unused} has no meaning for the reranker 'features'")
     words, choices = _fixed(fixed), _choices(choose)
     if both := next((name for name in choices if name in words), ""):
         raise ParameterError(f"--fixed and --choose both give {both!r}")
@@ -116,6 +146,19 @@ def tune(
     if by is not None:
         categories = categories_by_prefix(texts.texts) if by == BY_PREFIX else read_categories(Path(by))
     started, cpu = time.perf_counter(), time.process_time()
+    if query_file is not None:
+        from hybridkg.evaluation.tuning.features import FeatureTuning
+
+        with opened(kb) as base:
+            rows = FeatureTuning(
+                base, texts, judged, read_query_file(query_file), top=top, measure=measure, depth=depth,
+                progress=TerminalProgress(),
+            )  # fmt: skip
+            split = read_folds(folds, rows.topics) if folds is not None else None
+            tune_features(
+                rows, split, categories, measure=measure, top=top, out=out, several=several, run_file=run_file
+            )
+        return
     with opened(kb) as base:
         tuning = Tuning(base, texts, judged, settings)
         split = read_folds(folds, tuning.topics) if folds is not None else None

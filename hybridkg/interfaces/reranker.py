@@ -11,9 +11,12 @@ from hybridkg.config import RerankingSettings
 from hybridkg.registry import Registry
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hybridkg.interfaces.graph_store import GraphStore
     from hybridkg.interfaces.ranked_index import RankedIndex
-    from hybridkg.interfaces.text_index import Ids, Scores
+    from hybridkg.interfaces.text_index import Scores
     from hybridkg.rdf.terms import Node
 
 QUERY, ON_ERROR = "query", "on_error"
@@ -74,7 +77,7 @@ class Candidates:
     nodes: tuple[Node, ...]
     queries: tuple[str, ...]
     scores: Mapping[str, Scores]
-    ids: Ids
+    ids: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.nodes)

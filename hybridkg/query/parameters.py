@@ -227,9 +227,9 @@ def _substituted(
                 _target(score)
                 return node
             case ast.Rerank(on=on, score=score):
-                for variable in (on, score):
-                    if variable is not None:
-                        _target(variable)
+                for own in (on, score):
+                    if own is not None:
+                        _target(own)
                 return replace(node, reranker=rebuild(node.reranker, change))
             case _:
                 return rebuild(node, change)

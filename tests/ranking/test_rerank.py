@@ -235,7 +235,8 @@ def test_parameters_give_the_text_and_a_plan_serves_many_of_them(films, served):
 def test_the_text_of_a_variable_is_that_of_each_row(films, served):
     served.score = lambda question, text: 0.9 if question == "mars" else 0.1
     result = films.query(
-        "SELECT ?f ?q ?r { VALUES ?q { 'spaceship' 'mars' } ?f MATCH ?q AS ?s } RANK BY ?s RERANK TOP 9 USING llm(model='m') AS ?r"
+        "SELECT ?f ?q ?r { VALUES ?q { 'spaceship' 'mars' } ?f MATCH ?q AS ?s } RANK BY ?s "
+        "RERANK TOP 9 USING llm(model='m') AS ?r"
     )
     assert {(str(row["q"]), row.scores["r"]) for row in result} == {("mars", 0.9), ("spaceship", 0.1)}
     assert str(result[0]["q"]) == "mars"
@@ -341,7 +342,10 @@ def test_what_cannot_be_reranked_is_told(films, query, message):
 
 
 def test_two_texts_are_not_guessed_between(films, served):
-    query = "SELECT ?f {{ ?f MATCH 'space' AS ?s . ?f MATCH 'crew' AS ?t }} RANK BY ?s + ?t RERANK TOP 5 USING llm(model='m'{})"
+    query = (
+        "SELECT ?f {{ ?f MATCH 'space' AS ?s . ?f MATCH 'crew' AS ?t }} RANK BY ?s + ?t "
+        "RERANK TOP 5 USING llm(model='m'{})"
+    )
     with pytest.raises(QueryCheckError, match="by several texts"):
         films.query(query.format(""))
     films.query(query.format(", query='space crew'"))
@@ -393,7 +397,11 @@ def test_a_language_model_that_talks_is_asked_once_more_and_then_given_up(films,
     assert "batch=1" in caught.value.hint
     assert len(served.asked) == 2
     answers = [said, lambda scores: f"```json\n{json.dumps({'scores': scores})}\n```"]
-    served.say = lambda scores: answers.pop(0)(scores)
+
+    def changing(scores):
+        return answers.pop(0)(scores)
+
+    served.say = changing
     assert len(films.query(FOUND + "RERANK TOP 5 USING llm(model='m')")) == 5
 
 

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -95,10 +95,8 @@ def send(handler, status: int, text: str, headers: dict | None = None, length: i
     for name, value in (headers or {}).items():
         handler.send_header(name, value)
     handler.end_headers()
-    try:
+    with suppress(OSError):  # the other side has heard enough
         handler.wfile.write(content)
-    except OSError:
-        pass  # the other side has heard enough
 
 
 def status(code: int, said: str = "not now", **headers: str) -> Callable:

@@ -31,7 +31,7 @@ from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.reranker import Candidates, Surroundings
 from hybridkg.interfaces.text_index import FieldChoice, Ids, Scores, TextQuery
 from hybridkg.interfaces.vector_index import VectorQuery
-from hybridkg.rdf.terms import RDF_TYPE, NamedNode, Node, Term
+from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Node, Term
 
 MODELS = ("bm25f", "lm", "mlm", "prms", "sdm")
 
@@ -197,7 +197,7 @@ class RowFeatures:
         for node, place in places.items():
             sparql = f"SELECT DISTINCT ?x ?o {{ VALUES ?o {{ {named} }} ?x ?p ?o }}"
             for _, other in self.around.store.select(sparql, {"x": node}).rows:
-                at = places.get(other, place)  # type: ignore[call-overload]
+                at = places.get(other, place) if isinstance(other, NamedNode | BlankNode) else place
                 if at != place:
                     found[place] += self._places[at]
                     found[at] += self._places[place]

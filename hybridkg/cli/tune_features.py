@@ -1,0 +1,96 @@
+"""`hybridkg tune --model features`: the weights of a reranker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hybridkg.errors import LoadError, StorageError
+
+if TYPE_CHECKING:
+    from hybridkg.evaluation.tuning.features import FeatureOutcome, FeatureTuning
+    from hybridkg.evaluation.tuning.folds import Fold
+
+LARGEST_QUERY = 1 << 20
+
+FEATURES = "features"
+"""The model that is no ranking model but a reranker."""
+
+
+def tune_features(
+    tuning: FeatureTuning,
+    folds: Sequence[Fold] | None,
+    categories: Mapping[str, str] | None,
+    *,
+    measure: str,
+    top: int,
+    out: Path,
+    several: bool,
+    run_file: Path | None,
+) -> None:
+    """Learns, writes the files, and prints what the weights do on topics that they have not seen."""
+    from hybridkg.cli.output import TerminalProgress
+    from hybridkg.evaluation.run import write_run
+    from hybridkg.evaluation.tuning.features import to_json
+
+    outcomes = tuning.run(folds, categories, TerminalProgress())
+    contents = {out: outcomes[0].model.to_json()}
+    if several:
+        contents = {out / f"features-{one.training.name}.json": one.model.to_json() for one in outcomes}
+        contents[out / "report.json"] = json.dumps(to_json(outcomes, measure, top), indent=2) + "\n"
+    try:
+        if several:
+            out.mkdir(exist_ok=True)
+        for path, content in contents.items():
+            path.write_text(content, encoding="utf-8")
+    except OSError as e:
+        raise StorageError(f"cannot write {str(e.filename)!r}: {e.strerror}") from e
+    files = list(contents)
+    run_file = run_file or (out / "test.run" if folds is not None else None)
+    if run_file is not None:
+        write_run(tuning.ranked(outcomes, "features-tuned"), run_file)
+        files.append(run_file)
+    _print(outcomes, tested=folds is not None)
+    for path in files[-2:] if several else files:
+        click.echo(f"written: {path}", err=True)
+    if folds is None:
+        click.echo(f"note: {measure} is that of the topics that the weights were learned from", err=True)
+    click.echo(f"{measure}; {len(tuning.names)} features of the first {top:,} rows", err=True)
+
+
+def _print(outcomes: Sequence[FeatureOutcome], *, tested: bool) -> None:
+    from hybridkg.cli.output import print_figures
+    from hybridkg.evaluation.measures import mean
+
+    rows = []
+    for one in outcomes:
+        topics = f"{len(one.training.training):,}" + (f" + {len(one.training.testing):,}" if tested else "")
+        name = one.training.name or FEATURES
+        rows.append([name, topics, f"{one.cost:g}", f"{mean(one.before):.4f}", f"{mean(one.after):.4f}"])
+    if len(rows) > 1:
+        before = {topic: value for one in outcomes for topic, value in one.before.items()}
+        after = {topic: value for one in outcomes for topic, value in one.after.items()}
+        rows.append(["all", f"{len(after):,}", "", f"{mean(before):.4f}", f"{mean(after):.4f}"])
+    print_figures(["model", "topics", "cost", "before", "reranked"], rows)
+
+
+def read_query_file(path: Path) -> str:
+    """The query whose rows are reranked.
+
+    Raises:
+        LoadError: it cannot be read, or is larger than any query.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_QUERY + 1)
+        if len(content) > LARGEST_QUERY:
+            raise LoadError(f"larger than {LARGEST_QUERY >> 20} MiB: no query", place=str(path))
+        return content.decode("utf-8-sig")
+    except OSError as e:
+        raise LoadError(f"cannot read the query file {str(path)!r}: {e.strerror}") from e
+    except UnicodeDecodeError as e:
+        raise LoadError(f"cannot read the query file {str(path)!r}: it is not UTF-8") from e
