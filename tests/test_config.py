@@ -26,14 +26,14 @@ def test_missing_keys_have_defaults():
         (
             "\nprofil = 'x'",
             "no setting 'profil'; known: profile, text, encoder, vectors, default_graph, service, synonyms, "
-            "graph, endpoint, elasticsearch, limits, encoding",
+            "graph, endpoint, elasticsearch, limits, encoding, reranking",
             "did you mean 'profile'?",
             "k:2",
         ),
         (
             "[cluster]\nx = 1",
             "no setting 'cluster'; known: profile, text, encoder, vectors, default_graph, service, synonyms, "
-            "graph, endpoint, elasticsearch, limits, encoding",
+            "graph, endpoint, elasticsearch, limits, encoding, reranking",
             "",
             "k:1",
         ),

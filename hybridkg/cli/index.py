@@ -44,7 +44,7 @@ def index(kb: Path, profile: str | None, graph: str | None, dry_run: bool, yes: 
         print_fields(base.profile(profile))
         return
     try:
-        print_counts(base.index(profile, progress=TerminalProgress()))
+        print_counts(base.index(profile, progress=TerminalProgress(), agree=agreement(yes)))
     except BaseException:
         if not existed and not (kb / ".graph-work").is_dir():
             remove_unfinished(kb)  # nothing has been copied that another try could go on from

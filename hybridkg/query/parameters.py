@@ -226,8 +226,8 @@ def _substituted(
             case ast.RankedList(score=score):
                 _target(score)
                 return node
-            case ast.Rerank(on=on, score=score):
-                for own in (on, score):
+            case ast.Rerank(on=on, score=named):
+                for own in (on, named):
                     if own is not None:
                         _target(own)
                 return replace(node, reranker=rebuild(node.reranker, change))

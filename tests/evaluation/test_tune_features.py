@@ -33,10 +33,8 @@ def collection(tmp_path_factory) -> Path:
     lines = ["@prefix : <http://e/> .", "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."]
     qrels, topics = [], []
     for n, word in enumerate(WORDS):
-        lines += [
-            f':{word}{i} rdfs:label "thing {i}" ; rdfs:comment "{" ".join([word] * (i + 1))} and more" .'
-            for i in range(5)
-        ]
+        comments = [" ".join([word] * i) for i in range(1, 6)]
+        lines += [f':{word}{i} rdfs:label "thing {i}" ; rdfs:comment "{c} and more" .' for i, c in enumerate(comments)]
         lines += [f":{word}0 :next :{word}{i} ." for i in range(1, 5)]
         topics.append(f"q{n}\t{word}")
         qrels += [f"q{n} 0 http://e/{word}0 2", f"q{n} 0 http://e/{word}3 0"]

@@ -112,7 +112,12 @@ def test_fields_stand_in_on_models_behind_using_and_arguments_behind_a_field():
 
 
 def test_encoders_stand_behind_using_of_a_near():
-    assert texts('SELECT * { ?x MATCH "a" . ?x NEAR "b" USING ') == ["lsa", "model2vec", "sentence-transformers"]
+    assert texts('SELECT * { ?x MATCH "a" . ?x NEAR "b" USING ') == [
+        "lsa",
+        "model2vec",
+        "openai",
+        "sentence-transformers",
+    ]
     assert texts('SELECT * { ?x NEAR "b" USING l') == ["lsa"]
     assert "bm25f" in texts('SELECT * { ?x NEAR "b" . ?x MATCH "a" USING ')
     assert "k1=" not in texts('SELECT * { ?x NEAR "b" USING lsa(')
