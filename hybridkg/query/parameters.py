@@ -227,9 +227,9 @@ def _substituted(
                 _target(score)
                 return node
             case ast.Rerank(on=on, score=named):
-                for own in (on, named):
-                    if own is not None:
-                        _target(own)
+                for part in (on, named):
+                    if part is not None:
+                        _target(part)
                 return replace(node, reranker=rebuild(node.reranker, change))
             case _:
                 return rebuild(node, change)
