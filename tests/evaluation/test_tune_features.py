@@ -122,6 +122,8 @@ def test_rows_behind_the_first_keep_their_places(collection):
         *(document for document, _ in rows.documents[3:]),
     ]
     assert [d for d, _ in rows.ranked(np.zeros(len(tuning.names)))] == [d for d, _ in rows.documents]
+    (outcome,) = tuning.run()  # one topic: there is nobody else to choose a cost by
+    assert outcome.after["q0"] >= outcome.before["q0"]
     assert tuning.only(["earlier"]).rows["q0"].features.shape == (3, 1)
 
 

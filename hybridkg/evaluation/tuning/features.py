@@ -192,7 +192,7 @@ class FeatureTuning:
     def _within(self, topics: Sequence[str], cost: float) -> float:
         """The measure over the topics, each by weights that have not seen it; rounded, so that equals are equal."""
         values: dict[str, float] = {}
-        for part in range(PARTS):
+        for part in range(min(PARTS, len(topics))):
             tested = topics[part::PARTS]
             others = [topic for topic in topics if topic not in set(tested)]
             weights = self._learned(others, cost)
@@ -201,8 +201,7 @@ class FeatureTuning:
 
     def _learned(self, topics: Sequence[str], cost: float) -> NDArray[np.float64]:
         pairs = [pairs_of(self.rows[topic].features, self.rows[topic].grades) for topic in topics]
-        some = [own for own in pairs if len(own)]
-        return rank_svm(some, cost) if some else np.zeros(len(self.names))
+        return rank_svm(pairs, cost) if pairs else np.zeros(len(self.names))
 
     def _values(self, rankings: Mapping[str, tuple[tuple[str, float], ...]]) -> dict[str, float]:
         qrels = Qrels({topic: self._qrels.grades[topic] for topic in rankings})
