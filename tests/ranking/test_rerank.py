@@ -133,7 +133,7 @@ def test_every_strategy_gives_the_same_rows(films, strategy, limit):
     try:
         found = films.query(query, strategy=strategy)
     except UnsupportedQueryError:
-        pytest.skip("the strategy does not apply")
+        return  # the strategy does not apply
     assert [row.to_python() for row in found] == want
     assert want
 
