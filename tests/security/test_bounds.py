@@ -32,7 +32,9 @@ ENDLESS = 160
 
 def largest_of(code, *arguments):
     """(exit code, stderr, peak memory in MiB) of a process of its own."""
-    meter = "import resource, sys; sys.stderr.write(f'\\n{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}')"
+    # Not ru_maxrss, which begins with the size of the process that started this one.
+    status = "open('/proc/self/status').read()"
+    meter = f"import sys; sys.stderr.write('\\n' + {status}.split('VmHWM:')[1].split()[0])"
     body = f"import sys, atexit\natexit.register(lambda: exec({meter!r}))\n{code}"
     done = subprocess.run([sys.executable, "-c", body, *arguments], capture_output=True, text=True, check=False)
     *lines, peak = done.stderr.splitlines()
