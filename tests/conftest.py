@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from elastic_server import ElasticServer, RunningServer, self_signed, unavailable, unique_name
 from filelock import FileLock
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 SKIP_KINDS = {
@@ -25,6 +26,10 @@ SKIP_KINDS = {
     "exhaustive": "exhaustive",
 }
 """How the reasons begin, and what the summary calls them."""
+
+# How long an example takes is the machine's business, whose neighbours are noisy; it says nothing of what is right.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 SERVERS_OF_THE_DEVELOPER = ("HYBRIDKG_ELASTICSEARCH_", "HYBRIDKG_ENDPOINT_")
 """Beginnings of variables of the environment that tests must not see."""
