@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import resource
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -41,20 +41,33 @@ LEARNED = {
 EXPERIMENT = Path(__file__).parents[1] / "examples/experiments/dbpedia-entity-v2.toml"
 
 
+HEAD = """\
+kb = "kb"
+topics = "topics-some.tsv"
+qrels = "qrels.txt"
+folds = "folds.json"
+measures = ["ndcg@10"]
+"""
+
+
 def experiment(text: str) -> str:
-    """The experiment over one dataset, beside it, with nothing to tune."""
+    """The experiment over one dataset, beside it, with nothing to tune; JSON's texts and lists are TOML's."""
+    lines = [HEAD]
+    for name, system in tomllib.loads(text)["systems"].items():
+        lines.append(f"[systems.{json.dumps(name)}]")
+        if system.get("hidden"):
+            lines.append("hidden = true")
+        if "learn" in system:
+            lines.append(f"learn = {{ features = {json.dumps(system['learn']['features'])} }}")
+            continue
+        query = system.get("query") or _untuned(system["tune"]["model"])
+        lines.append(f"query = {json.dumps(query.replace('@a/', '@'))}")
+    return "\n".join(lines) + "\n"
 
-    def asked(found: re.Match[str]) -> str:
-        name = found[1]
-        fields = "" if name == "bm25" else f" ON ({FIELDS})"
-        return f'query = "SELECT ?e {{ ?e MATCH $text{fields} USING {LEARNED[name]} AS ?s }} RANK BY ?s"'
 
-    text = re.sub(r"^tune = \{ model = \"(\w+)\".*\}$", asked, text, flags=re.MULTILINE)
-    text = re.sub(r"^(expected|about) = .*\n", "", text, flags=re.MULTILINE)
-    text = re.sub(r"^(folds|by|title|baseline) = .*\n", "", text, flags=re.MULTILINE)
-    text = re.sub(r"^measures = .*\n", 'measures = ["ndcg@10"]\nfolds = "folds.json"\n', text, flags=re.MULTILINE)
-    text = text.replace('"b/', '"').replace('"a/', '"').replace("@a/", "@")
-    return text.replace("topics-stopped.tsv", "topics-some.tsv")
+def _untuned(model: str) -> str:
+    fields = "" if model == "bm25" else f" ON ({FIELDS})"
+    return f"SELECT ?e {{ ?e MATCH $text{fields} USING {LEARNED[model]} AS ?s }} RANK BY ?s"
 
 
 def main() -> None:
@@ -66,7 +79,7 @@ def main() -> None:
     chosen = parser.parse_args()
     dataset = chosen.dataset.resolve()
     chosen.work.mkdir(parents=True, exist_ok=True)
-    for name in ("kb", "links", "folds.json", "qrels.txt"):
+    for name in ("kb", "folds.json", "qrels.txt"):
         link = chosen.work / name
         if not link.exists():
             link.symlink_to(dataset / name)
@@ -75,14 +88,16 @@ def main() -> None:
     (chosen.work / "topics-some.tsv").write_text("".join(lines[::step][: chosen.topics]), encoding="utf-8")
     (chosen.work / "models.toml").write_text(experiment(EXPERIMENT.read_text(encoding="utf-8")), encoding="utf-8")
     began = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "hybridkg", "run", str(chosen.work / "models.toml")], check=True)
+    work = chosen.work.resolve()
+    # In the folder of the dataset, where files that queries name are looked for.
+    subprocess.run([sys.executable, "-m", "hybridkg", "run", str(work / "models.toml")], check=True, cwd=dataset)
     minutes = (time.perf_counter() - began) / 60
     most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
     manifest = json.loads((chosen.work / "models.results/manifest.json").read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"minutes": round(minutes, 1), "most_megabytes": most, "milliseconds": {}}
     for name in ROWS:
         topics = manifest["systems"][name].get("topics") or {}
-        times = sorted(one["ms"] for one in topics.values() if "ms" in one)
+        times = sorted(one["ms"] for one in topics.values() if one.get("ms") is not None)
         if times:
             p90 = times[int(0.9 * (len(times) - 1))]
             figures["milliseconds"][name] = {
@@ -99,8 +114,6 @@ def main() -> None:
 
 def len_of(dataset: Path) -> int:
     """Entities of a dataset."""
-    import tomllib
-
     return int(tomllib.loads((dataset / "dataset.toml").read_text(encoding="utf-8"))["counts"]["entities"])
 
 

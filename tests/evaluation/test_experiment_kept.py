@@ -164,7 +164,7 @@ def test_time_is_told_and_kept(films, tmp_path):
     took = first.runs["plain"].took
     assert took is not None
     assert took.seconds > 0
-    assert took.cpu_seconds > 0
+    assert took.cpu_seconds >= 0  # some kernels count in ticks of 10 ms
     assert ran(films, {"plain": PLAIN}, tmp_path / "out").runs["plain"].took == took
     assert "| plain |" in (tmp_path / "out" / "report.md").read_text().partition("Time.")[2]
 
