@@ -75,6 +75,31 @@ def test_an_interrupted_conversion_goes_on_to_the_same_files(tmp_path, index, mo
     assert len(read) == len(set(read))  # none that was done is read again
 
 
+@pytest.mark.parametrize("index", ["A", "B"])
+def test_processes_make_the_same_files(tmp_path, index, monkeypatch):
+    dumps = lay_out(tmp_path / "d", {**DUMPS, **A_LABELS})
+    want = convert(dumps, tmp_path / "w", index, range_bytes=200)
+    monkeypatch.setattr(converting, "PROCESSES_FROM", 0)
+    assert convert(dumps, tmp_path / "again", index, range_bytes=200) == want
+    for name in (DOCUMENTS, GRAPH):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "w" / name).read_bytes()
+
+
+def test_what_goes_wrong_in_a_process_is_told_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(converting, "PROCESSES_FROM", 0)
+    dumps = lay_out(tmp_path / "d", {**DUMPS, "page_links_en": ["<relative> <x:p> <x:o> ."]})
+    with pytest.raises(LoadError, match="not a triple of N-Triples") as e:
+        convert(dumps, tmp_path / "w")
+    assert "page_links_en" in str(e.value.place)
+
+
+@pytest.mark.parametrize("after", [6, 12])
+def test_progress_that_fails_ends_the_processes(tmp_path, monkeypatch, after):
+    monkeypatch.setattr(converting, "PROCESSES_FROM", 0)
+    with pytest.raises(KeyboardInterrupt):
+        convert(lay_out(tmp_path / "d", DUMPS), tmp_path / "w", "B", Interrupt(after), range_bytes=200)
+
+
 def test_what_an_interruption_left_behind_the_noted_sizes_is_cut_off(tmp_path):
     dumps = lay_out(tmp_path / "d", DUMPS)
     want = convert(dumps, tmp_path / "w", range_bytes=200)

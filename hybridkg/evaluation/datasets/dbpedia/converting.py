@@ -8,8 +8,10 @@
    bytes of their IRIs. What a range added is noted in `state.json`; what an
    interruption left behind that is cut off.
 
-Memory: the lines of one range (RANGE_BYTES of dump as objects, about 300 MB),
-or the buffers of two spills (about 300 MB), whichever is at work; never more, however
+Dumps are read, and ranges worked out, in a process to a core.
+
+Memory: in each process the lines of one range (RANGE_BYTES of dump as objects, about 300 MB),
+or the buffers of a spill (about 150 MB), whichever is at work; never more, however
 large the dumps are. Disk: about a tenth of the unpacked dumps for the spills, as
 much for the two files.
 """

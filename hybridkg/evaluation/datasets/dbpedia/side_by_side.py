@@ -149,7 +149,18 @@ def workers(
         return
     context = get_context("spawn")
     reports, stopped = context.SimpleQueue(), context.Event()
-    listener = threading.Thread(target=_listen, args=(reports, advance), name="hybridkg-reports", daemon=True)
+    failed: list[BaseException] = []
+
+    def listen() -> None:
+        while (report := reports.get()) is not None:  # to its end: who reports waits until somebody listens
+            try:
+                if not failed:
+                    advance(*report)
+            except BaseException as e:
+                failed.append(e)
+                stopped.set()
+
+    listener = threading.Thread(target=listen, name="hybridkg-reports", daemon=True)
     listener.start()
     try:
         with ProcessPoolExecutor(count, context, initializer=_begin_child, initargs=(work, reports, stopped)) as pool:
@@ -159,14 +170,14 @@ def workers(
                     return pool.submit(_work_of_child, item)
 
             yield Workers(submit, stopped.set)
+    except _StoppedError:
+        if not failed:
+            raise
     finally:
         reports.put(None)
         listener.join()
-
-
-def _listen(reports: Any, advance: Callable[[int, int], None]) -> None:
-    while (report := reports.get()) is not None:
-        advance(*report)
+    if failed:
+        raise failed[0]
 
 
 _work_here: list[Callable[[Any], Any]] = []
