@@ -73,11 +73,15 @@ class _Bounded:
         try:
             return work()
         except (SyntaxError, ValueError, OSError, EndpointError) as e:
-            if self._failed is not None:
-                raise self._failed from None
-            if isinstance(e, EndpointError):
-                raise
-            raise malformed(url, e) from e
+            failed, self._failed = self._failed, None
+            try:
+                if failed is not None:
+                    raise failed from None
+                if isinstance(e, EndpointError):
+                    raise
+                raise malformed(url, e) from e
+            finally:
+                del failed  # or it would hold its own traceback, and so all that was read
 
 
 def malformed(url: str, error: Exception) -> EndpointError:
@@ -96,15 +100,18 @@ def solutions(answer: Answer, url: str) -> tuple[tuple[str, ...], Iterator[Row]]
     if not isinstance(found, QuerySolutions):
         raise EndpointError(f"{url} answers a SELECT with true or false")
 
-    def rows() -> Iterator[Row]:
-        while True:
-            solution = file.reading(lambda: next(found, None), url)
-            if solution is None:
-                return
-            file.understood()
-            yield cast(Row, tuple(solution))
+    variables = tuple(variable.value for variable in found.variables)
 
-    return tuple(variable.value for variable in found.variables), rows()
+    def rows() -> Iterator[Row]:
+        nonlocal found
+        try:
+            while (solution := file.reading(lambda: next(found, None), url)) is not None:
+                file.understood()
+                yield cast(Row, tuple(solution))
+        finally:
+            found = None  # Oxigraph's readers may end in their own thread only, and a traceback holds this frame
+
+    return variables, rows()
 
 
 def truth(answer: Answer, url: str) -> bool:
@@ -136,10 +143,13 @@ def triples(answer: Answer, url: str) -> Iterator[Triple]:
     kind = _known(answer, url, GRAPHS)
     file = _Bounded(answer)
     file.understood()
-    found = file.reading(lambda: iter(parse(cast(IO[bytes], file), format=kind)), url)
-    while (quad := file.reading(lambda: next(found, None), url)) is not None:
-        file.understood()
-        yield Triple(quad.subject, quad.predicate, quad.object)
+    found: Any = file.reading(lambda: iter(parse(cast(IO[bytes], file), format=kind)), url)
+    try:
+        while (quad := file.reading(lambda: next(found, None), url)) is not None:
+            file.understood()
+            yield Triple(quad.subject, quad.predicate, quad.object)
+    finally:
+        found = None  # as above
 
 
 def _known(answer: Answer, url: str, kinds: dict[str, T]) -> T:
