@@ -81,7 +81,7 @@ synonyms = {synonyms}  # path of a file of synonyms, from this folder; hybridkg 
 
 @dataclass(frozen=True, slots=True)
 class ElasticSettings:
-    """The table `[elasticsearch]`. Who asks is told by the environment (hybridkg.elastic.credentials), never here.
+    """The table `[elasticsearch]`. Who asks is told by the environment (hybridkg.credentials), never here.
 
     Args:
         url: of the server, `http://` or `https://`.
@@ -108,7 +108,7 @@ class ElasticSettings:
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
     """The table `[endpoint]`: how the SPARQL endpoint is asked that `graph` names. Who asks is told by the environment
-    (hybridkg.elastic.credentials), never here.
+    (hybridkg.credentials), never here.
 
     Args:
         projection: `export`: the columns that answer most patterns are made of the exported graph; `none`: there are

@@ -59,7 +59,7 @@ def _opened(kb: Path, graph: str | None) -> KnowledgeBase:
         ConfigError: its graph does not lie at the address, or that is none.
     """
     from hybridkg.config import read_config
-    from hybridkg.elastic.credentials import ENDPOINT, server_url
+    from hybridkg.credentials import ENDPOINT, server_url
     from hybridkg.errors import ConfigError
     from hybridkg.kb import KnowledgeBase
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hybridkg.cli.echo import echo
 from hybridkg.errors import LoadError, NotAKnowledgeBaseError, ParameterError, QuerySyntaxError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.interfaces.strategy import STRATEGIES
@@ -98,7 +99,7 @@ def agreement(yes: bool) -> Callable[[Sending], bool]:
     """Shows what is about to be sent to a server, and asks; where nobody can answer, only `yes` is one."""
 
     def agree(sending: Sending) -> bool:
-        click.echo(f"to be encoded: {sending}", err=True)
+        echo(f"to be encoded: {sending}", err=True)
         return yes or (sys.stdin.isatty() and click.confirm("send them?", err=True))
 
     return agree

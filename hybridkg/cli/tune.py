@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from hybridkg.cli.echo import echo
 from hybridkg.cli.options import WholeNumber, kb_argument, opened
-from hybridkg.cli.tune_features import FEATURES, read_query_file, tune_features
+from hybridkg.cli.tune_features import FEATURES, tune_features
 from hybridkg.errors import ParameterError, StorageError
 from hybridkg.printable import printable
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 BY_PREFIX = "prefix"
 REPORT = "report.json"
 RUN = "test.run"
+
+
+OF_RANKING_MODELS = ("on", "fixed", "choose", "restarts", "seed", "jobs")
+"""Options that the reranker `features` has no use for."""
 
 
 @click.command()
@@ -134,9 +139,7 @@ def tune(
             else f"--query is for --model features, not for {model!r}",
             hint="hybridkg tune KB --model features --query rows.hq ...",
         )
-    others = {"on": on, "fixed": fixed, "choose": choose}
-    if model == FEATURES and (unused := next((name for name, value in others.items() if value), "")):
-        raise ParameterError(f"--{unused} has no meaning for the reranker 'features'")
+    _refuse_without_meaning(("top",) if model != FEATURES else OF_RANKING_MODELS, model)
     words, choices = _fixed(fixed), _choices(choose)
     if both := next((name for name in choices if name in words), ""):
         raise ParameterError(f"--fixed and --choose both give {both!r}")
@@ -147,11 +150,12 @@ def tune(
         categories = categories_by_prefix(texts.texts) if by == BY_PREFIX else read_categories(Path(by))
     started, cpu = time.perf_counter(), time.process_time()
     if query_file is not None:
+        from hybridkg.evaluation.experiment.reading import read_text
         from hybridkg.evaluation.tuning.features import FeatureTuning
 
         with opened(kb) as base:
             rows = FeatureTuning(
-                base, texts, judged, read_query_file(query_file), top=top, measure=measure, depth=depth,
+                base, texts, judged, read_text(query_file, "query file"), top=top, measure=measure, depth=depth,
                 progress=TerminalProgress(),
             )  # fmt: skip
             split = read_folds(folds, rows.topics) if folds is not None else None
@@ -229,6 +233,14 @@ def _check_out(out: Path, several: bool) -> None:
         raise ParameterError(f"{str(out)!r} is a folder; one model is one file", hint=f"--out {out / 'params.toml'}")
     if not out.absolute().parent.is_dir():
         raise ParameterError(f"no folder {str(out.absolute().parent)!r} to write to")
+
+
+def _refuse_without_meaning(names: Sequence[str], model: str) -> None:
+    """That nothing was asked for which the model does not know."""
+    context = click.get_current_context()
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise ParameterError(f"--{name} has no meaning for --model {model}")
 
 
 def _check_inputs(written: Sequence[Path | None], read: Sequence[Path | None]) -> None:

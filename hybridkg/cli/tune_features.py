@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from hybridkg.errors import LoadError, StorageError
+from hybridkg.cli.echo import echo
+from hybridkg.errors import StorageError
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.tuning.features import FeatureOutcome, FeatureTuning
     from hybridkg.evaluation.tuning.folds import Fold
-
-LARGEST_QUERY = 1 << 20
 
 FEATURES = "features"
 """The model that is no ranking model but a reranker."""
@@ -56,10 +53,10 @@ def tune_features(
         files.append(run_file)
     _print(outcomes, tested=folds is not None)
     for path in files[-2:] if several else files:
-        click.echo(f"written: {path}", err=True)
+        echo(f"written: {path}", err=True)
     if folds is None:
-        click.echo(f"note: {measure} is that of the topics that the weights were learned from", err=True)
-    click.echo(f"{measure}; {len(tuning.names)} features of the first {top:,} rows", err=True)
+        echo(f"note: {measure} is that of the topics that the weights were learned from", err=True)
+    echo(f"{measure}; {len(tuning.names)} features of the first {top:,} rows", err=True)
 
 
 def _print(outcomes: Sequence[FeatureOutcome], *, tested: bool) -> None:
@@ -76,21 +73,3 @@ def _print(outcomes: Sequence[FeatureOutcome], *, tested: bool) -> None:
         after = {topic: value for one in outcomes for topic, value in one.after.items()}
         rows.append(["all", f"{len(after):,}", "", f"{mean(before):.4f}", f"{mean(after):.4f}"])
     print_figures(["model", "topics", "cost", "before", "reranked"], rows)
-
-
-def read_query_file(path: Path) -> str:
-    """The query whose rows are reranked.
-
-    Raises:
-        LoadError: it cannot be read, or is larger than any query.
-    """
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_QUERY + 1)
-        if len(content) > LARGEST_QUERY:
-            raise LoadError(f"larger than {LARGEST_QUERY >> 20} MiB: no query", place=str(path))
-        return content.decode("utf-8-sig")
-    except OSError as e:
-        raise LoadError(f"cannot read the query file {str(path)!r}: {e.strerror}") from e
-    except UnicodeDecodeError as e:
-        raise LoadError(f"cannot read the query file {str(path)!r}: it is not UTF-8") from e

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from hybridkg.config import ElasticSettings
-from hybridkg.elastic.credentials import (
+from hybridkg.credentials import (
     API_KEY,
     USERNAME,
     Credentials,

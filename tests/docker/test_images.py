@@ -7,6 +7,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import tomllib
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from hybridkg.elastic import credentials
+from hybridkg import credentials
 from hybridkg.elastic.server import OLDEST_SERVER
 from hybridkg.resources import cache_dir
 
@@ -27,6 +28,7 @@ OURS = ("oxigraph", "hybridkg")
 DOCKERFILE = re.sub(r"\\\n", " ", (DOCKER / "Dockerfile").read_text())
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PINNED = re.compile(r"[^:@]+(:[0-9]+)?(/[^:@]+)*:[0-9]+\.[0-9]+\.[0-9]+[\w.-]*")
+OXIGRAPH = shutil.which("oxigraph", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 UNITS = {"k": 2**10, "m": 2**20, "g": 2**30}
 
 
@@ -198,7 +200,7 @@ class TestDockerfile:
         assert cache_dir().stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.skipif(shutil.which("oxigraph") is None, reason="other: the program oxigraph is not installed")
+@pytest.mark.skipif(OXIGRAPH is None, reason="other: the program oxigraph is not installed")
 def test_the_sparql_server_starts_with_these_arguments_and_is_found_healthy(tmp_path):
     (command,) = (yaml.safe_load(line) for line in lines("CMD", "oxigraph"))
     port = free_port()
@@ -208,7 +210,7 @@ def test_the_sparql_server_starts_with_these_arguments_and_is_found_healthy(tmp_
     program, *rest = SERVICES["oxigraph"]["healthcheck"]["test"][1:]
     check = [program, *(word.replace("7878", str(port)) for word in rest)]
     assert subprocess.run(check, capture_output=True, check=False).returncode != 0
-    server = subprocess.Popen(["oxigraph", *command], stderr=subprocess.DEVNULL)
+    server = subprocess.Popen([str(OXIGRAPH), *command], stderr=subprocess.DEVNULL)
     try:
         for _ in range(100):
             if subprocess.run(check, capture_output=True, check=False).returncode == 0:

@@ -147,7 +147,9 @@ def test_judgements_of_another_knowledge_base_are_told(collection):
 
 def test_options_that_do_not_belong_together(collection, tmp_path):
     assert "needs the query" in run(collection, "--out", tmp_path / "w.json", query="", code=2).stderr
-    assert "--on has no meaning" in run(collection, "--on", "label", "--out", tmp_path / "w.json", code=2).stderr
+    for option, value in (("--on", "label"), ("--seed", "0"), ("--jobs", "1"), ("--restarts", "2")):
+        said = run(collection, option, value, "--out", tmp_path / "w.json", code=2).stderr
+        assert f"{option} has no meaning for --model features" in said
     other = run(collection, "--model", "bm25f", "--out", tmp_path / "w.json", code=2)
     assert "--query is for --model features" in other.stderr
     missing = run(collection, "--out", tmp_path / "w.json", query="none.hq", code=2)

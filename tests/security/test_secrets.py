@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridkg.elastic import credentials
+from hybridkg import credentials
 from hybridkg.errors import HybridkgError, LoadError, QuerySyntaxError, Source, Span
 from hybridkg.printable import without_passwords
 

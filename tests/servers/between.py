@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
 from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 from urllib.parse import urlsplit
+
+from local_server import LocalServer
 
 Answer = tuple[int, Mapping[str, str], bytes]
 Rule = Callable[[str, str], Answer | None]
@@ -22,7 +22,7 @@ def elastic_answer(body: Any, status: int = 200) -> Answer:
     return status, ELASTIC, json.dumps(body).encode()
 
 
-class Between:
+class Between(LocalServer):
     """`with Between(rule, to=server.url) as between: ... between.url`.
 
     Args:
@@ -34,19 +34,7 @@ class Between:
         self.rule, self.behind = rule, to
         self.requests: list[tuple[str, str]] = []
         """(method, path with query) of what was asked."""
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(_handler(self))
 
     def passed_on(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """The answer of the server behind."""

@@ -6,11 +6,11 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from local_server import LocalServer
 from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfFormat, Store, serialize
 
 JSON, TSV, N_TRIPLES = "application/sparql-results+json", "text/tab-separated-values", "application/n-triples"
@@ -48,7 +48,7 @@ class Asked:
     path: str
 
 
-class ScriptedEndpoint:
+class ScriptedEndpoint(LocalServer):
     """`with ScriptedEndpoint(store, rule) as endpoint: ... endpoint.url`.
 
     Args:
@@ -71,19 +71,8 @@ class ScriptedEndpoint:
         self.store, self.rule, self.cap, self.union = store, rule, cap, union
         self.asked: list[Asked] = []
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/sparql"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(_handler(self), port)
+        self.url += "/sparql"
 
     def answer(self, query: str, accept: str) -> Said:
         """As an endpoint does that holds the graph, and cuts long answers."""

@@ -23,7 +23,7 @@ from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
 
 from hybridkg import __version__
 from hybridkg.config import EndpointSettings
-from hybridkg.elastic.credentials import ENDPOINT, Credentials, check_destination, read_credentials, server_url
+from hybridkg.credentials import ENDPOINT, Credentials, check_destination, read_credentials, server_url
 from hybridkg.errors import ConfigError, EndpointError
 
 T = TypeVar("T")

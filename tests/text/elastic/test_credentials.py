@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridkg.config import ElasticSettings, parse_config
-from hybridkg.elastic.credentials import (
+from hybridkg.credentials import (
     API_KEY,
     API_KEY_FILE,
     PASSWORD,

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from served_kb import LABEL, items, moved_to, served
 
 from hybridkg.cli import cli
-from hybridkg.elastic.credentials import API_KEY, API_KEY_FILE, PASSWORD, URL, USERNAME
+from hybridkg.credentials import API_KEY, API_KEY_FILE, PASSWORD, URL, USERNAME
 from hybridkg.errors import HybridkgError, TextServerError
 from hybridkg.kb import KnowledgeBase
 
