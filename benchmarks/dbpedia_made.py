@@ -16,10 +16,11 @@ import gzip
 import os
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from multiprocessing import get_context
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -174,29 +175,49 @@ class Made:
 
 
 def write(folder: Path, made: Made, packed: str) -> int:
-    """Writes the dumps; returns how many triples."""
+    """Writes the dumps, in a process to a core; returns how many triples."""
     folder.mkdir(parents=True)
-    triples, ending = 0, "" if packed == "none" else f".{packed}"
+    ending = "" if packed == "none" else f".{packed}"
+    begin, end = ["# started 2015-10-01T00:00:00Z\n"], ["# completed 2015-10-01T00:00:00Z\n"]
+    labels: dict[str, list[str]] = {}
+    for name, line in made.labels():
+        labels.setdefault(name, []).append(line)
+    triples = sum(map(len, labels.values()))
+    pack = PACK[packed]
     with ExitStack() as stack:
-        files = {file: stack.enter_context(_opened(folder / f"{file}_en.ttl{ending}", packed)) for file in FILES}
+        files = {file: stack.enter_context((folder / f"{file}_en.ttl{ending}").open("wb")) for file in FILES}
+        for name, file in files.items():
+            file.write(pack("".join(begin + labels.get(name, [])).encode()))
+        context = get_context("fork")
+        pool = stack.enter_context(context.Pool(None, _begin, (made, packed)))
+        for lines, members in pool.imap(_packed_chunk, range(-(-made.entities // CHUNK))):
+            triples += lines
+            for name, member in members.items():
+                files[name].write(member)
         for file in files.values():
-            file.write(b"# started 2015-10-01T00:00:00Z\n")
-        for name, line in made.labels():
-            files[name].write(line.encode())
-            triples += 1
-        for number in range(-(-made.entities // CHUNK)):
-            for name, lines in made.chunk(number).items():
-                files[name].write("".join(lines).encode())
-                triples += len(lines)
-        for file in files.values():
-            file.write(b"# completed 2015-10-01T00:00:00Z\n")
+            file.write(pack("".join(end).encode()))
     return triples
 
 
-def _opened(path: Path, packed: str) -> IO[bytes]:
-    if packed == "bz2":
-        return cast("IO[bytes]", bz2.open(path, "wb", 1))
-    return cast("IO[bytes]", gzip.GzipFile(path, "wb", 1, mtime=0)) if packed == "gz" else path.open("wb")
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "bz2": lambda data: bz2.compress(data, 1),
+    "gz": lambda data: gzip.compress(data, 1, mtime=0),
+    "none": lambda data: data,
+}
+
+_made_here: list[tuple[Made, str]] = []
+"""In a child: what it makes, and how it packs."""
+
+
+def _begin(made: Made, packed: str) -> None:
+    _made_here.append((made, packed))
+
+
+def _packed_chunk(number: int) -> tuple[int, dict[str, bytes]]:
+    """How many triples, and a member of each file."""
+    made, packed = _made_here[0]
+    lines = made.chunk(number)
+    return sum(map(len, lines.values())), {name: PACK[packed]("".join(own).encode()) for name, own in lines.items()}
 
 
 def judged_entities(collection: Path) -> list[str]:

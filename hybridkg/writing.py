@@ -10,7 +10,8 @@ from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.config import EMBEDDED
-from hybridkg.entities.documents import Documents, add_documents, check_document_files
+from hybridkg.entities.adding import adding
+from hybridkg.entities.documents import Documents, check_document_files
 from hybridkg.entities.fields import Profile
 from hybridkg.errors import ConfigError, CorruptError, TextServerError, UnknownNameError, UserError
 from hybridkg.indexing import PROJECTION, Vectorising, build_indexes, build_projection, copying
@@ -78,6 +79,10 @@ def load(
         ExitStack() as stack,
     ):
         _settle_graph(building, folder)
+        previous = building.previous.documents
+        finish_documents = stack.enter_context(
+            adding(texts, previous if previous.is_dir() else None, building.path / "documents", beside=bool(inputs))
+        )
         copy: ProjectionBuilder | None = None
         if profile is not None:
             engine[1].ready()
@@ -91,10 +96,8 @@ def load(
             "triples": sum(count.new for count in loaded),
         }
         if texts:
-            previous = building.previous.documents
-            added = add_documents(texts, previous if previous.is_dir() else None, building.path / "documents", progress)
             building.changed("documents")
-            counts["documents"] = sum(count.documents for count in added)
+            counts["documents"] = sum(count.documents for count in finish_documents(progress))
         if profile is None:
             for name in TEXT_INDEX:
                 building.keep(name)

@@ -16,10 +16,11 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 
+from hybridkg.aside import Aside, ChildLostError, Emit
 from hybridkg.entities.document_lines import TextDocument, check_name, read_documents
 from hybridkg.entities.document_segment import SUFFIX, Row, connect, packed, read_errors, unpacked, write_segment
 from hybridkg.entities.input_file import InputFile
@@ -28,6 +29,12 @@ from hybridkg.rdf.terms import NamedNode, Node
 
 MAX_SEGMENTS = 8
 """Segments before a load merges them; a look-up asks each until one answers."""
+
+ASIDE_FROM = 32 << 20
+"""Bytes of files from which work on documents gets a process of its own; to start one takes half a second."""
+
+RECORDS_AT_ONCE = 1_000
+"""Entities whose texts such a process sends at once."""
 
 
 class Documents:
@@ -85,6 +92,26 @@ class Documents:
                     texts = unpacked(stored)
                 yield NamedNode(entity), texts
 
+    def values(self, field: str) -> Iterator[tuple[str, list[str]]]:
+        """(token, texts: distinct, sorted, none blank) of the entities that have any in a field, in the same order.
+
+        Large segments are read in a process of its own, so that this one can work with what has been read.
+
+        Raises:
+            CorruptError: a segment is damaged.
+        """
+        taken = 0
+        if sum(path.stat().st_size for path in self._segments) >= ASIDE_FROM:
+            with Aside(_send_values, self._segments, field) as process:
+                try:
+                    for batch in process:
+                        yield from batch
+                        taken += len(batch)
+                    return
+                except ChildLostError:
+                    pass
+        yield from islice(_values(self._segments, field), taken, None)
+
     def __len__(self) -> int:
         """Distinct entities that a document gave a field."""
         if len(self._connections) == 1:
@@ -94,6 +121,23 @@ class Documents:
         with ExitStack() as stack:
             rows = [_entities(stack, path) for path in self._segments]
             return sum(1 for _ in groupby(heapq.merge(*rows)))
+
+
+def _values(segments: Sequence[Path], field: str) -> Iterator[tuple[str, list[str]]]:
+    for _, entity, stored, path in _merged(segments, field):
+        if stored:
+            with read_errors(path):
+                texts = unpacked(stored)
+            kept = sorted({text for text in texts if text and not text.isspace()})
+            if kept:
+                yield f"<{entity}>", kept
+
+
+def _send_values(emit: Emit, segments: Sequence[Path], field: str) -> None:
+    """The work of a process: batches of what `_values` gives."""
+    values = _values(segments, field)
+    while batch := list(islice(values, RECORDS_AT_ONCE)):
+        emit(batch)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,9 @@ class TextDocuments(Protocol):
     def stream(self, field: str) -> Iterator[tuple[Node, list[str]]]:
         """Every node that has texts in a field, with them, in term order: blank nodes by label, then IRIs."""
 
+    def values(self, field: str) -> Iterator[tuple[str, list[str]]]:
+        """The same for an index: (token, texts: distinct, sorted, none blank), nodes without such texts left out."""
+
     def texts(self, node: Node, field: str) -> list[str]:
         """The texts of one node in a field; empty where it has none."""
 
@@ -191,10 +194,7 @@ def extract(
 
 def _values_of(documents: TextDocuments, name: str) -> Iterator[tuple[str, list[Value]]]:
     """(token, values: distinct and sorted) of the nodes that have any in a field."""
-    for node, texts in documents.stream(name):
-        kept = sorted({text for text in texts if text and not text.isspace()})
-        if kept:
-            yield str(node), [(text, "") for text in kept]
+    return ((token, [(text, "") for text in texts]) for token, texts in documents.values(name))
 
 
 def _noted(

@@ -101,6 +101,11 @@ class Texts:
     def stream(self, field: str) -> Iterator[tuple[Node, list[str]]]:
         yield from sorted(self.held[field].items(), key=lambda one: (isinstance(one[0], NamedNode), one[0].value))
 
+    def values(self, field: str) -> Iterator[tuple[str, list[str]]]:
+        for node, texts in self.stream(field):
+            if kept := {text for text in texts if text and not text.isspace()}:
+                yield str(node), sorted(kept)
+
     def texts(self, node: Node, field: str) -> list[str]:
         return self.held.get(field, {}).get(node, [])
 

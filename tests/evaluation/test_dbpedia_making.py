@@ -15,7 +15,7 @@ from dbpedia_reference import O, R
 from hybridkg.cli import cli
 from hybridkg.errors import LoadError, LockedError, UserError
 from hybridkg.evaluation.datasets.building import make_dataset
-from hybridkg.evaluation.datasets.dbpedia import converting, spill, triples
+from hybridkg.evaluation.datasets.dbpedia import converting, making, spill, triples
 from hybridkg.evaluation.datasets.dbpedia.converting import DOCUMENTS, GRAPH, Conversion, find_dumps
 from hybridkg.evaluation.datasets.dbpedia.making import make_dbpedia
 from hybridkg.evaluation.datasets.dbpedia.partition import partition
@@ -276,19 +276,27 @@ def test_catchall_can_be_left_out(tmp_path, collection):
     assert "without catchall" in (made.path / "README.md").read_text()
 
 
-def test_an_interrupted_dataset_goes_on_behind_the_load(tmp_path, collection, monkeypatch):
+@pytest.mark.parametrize(("part", "again"), [("load", True), ("small files", False)])
+def test_an_interrupted_dataset_goes_on_behind_what_is_done(tmp_path, collection, monkeypatch, part, again):
     dumps = lay_out(tmp_path / "d", DUMPS)
 
     def fails(*args, **kwargs):
         raise KeyboardInterrupt
 
+    def once(*args, **kwargs):
+        loads.append(1)
+        return load(*args, **kwargs)
+
+    load, loads = KnowledgeBase.load, []
     with monkeypatch.context() as patched:
-        patched.setattr(KnowledgeBase, "index", fails)
+        patched.setattr(*((KnowledgeBase, "load") if part == "load" else (making, "_write")), fails)
         with pytest.raises(KeyboardInterrupt):
             make_dbpedia(dumps, collection, tmp_path / "o")
-    assert (tmp_path / "o.partial/.work/loaded").exists()
-    monkeypatch.setattr(KnowledgeBase, "load", fails)
+    assert (tmp_path / "o.partial/.work/indexed.json").exists() != again
+    monkeypatch.setattr(KnowledgeBase, "load", once)
+    monkeypatch.setattr(converting, "partition", fails)
     made = make_dbpedia(dumps, collection, tmp_path / "o")
+    assert bool(loads) == again
     assert made.counts["entities"] == made.kb["index"]["entities"] == 3
     assert not (tmp_path / "o/.work").exists()
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hybridkg.aside import started
 from hybridkg.config import Config
 from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.progress import SILENT
@@ -171,7 +172,7 @@ def test_close_ends_what_runs(pool):
 
 
 def test_a_process_ignores_control_c_and_ends_with_its_input(tmp_path):
-    process = worker_pool._started()
+    process = started(worker_pool._START)
     payload = batch_of(RECORDS)
     for name in ("a.batch", "b.batch"):
         assert worker_pool._answer_of(process, tmp_path / name, payload) == b"+"
@@ -187,8 +188,9 @@ def test_a_process_ignores_control_c_and_ends_with_its_input(tmp_path):
 PARENT = """
 import os, sys
 from pathlib import Path
-from hybridkg.text.embedded.worker_pool import _started, _answer_of
-process = _started()
+from hybridkg.aside import started
+from hybridkg.text.embedded.worker_pool import _START, _answer_of
+process = started(_START)
 _answer_of(process, Path(sys.argv[1]), b"nonsense\\n")
 print(process.pid, flush=True)
 os._exit(0)

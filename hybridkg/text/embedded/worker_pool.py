@@ -11,13 +11,13 @@ from __future__ import annotations
 import logging
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+from hybridkg.aside import let_go, started
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.text.embedded.analysis_batch import Analyst, AnalyzedBatch, key_of
 from hybridkg.text.embedded.kept_batches import SUFFIX
@@ -80,7 +80,7 @@ class WorkerPool:
             process.kill()
         self._threads.shutdown(cancel_futures=True)
         for process in processes:
-            _let_go(process)
+            let_go(process)
 
     def _answer(self, payload: bytes, records: int) -> AnalyzedBatch:
         """Runs in one of the threads."""
@@ -121,7 +121,7 @@ class WorkerPool:
                 self._alive.discard(process)
                 self._deaths += 1
             if not self._closed:
-                _log.info("a process that analyses text has ended (exit status %s)", _let_go(process))
+                _log.info("a process that analyses text has ended (exit status %s)", let_go(process))
         return answer == DONE
 
     def _take(self) -> subprocess.Popen[bytes] | None:
@@ -131,28 +131,16 @@ class WorkerPool:
                 raise CancelledError
             if self._idle:
                 return self._idle.pop()
-            if not self._workers or self._deaths >= MOST_DEATHS or not sys.executable:
+            if not self._workers or self._deaths >= MOST_DEATHS:
                 return None
             try:
-                process = _started()
+                process = started(_START)
             except (OSError, ValueError) as e:
                 self._deaths += 1
                 _log.info("no process to analyse text can be started: %s", e)
                 return None
             self._alive.add(process)
             return process
-
-
-def _started() -> subprocess.Popen[bytes]:
-    """A process with the same modules, in a group of its own, which Ctrl-C in the terminal does not reach."""
-    given = [flag for flag, is_set in (("-I", sys.flags.isolated), ("-E", sys.flags.ignore_environment)) if is_set]
-    return subprocess.Popen(
-        [sys.executable, *given, "-P", "-c", _START, *map(str, sys.path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        process_group=0,
-    )
 
 
 def _answer_of(process: subprocess.Popen[bytes], path: Path, payload: bytes) -> bytes:
@@ -167,12 +155,3 @@ def _answer_of(process: subprocess.Popen[bytes], path: Path, payload: bytes) -> 
     process.stdin.write(payload)
     process.stdin.flush()
     return process.stdout.read(1)
-
-
-def _let_go(process: subprocess.Popen[bytes]) -> int:
-    """Waits for a process that has been killed; its exit status."""
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
-    return process.wait()
