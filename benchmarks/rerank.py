@@ -6,8 +6,8 @@ The ranking that is reranked is a fusion of words and MiniLM's vectors whose fam
 training topics of each fold (benchmarks/vectors_quality.py: `zscore, learned` is the best of the fusions there). The
 weights are learned by the same training topics (hybridkg/evaluation/tuning/features.py), the cost as well, by thirds of
 them; the topics of the test part are seen by neither. Against are all fusions that have a mean. What else was tried
-comes with it: other numbers of rows, and features left out. Some topics are asked of the knowledge base by RERANK, too,
-and must give the same order. Quality does not depend on the machine.
+comes with it: boosted trees, other numbers of rows, and features left out. Some topics are asked of the knowledge base
+by RERANK, too, and must give the same order. Quality does not depend on the machine.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from hybridkg.evaluation.measures import evaluate, parse_measure
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.tuning.features import FeatureOutcome, FeatureTuning
 from hybridkg.evaluation.tuning.folds import Fold, read_folds
+from hybridkg.ranking.rerankers.feature_model import to_json
 
 COLLECTION, ENCODER = "fb15k-dbpedia-entity", "minilm"
 BASE = "zscore, learned"
@@ -47,6 +48,9 @@ TOPS = (50, 20, 100)
 """Rows that are reranked; the first is what is claimed, with all features."""
 
 GRAPH = ("triples from", "triples to", "linked", "types")
+BOOSTED = "boosted trees"
+"""The other learner, with all features of as many rows."""
+
 WITHOUT = {
     "without the graph": lambda name: name in GRAPH,
     "without fields": lambda name: name.partition(" ")[0] in ("field", "covered", "share", "length"),
@@ -72,15 +76,15 @@ class Reranking:
         return self.rows[point]
 
     def learned(
-        self, folds: Sequence[Fold], topics: Any, qrels: Any, leaves_out: Any = None
+        self, folds: Sequence[Fold], topics: Any, qrels: Any, learner: str, leaves_out: Any = None
     ) -> tuple[Run, list[FeatureOutcome]]:
-        """Each topic by weights that have not seen it."""
+        """Each topic by a model that has not seen it."""
         rankings: dict[str, Any] = {}
         outcomes: list[FeatureOutcome] = []
         for fold in folds:
             whole = self.tuning(self.points[fold.name], topics, qrels)
             kept = [name for name in whole.names if leaves_out is None or not leaves_out(name)]
-            tuning = whole.only(kept)
+            tuning = whole.only(kept).by(learner)
             (outcome,) = tuning.run([fold])
             outcomes.append(outcome)
             rankings |= {
@@ -98,7 +102,7 @@ class Reranking:
         folder.mkdir(exist_ok=True)
         asked = 0
         for fold, outcome in zip(folds, outcomes, strict=True):
-            (folder / f"rerank-{fold.name}.json").write_text(outcome.model.to_json(), encoding="utf-8")
+            (folder / f"rerank-{fold.name}.json").write_text(to_json(outcome.model), encoding="utf-8")
             query = f"{_query(self.points[fold.name])} RERANK TOP {self.top} USING features(@rerank-{fold.name}.json)"
             for topic in fold.testing[: -(-VERIFIED // len(folds))]:
                 rows = self.kb.query(query, params={"text": self.judged.topics[topic]}, limit=self.top)
@@ -135,13 +139,14 @@ def measured(work: Path, tops: Sequence[int]) -> dict[str, Any]:
         asked = 0
         for top in tops:
             own = Reranking(kb, judged, points[BASE], top, work)
-            plans = {f"features, top {top}": None} | (WITHOUT if top == tops[0] else {})
-            for label, leaves_out in plans.items():
-                run, outcomes = own.learned(folds, topics, qrels, leaves_out)
+            plans: dict[str, tuple[str, Any]] = {f"features, top {top}": ("linear", None)}
+            if top == tops[0]:
+                plans |= {BOOSTED: ("boosted", None)}
+                plans |= {label: ("linear", out) for label, out in WITHOUT.items()}
+            for label, (learner, leaves_out) in plans.items():
+                run, outcomes = own.learned(folds, topics, qrels, learner, leaves_out)
                 found[label] = evaluate(qrels, run, [parse_measure(name) for name in MEASURES])
-                learned[label] = {
-                    one.training.name: {"cost": one.cost, "weights": dict(one.model.weights)} for one in outcomes
-                }
+                learned[label] = {one.training.name: {"chosen": one.choice, **one.model.content()} for one in outcomes}
                 print(label, means(found[label]), flush=True)
                 if leaves_out is None:
                     asked += own.verify(run, outcomes, folds)
@@ -156,7 +161,8 @@ def measured(work: Path, tops: Sequence[int]) -> dict[str, Any]:
         "all_against_base": _against(BASE, base, found),
         "claimed_against_other_fusions": _against(claimed, found[claimed], fusions),
         "learned": {claimed: learned[claimed]},
-        "costs": {label: {fold: one["cost"] for fold, one in own.items()} for label, own in learned.items()},
+        "chosen": {label: {fold: one["chosen"] for fold, one in own.items()} for label, own in learned.items()},
+        "boosted_against_linear": _against(claimed, found[claimed], {BOOSTED: found[BOOSTED]}),
         "topics_asked_of_the_knowledge_base": asked,
         "cpu_s": round(time.thread_time() - started),
     }
@@ -180,7 +186,7 @@ def main() -> None:
     tops = [int(top) for top in options.top.split(",")]
     with tempfile.TemporaryDirectory() as temporary:
         found = measured(options.work or Path(temporary), tops)
-    for part in ("claimed_against_base", "all_against_base"):
+    for part in ("all_against_base", "claimed_against_other_fusions", "boosted_against_linear"):
         for label, row in found[part].items():
             print(part, label, row)
     if not options.no_record:

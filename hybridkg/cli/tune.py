@@ -98,11 +98,18 @@ OF_RANKING_MODELS = ("on", "fixed", "choose", "restarts", "seed", "jobs")
     show_default=True,
     help="With --model features: how many rows are reranked.",
 )
+@click.option(
+    "--learner",
+    metavar="NAME",
+    default="linear",
+    show_default=True,
+    help="With --model features: linear (a weight for each feature) or boosted (trees).",
+)
 @click.option("--run", "run_file", metavar="FILE", type=click.Path(path_type=Path), help="Also write the ranking.")
 def tune(
     kb: Path, topics: Path, qrels: Path, model: str, on: str, measure: str, folds: Path | None, by: str | None,
     fixed: tuple[str, ...], choose: tuple[str, ...], restarts: int, seed: int, jobs: int, depth: int, out: Path,
-    query_file: Path | None, top: int, run_file: Path | None,
+    query_file: Path | None, top: int, learner: str, run_file: Path | None,
 ) -> None:  # fmt: skip
     """Learn the parameters of a ranking model, or of the reranker `features`, from judged topics.
 
@@ -111,8 +118,8 @@ def tune(
     and test.run, in which each topic is ranked by the model that has not seen it. An interrupted run goes on where
     it was when the same command is given again.
 
-    --model features --query FILE learns weights for RERANK TOP n USING features(@weights.json) from the first rows of a
-    query, by a RankSVM; then DIR gets features-CATEGORY-FOLD.json.
+    --model features --query FILE learns weights, or trees, for RERANK TOP n USING features(@weights.json) from the
+    first rows of a query; then DIR gets features-CATEGORY-FOLD.json.
 
     \b
     Example:
@@ -139,7 +146,7 @@ def tune(
             else f"--query is for --model features, not for {model!r}",
             hint="hybridkg tune KB --model features --query rows.hq ...",
         )
-    _refuse_without_meaning(("top",) if model != FEATURES else OF_RANKING_MODELS, model)
+    _refuse_without_meaning(("top", "learner") if model != FEATURES else OF_RANKING_MODELS, model)
     words, choices = _fixed(fixed), _choices(choose)
     if both := next((name for name in choices if name in words), ""):
         raise ParameterError(f"--fixed and --choose both give {both!r}")
@@ -156,7 +163,7 @@ def tune(
         with opened(kb) as base:
             rows = FeatureTuning(
                 base, texts, judged, read_text(query_file, "query file"), top=top, measure=measure, depth=depth,
-                progress=TerminalProgress(),
+                learner=learner, progress=TerminalProgress(),
             )  # fmt: skip
             split = read_folds(folds, rows.topics) if folds is not None else None
             tune_features(

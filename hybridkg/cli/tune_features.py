@@ -1,4 +1,4 @@
-"""`hybridkg tune --model features`: the weights of a reranker."""
+"""`hybridkg tune --model features`: what a reranker has learned."""
 
 from __future__ import annotations
 
@@ -29,16 +29,18 @@ def tune_features(
     several: bool,
     run_file: Path | None,
 ) -> None:
-    """Learns, writes the files, and prints what the weights do on topics that they have not seen."""
+    """Learns, writes the files, and prints what the models do on topics that they have not seen."""
     from hybridkg.cli.output import TerminalProgress
     from hybridkg.evaluation.run import write_run
     from hybridkg.evaluation.tuning.features import to_json
+    from hybridkg.ranking.rerankers import feature_model
 
+    choice = tuning.learner.choice
     outcomes = tuning.run(folds, categories, TerminalProgress())
-    contents = {out: outcomes[0].model.to_json()}
+    contents = {out: feature_model.to_json(outcomes[0].model)}
     if several:
-        contents = {out / f"features-{one.training.name}.json": one.model.to_json() for one in outcomes}
-        contents[out / "report.json"] = json.dumps(to_json(outcomes, measure, top), indent=2) + "\n"
+        contents = {out / f"features-{one.training.name}.json": feature_model.to_json(one.model) for one in outcomes}
+        contents[out / "report.json"] = json.dumps(to_json(outcomes, choice, measure, top), indent=2) + "\n"
     try:
         if several:
             out.mkdir(exist_ok=True)
@@ -51,15 +53,15 @@ def tune_features(
     if run_file is not None:
         write_run(tuning.ranked(outcomes, "features-tuned"), run_file)
         files.append(run_file)
-    _print(outcomes, tested=folds is not None)
+    _print(outcomes, choice, tested=folds is not None)
     for path in files[-2:] if several else files:
         echo(f"written: {path}", err=True)
     if folds is None:
-        echo(f"note: {measure} is that of the topics that the weights were learned from", err=True)
+        echo(f"note: {measure} is that of the topics that the model was learned from", err=True)
     echo(f"{measure}; {len(tuning.names)} features of the first {top:,} rows", err=True)
 
 
-def _print(outcomes: Sequence[FeatureOutcome], *, tested: bool) -> None:
+def _print(outcomes: Sequence[FeatureOutcome], choice: str, *, tested: bool) -> None:
     from hybridkg.cli.output import print_figures
     from hybridkg.evaluation.measures import mean
 
@@ -67,9 +69,9 @@ def _print(outcomes: Sequence[FeatureOutcome], *, tested: bool) -> None:
     for one in outcomes:
         topics = f"{len(one.training.training):,}" + (f" + {len(one.training.testing):,}" if tested else "")
         name = one.training.name or FEATURES
-        rows.append([name, topics, f"{one.cost:g}", f"{mean(one.before):.4f}", f"{mean(one.after):.4f}"])
+        rows.append([name, topics, f"{one.choice:g}", f"{mean(one.before):.4f}", f"{mean(one.after):.4f}"])
     if len(rows) > 1:
         before = {topic: value for one in outcomes for topic, value in one.before.items()}
         after = {topic: value for one in outcomes for topic, value in one.after.items()}
         rows.append(["all", f"{len(after):,}", "", f"{mean(before):.4f}", f"{mean(after):.4f}"])
-    print_figures(["model", "topics", "cost", "before", "reranked"], rows)
+    print_figures(["model", "topics", choice, "before", "reranked"], rows)

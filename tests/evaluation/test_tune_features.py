@@ -18,7 +18,7 @@ from hybridkg.evaluation.run import read_run
 from hybridkg.evaluation.topics import Topics
 from hybridkg.evaluation.tuning.features import FeatureTuning
 from hybridkg.evaluation.tuning.folds import Fold
-from hybridkg.ranking.rerankers.features import FeatureModel
+from hybridkg.ranking.rerankers import feature_model
 
 QUERY = "SELECT ?x ?s { ?x MATCH $text AS ?s } RANK BY ?s"
 WORDS = ("fish", "ship", "sea", "sun", "moon", "tree")
@@ -83,8 +83,8 @@ def test_weights_of_a_fold_rank_what_it_has_not_seen_and_rerank_gives_the_same(c
 
 def test_one_training_is_one_file_and_says_what_it_was_measured_on(collection, tmp_path):
     result = run(collection, "--top", 5, "--out", tmp_path / "w.json", "--run", tmp_path / "w.run")
-    model = FeatureModel.read(tmp_path / "w.json")
-    assert FeatureModel.parse(model.to_json(), "x") == model
+    model = feature_model.read(tmp_path / "w.json")
+    assert feature_model.parse(feature_model.to_json(model), "x") == model
     assert model.weights
     assert "topics that the weights were learned from" in result.stderr
     assert len(read_run(tmp_path / "w.run")) == len(WORDS)
@@ -105,7 +105,7 @@ def test_no_test_topic_has_a_say_in_its_weights(collection):
     with KnowledgeBase.open(collection / "kb") as kb:
         outcomes = [FeatureTuning(kb, topics, Qrels(own), QUERY, top=5).run([fold])[0] for own in (grades, turned)]
     assert outcomes[0].model == outcomes[1].model
-    assert outcomes[0].cost == outcomes[1].cost
+    assert outcomes[0].choice == outcomes[1].choice
     assert outcomes[0].after != outcomes[1].after
 
 

@@ -1,20 +1,17 @@
-"""Learns the weights of the reranker `features` from judged topics, inside folds.
+"""Learns the model of the reranker `features` from judged topics, inside folds.
 
-The rows that are reordered are those of a query of the user's: its first `top` rows for each topic. A RankSVM
-(rank_svm.py) weighs what row_features sees of them. How much violated pairs cost is chosen by the training topics of a
-fold alone: each third of them is ranked by what the other two give.
+The rows that are reordered are those of a query of the user's: its first `top` rows for each topic. A learner
+(learners/) makes a model of what row_features sees of them. What it leaves to choose is chosen by the training topics
+of a fold alone: each third of them is ranked by what the other two give.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hybridkg.errors import ParameterError, UnsupportedQueryError
 from hybridkg.evaluation.measures import evaluate, mean, parse_measure
@@ -22,47 +19,15 @@ from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
 from hybridkg.evaluation.tuning.folds import Fold
+from hybridkg.evaluation.tuning.judged_rows import JudgedRows, read_rows
+from hybridkg.evaluation.tuning.learners import DEFAULT, LEARNERS, Learner
 from hybridkg.evaluation.tuning.plan import Training, plan
-from hybridkg.evaluation.tuning.rank_svm import pairs_of, rank_svm
 from hybridkg.interfaces.progress import SILENT, Progress
-from hybridkg.interfaces.reranker import Candidates, Surroundings
 from hybridkg.kb import KnowledgeBase
-from hybridkg.prepared import PreparedQuery
-from hybridkg.ranking.rerankers.features import FeatureModel
-from hybridkg.ranking.rerankers.row_features import RowFeatures, names_of
-from hybridkg.rdf.terms import BlankNode, NamedNode, Node
-from hybridkg.results.trec import ranking
-
-COSTS = (1.0, 10.0, 100.0)
-"""What training chooses from: the more, the longer the weights may be."""
+from hybridkg.ranking.rerankers.feature_model import FeatureModel
 
 PARTS = 3
-"""Of the training topics, each of which tells how good weights of the others are."""
-
-DIGITS = 6
-"""Of a weight in a file."""
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedRows:
-    """A topic with its first rows.
-
-    Args:
-        documents: their entities, in the order of the query, with its scores; further ones behind them.
-        features: float64[first rows, features].
-        grades: int64[first rows], at least 0.
-    """
-
-    documents: tuple[tuple[str, float], ...]
-    features: NDArray[np.float64]
-    grades: NDArray[np.int64]
-
-    def ranked(self, weights: NDArray[np.float64]) -> tuple[tuple[str, float], ...]:
-        """The first rows by weights, ties in their earlier order, the others behind them."""
-        scores = self.features @ weights
-        order = np.argsort(-scores, kind="stable").tolist()
-        first = tuple((self.documents[i][0], float(scores[i])) for i in order)
-        return (*first, *self.documents[len(order) :])
+"""Of the training topics, each of which tells how good a model of the others is."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +36,15 @@ class FeatureOutcome:
 
     Args:
         training: its topics.
-        model: the weights.
-        cost: that the training topics have chosen.
+        model: what has been learned.
+        choice: what the training topics have chosen: of the linear learner the cost, of the boosted one how many trees.
         before: the measure of the query's own order, of each test topic; of the training topics where none is tested.
-        after: that of the order by the weights.
+        after: that of the order by the model.
     """
 
     training: Training
     model: FeatureModel
-    cost: float
+    choice: float
     before: Mapping[str, float]
     after: Mapping[str, float]
 
@@ -95,10 +60,12 @@ class FeatureTuning:
         top: rows that are reordered.
         measure: what training maximises where it has a choice.
         depth: rows of a ranking.
+        learner: of LEARNERS.
         progress: told of topics that are read.
 
     Raises:
         ParameterError: no topic is judged, or no judged entity is among the rows.
+        UnknownNameError: no such learner.
         HybridkgError: the query is none, or has a RERANK already.
     """
 
@@ -112,8 +79,10 @@ class FeatureTuning:
         top: int = 50,
         measure: str = "ndcg@10",
         depth: int = 1000,
+        learner: str = DEFAULT,
         progress: Progress = SILENT,
     ):
+        self.learner: Learner = LEARNERS.get(learner)()
         prepared = kb.prepare(query, name="the query to rerank")
         if not prepared.ranks or prepared.parameters != ("text",):
             raise UnsupportedQueryError(
@@ -128,7 +97,7 @@ class FeatureTuning:
         self.rows: dict[str, JudgedRows] = {}
         names: tuple[str, ...] | None = None
         for topic in judged:
-            names, rows = _read(kb, prepared, topics.texts[topic], qrels.grades[topic], top, depth, names)
+            names, rows = read_rows(kb, prepared, topics.texts[topic], qrels.grades[topic], top, depth, names)
             self.rows[topic] = rows
             progress.advance(1, 1)
         progress.done(len(judged))
@@ -149,6 +118,16 @@ class FeatureTuning:
         found.rows = {topic: replace(rows, features=rows.features[:, places]) for topic, rows in self.rows.items()}
         return found
 
+    def by(self, learner: str) -> FeatureTuning:
+        """The same rows for another learner.
+
+        Raises:
+            UnknownNameError: no such learner.
+        """
+        found = copy.copy(self)
+        found.learner = LEARNERS.get(learner)()
+        return found
+
     def run(
         self,
         folds: Sequence[Fold] | None = None,
@@ -161,7 +140,7 @@ class FeatureTuning:
             ParameterError: a topic has no category, or a fold nothing to train on.
         """
         trainings = plan(self.topics, folds, categories)
-        progress.start("learning weights", len(trainings))
+        progress.start("learning", len(trainings))
         outcomes = []
         for training in trainings:
             outcomes.append(self._outcome(training))
@@ -170,38 +149,39 @@ class FeatureTuning:
         return tuple(outcomes)
 
     def ranked(self, outcomes: Sequence[FeatureOutcome], name: str) -> Run:
-        """Each topic by the weights that have not seen it; by those that have where none is tested."""
+        """Each topic by the model that has not seen it; by that which has where none is tested."""
         found: dict[str, tuple[tuple[str, float], ...]] = {}
         for outcome in outcomes:
-            weights = np.array([outcome.model.weights.get(name, 0.0) for name in self.names])
-            for topic in outcome.training.testing or outcome.training.training:
-                found[topic] = self.rows[topic].ranked(weights)
+            found |= self._ranked(outcome.model, outcome.training.testing or outcome.training.training)
         return Run(name, {topic: found[topic] for topic in self.topics if topic in found})
 
     def _outcome(self, training: Training) -> FeatureOutcome:
         topics = training.training
-        values = [(self._within(topics, cost), cost) for cost in COSTS]
-        cost = max(values, key=lambda one: one[0])[1]
-        weights = np.round(self._learned(topics, cost), DIGITS)
+        values = [(self._within(topics, choice), choice) for choice in self.learner.choices]
+        choice = max(values, key=lambda one: one[0])[1]
+        model = self._learned(topics, choice)
         tested = training.testing or topics
-        after = self._values({topic: self.rows[topic].ranked(weights) for topic in tested})
-        kept = {name: weight for name, weight in zip(self.names, weights.tolist(), strict=True) if weight}
-        model = FeatureModel(kept or {self.names[0]: 0.0})
-        return FeatureOutcome(training, model, cost, {topic: self.before[topic] for topic in tested}, after)
+        after = self._values(self._ranked(model, tested))
+        return FeatureOutcome(training, model, choice, {topic: self.before[topic] for topic in tested}, after)
 
-    def _within(self, topics: Sequence[str], cost: float) -> float:
-        """The measure over the topics, each by weights that have not seen it; rounded, so that equals are equal."""
+    def _within(self, topics: Sequence[str], choice: float) -> float:
+        """The measure over the topics, each by a model that has not seen it; rounded, so that equals are equal."""
         values: dict[str, float] = {}
         for part in range(min(PARTS, len(topics))):
             tested = topics[part::PARTS]
             others = [topic for topic in topics if topic not in set(tested)]
-            weights = self._learned(others, cost)
-            values |= self._values({topic: self.rows[topic].ranked(weights) for topic in tested})
+            values |= self._values(self._ranked(self._learned(others, choice), tested))
         return round(math.fsum(values.values()) / len(values), 12)
 
-    def _learned(self, topics: Sequence[str], cost: float) -> NDArray[np.float64]:
-        pairs = [pairs_of(self.rows[topic].features, self.rows[topic].grades) for topic in topics]
-        return rank_svm(pairs, cost) if pairs else np.zeros(len(self.names))
+    def _learned(self, topics: Sequence[str], choice: float) -> FeatureModel:
+        return self.learner.learn(self.names, [self.rows[topic] for topic in topics], choice)
+
+    def _ranked(self, model: FeatureModel, topics: Sequence[str]) -> dict[str, tuple[tuple[str, float], ...]]:
+        places = [self.names.index(name) for name in model.names]
+        return {
+            topic: self.rows[topic].ranked(model.parts(self.rows[topic].features[:, places]).sum(axis=1))
+            for topic in topics
+        }
 
     def _values(self, rankings: Mapping[str, tuple[tuple[str, float], ...]]) -> dict[str, float]:
         qrels = Qrels({topic: self._qrels.grades[topic] for topic in rankings})
@@ -209,8 +189,8 @@ class FeatureTuning:
         return dict(values)
 
 
-def to_json(outcomes: Sequence[FeatureOutcome], measure: str, top: int) -> dict[str, Any]:
-    """Everything, for a file."""
+def to_json(outcomes: Sequence[FeatureOutcome], choice: str, measure: str, top: int) -> dict[str, Any]:
+    """Everything, for a file; `choice` is the word of the learner."""
     before = {topic: value for one in outcomes for topic, value in one.before.items()}
     after = {topic: value for one in outcomes for topic, value in one.after.items()}
     return {
@@ -222,8 +202,8 @@ def to_json(outcomes: Sequence[FeatureOutcome], measure: str, top: int) -> dict[
                 "name": one.training.name,
                 "training": list(one.training.training),
                 "testing": list(one.training.testing),
-                "cost": one.cost,
-                "weights": dict(one.model.weights),
+                choice: one.choice,
+                **one.model.content(),
                 "before": mean(one.before),
                 "after": mean(one.after),
             }
@@ -233,42 +213,3 @@ def to_json(outcomes: Sequence[FeatureOutcome], measure: str, top: int) -> dict[
         "after": after,
         "mean": {"before": mean(before), "after": mean(after)},
     }
-
-
-def _read(
-    kb: KnowledgeBase,
-    prepared: PreparedQuery,
-    text: str,
-    grades: Mapping[str, int],
-    top: int,
-    depth: int,
-    names: tuple[str, ...] | None,
-) -> tuple[tuple[str, ...], JudgedRows]:
-    """The names of the features, those given where some are, and the rows of a topic."""
-    result = prepared.query({"text": text}, limit=max(top, depth))
-    documents = tuple(ranking(result)) if len(result) else ()
-    first: dict[str, tuple[Node, Mapping[str, float]]] = {}
-    for row in result:
-        term = next((t for name in result.columns if isinstance(t := row.term(name), NamedNode | BlankNode)), None)
-        if term is not None:
-            first.setdefault(term.value if isinstance(term, NamedNode) else f"_:{term.value}", (term, row.scores))
-    chosen = [document for document, _ in documents[:top]]
-    nodes = tuple(first[document][0] for document in chosen)
-    labels = sorted({label for _, label in result.scores})
-    scores = {
-        label: np.array([first[document][1].get(label, math.nan) for document in chosen], np.float64)
-        for label in labels
-    }
-    state = kb.snapshot
-    ids = np.full(len(nodes), -1) if state.nodes is None else state.nodes.find_many(nodes)
-    candidates = Candidates(nodes, (text,) * len(nodes), scores, ids)
-    names = names_of(state.ranked, labels) if names is None else names
-    if not nodes:
-        return names, JudgedRows(documents, np.zeros((0, len(names))), np.zeros(0, np.int64))
-    around = Surroundings(state.store, state.ranked, state.texts, _nothing)
-    features = RowFeatures(candidates, around).matrix(names)
-    own = np.array([max(0, grades.get(document, 0)) for document in chosen], np.int64)
-    return names, JudgedRows(documents, features, own)
-
-
-_nothing: Callable[[], None] = lambda: None
