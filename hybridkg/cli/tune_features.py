@@ -56,6 +56,10 @@ def tune_features(
     _print(outcomes, choice, tested=folds is not None)
     for path in files[-2:] if several else files:
         echo(f"written: {path}", err=True)
+    if without := ", ".join(one.training.name or FEATURES for one in outcomes if one.model.empty):
+        echo(
+            f"warning: nothing learned by {without}, which will keep every order: too few rows to learn from", err=True
+        )
     if folds is None:
         echo(f"note: {measure} is that of the topics that the model was learned from", err=True)
     echo(f"{measure}; {len(tuning.names)} features of the first {top:,} rows", err=True)

@@ -86,7 +86,7 @@ def test_one_training_is_one_file_and_says_what_it_was_measured_on(collection, t
     model = feature_model.read(tmp_path / "w.json")
     assert feature_model.parse(feature_model.to_json(model), "x") == model
     assert model.weights
-    assert "topics that the weights were learned from" in result.stderr
+    assert "topics that the model was learned from" in result.stderr
     assert len(read_run(tmp_path / "w.run")) == len(WORDS)
 
 
@@ -109,6 +109,36 @@ def test_no_test_topic_has_a_say_in_its_weights(collection):
     assert outcomes[0].after != outcomes[1].after
 
 
+def test_boosted_trees_in_folds_and_in_a_query(collection, tmp_path, monkeypatch):
+    """As few rows as here make no leaf but where one is enough."""
+    monkeypatch.setattr("hybridkg.evaluation.tuning.learners.boosted.LEAST_ROWS", 1)
+    given = ("--learner", "boosted", "--folds", collection / "folds.json", "--top", 5, "--out", tmp_path / "tuned")
+    result = run(collection, *given)
+    assert "trees" in result.stdout
+    assert "cost" not in result.stdout
+    report = json.loads((tmp_path / "tuned" / "report.json").read_text())
+    assert report["mean"]["after"] == pytest.approx(1.0)
+    tested = read_run(tmp_path / "tuned" / "test.run")
+    with KnowledgeBase.open(collection / "kb") as kb:
+        for training in report["trainings"]:
+            assert isinstance(training["trees"], list)
+            name = f"features-{training['name']}.json"
+            (collection / "kb" / "models" / f"b-{name}").write_text((tmp_path / "tuned" / name).read_text())
+            for topic in training["testing"]:
+                words = {"text": WORDS[int(topic[1:])]}
+                rows = kb.query(f"{QUERY} RERANK TOP 5 USING features(@b-{name})", words)
+                assert [str(row["x"]) for row in rows] == tested.documents(topic)
+
+
+def test_trees_that_too_few_rows_do_not_give_are_told(collection, tmp_path):
+    result = run(collection, "--learner", "boosted", "--top", 5, "--out", tmp_path / "w.json")
+    assert "nothing learned by features, which will keep every order: too few rows" in result.stderr
+    with KnowledgeBase.open(collection / "kb") as kb:
+        (collection / "kb" / "models" / "none.json").write_text((tmp_path / "w.json").read_text())
+        rows = kb.query(f"{QUERY} RERANK TOP 5 USING features(@none.json)", {"text": "fish"})
+        assert [str(row["x"]) for row in rows] == [str(row["x"]) for row in kb.query(QUERY, {"text": "fish"})]
+
+
 def test_rows_behind_the_first_keep_their_places(collection):
     topics = Topics({"q0": "fish"})
     with KnowledgeBase.open(collection / "kb") as kb:
@@ -116,12 +146,12 @@ def test_rows_behind_the_first_keep_their_places(collection):
     rows = tuning.rows["q0"]
     assert len(rows.documents) == 5
     assert len(rows.grades) == 3
-    turned = rows.ranked(np.array([-1.0 if name == "earlier" else 0.0 for name in tuning.names]))
+    turned = rows.ranked(-rows.features[:, tuning.names.index("earlier")])
     assert [document for document, _ in turned] == [
         *(document for document, _ in rows.documents[2::-1]),
         *(document for document, _ in rows.documents[3:]),
     ]
-    assert [d for d, _ in rows.ranked(np.zeros(len(tuning.names)))] == [d for d, _ in rows.documents]
+    assert [d for d, _ in rows.ranked(np.zeros(3))] == [d for d, _ in rows.documents]
     (outcome,) = tuning.run()  # one topic: there is nobody else to choose a cost by
     assert outcome.after["q0"] >= outcome.before["q0"]
     assert tuning.only(["earlier"]).rows["q0"].features.shape == (3, 1)
@@ -150,6 +180,9 @@ def test_options_that_do_not_belong_together(collection, tmp_path):
     for option, value in (("--on", "label"), ("--seed", "0"), ("--jobs", "1"), ("--restarts", "2")):
         said = run(collection, option, value, "--out", tmp_path / "w.json", code=2).stderr
         assert f"{option} has no meaning for --model features" in said
+    said = run(collection, "--learner", "bosted", "--out", tmp_path / "w.json", code=2).stderr
+    assert "no learner 'bosted'; known: boosted, linear" in said
+    assert "did you mean 'boosted'?" in said
     other = run(collection, "--model", "bm25f", "--out", tmp_path / "w.json", code=2)
     assert "--query is for --model features" in other.stderr
     missing = run(collection, "--out", tmp_path / "w.json", query="none.hq", code=2)

@@ -46,6 +46,10 @@ class FeatureModel(Protocol):
     def names(self) -> tuple[str, ...]:
         """The features that it reads."""
 
+    @property
+    def empty(self) -> bool:
+        """Whether it has nothing to tell one candidate from another by."""
+
     def parts(self, features: Floats) -> Floats:
         """What each feature gives; the score is the sum.
 
@@ -74,6 +78,11 @@ class Weights:
     def names(self) -> tuple[str, ...]:
         """As FeatureModel has it."""
         return tuple(self.weights)
+
+    @property
+    def empty(self) -> bool:
+        """As FeatureModel has it."""
+        return not any(self.weights.values())
 
     def parts(self, features: Floats) -> Floats:
         """As FeatureModel has it."""
@@ -140,6 +149,11 @@ class Trees:
     def names(self) -> tuple[str, ...]:
         """As FeatureModel has it."""
         return tuple(sorted({split.feature for tree in self.trees for split in _splits(tree)}))
+
+    @property
+    def empty(self) -> bool:
+        """As FeatureModel has it."""
+        return not self.names
 
     def parts(self, features: Floats) -> Floats:
         """As FeatureModel has it."""

@@ -149,8 +149,8 @@ class _Growth:
         """The rest of a tree for some rows, whose numbers and derivatives are known for each bin."""
         found = self._split(in_bins) if deeper else None
         if found is None:
-            _, pull, bend = values[rows].sum(axis=0).tolist()
-            value = round(RATE * pull / (bend + PENALTY), DIGITS)
+            _, pull, bend = values[rows].sum(axis=0)
+            value = round(RATE * float(pull / (bend + PENALTY)), DIGITS)
             scores[rows] += value
             return value
         feature, last = found
