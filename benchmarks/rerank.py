@@ -47,9 +47,10 @@ BASE = "zscore, learned"
 TOPS = (50, 20, 100)
 """Rows that are reranked; the first is what is claimed, with all features."""
 
-GRAPH = ("triples from", "triples to", "linked", "types")
 BOOSTED = "boosted trees"
 """The other learner, with all features of as many rows."""
+
+GRAPH = ("triples from", "triples to", "linked", "types")
 
 WITHOUT = {
     "without the graph": lambda name: name in GRAPH,

@@ -52,9 +52,13 @@ def read_rows(
     documents = tuple(ranking(result)) if len(result) else ()
     first: dict[str, tuple[Node, Mapping[str, float]]] = {}
     for row in result:
-        term = next((t for name in result.columns if isinstance(t := row.term(name), NamedNode | BlankNode)), None)
-        if term is not None:
-            first.setdefault(term.value if isinstance(term, NamedNode) else f"_:{term.value}", (term, row.scores))
+        if len(first) == top:
+            break  # nobody reads the scores of the others
+        # Each row has one: `ranking` would have refused.
+        term = next(t for name in result.columns if isinstance(t := row.term(name), NamedNode | BlankNode))
+        document = term.value if isinstance(term, NamedNode) else f"_:{term.value}"
+        if document not in first:
+            first[document] = (term, row.scores)
     chosen = [document for document, _ in documents[:top]]
     nodes = tuple(first[document][0] for document in chosen)
     labels = sorted({label for _, label in result.scores})
