@@ -174,24 +174,33 @@ def _move_text(building: Building, state: Snapshot, to: str, engine: TextEngine,
         synonyms=stored_synonyms(state.generation.path / "text"),
     )
     folder = building.path / "text"
-    _check_same(building, state.text, engine.open(folder))
+    _check_same(building, state, to, engine.open(folder))
     building.built("text", engine.name_of(folder))
     return {"entities": counts["entities"], **_cost(folder, engine.open(folder).about(), started)}
 
 
-def _check_same(building: Building, before: TextIndex, after: TextIndex) -> None:
+def _check_same(building: Building, state: Snapshot, to: str, after: TextIndex) -> None:
     """Raises IndexMissingError where the same sources gave another index: the ids of projection and vectors, or the
     scores, would be wrong.
     """
-    old = building.previous.path
+    assert state.text is not None
+    old, before = building.previous.path, state.text
     same = all(filecmp.cmp(old / name, building.path / name, shallow=False) for name in NODE_FILES)
     fields = tuple(before.fields)
-    if not same or any(before.field_totals(name) != after.field_totals(name) for name in fields):
+    if same and all(before.field_totals(name) == after.field_totals(name) for name in fields):
+        return
+    again = f"hybridkg index {old.parent}"
+    if state.endpoint:
         raise IndexMissingError(
-            "the text of the entities is read otherwise now than when the index was built: another default_graph, or "
-            "another version of hybridkg",
-            hint=f"hybridkg index {old.parent}, and then run the command again",
+            f"the text that {state.endpoint} gives is not the one that the index was built from: its graph has "
+            "changed, or blank nodes have text, whose labels are others in each answer",
+            hint=f'text = "{to}" in kb.toml, and then {again} reads the graph anew and builds the index there',
         )
+    raise IndexMissingError(
+        "the text of the entities is read otherwise now than when the index was built: another default_graph, or "
+        "another version of hybridkg",
+        hint=f"{again}, and then run the command again",
+    )
 
 
 def _move_vectors(
