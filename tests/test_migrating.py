@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store
+from scripted_endpoint import ScriptedEndpoint
 
 from hybridkg.cli import cli
 from hybridkg.config import Config, ElasticSettings, EncodingSettings
 from hybridkg.errors import ConfigError, IndexMissingError, LockedError, TextServerError, UnknownNameError
 from hybridkg.kb import KnowledgeBase
+from hybridkg.snapshot import engine_name
 from hybridkg.store.generations import Folder
 from hybridkg.store.pending import NAME, pending_settings, settle, write_pending
 
@@ -65,6 +68,52 @@ class BreakAt:
 
     def done(self, items):
         pass
+
+
+def endpoint_of_films(*more):
+    store = Store()
+    store.load(path=str(FILMS), format=RdfFormat.TURTLE)
+    store.extend(more)
+    return ScriptedEndpoint(store)
+
+
+@pytest.mark.parametrize("projection", ["export", "none"])
+def test_a_graph_at_an_endpoint_stays_there(elastic, elastic_name, tmp_path, projection):
+    with endpoint_of_films() as endpoint:
+        KnowledgeBase.create(tmp_path / "kb", graph=endpoint.url).close()
+        folder = Folder.open(tmp_path / "kb")
+        settings = ElasticSettings(url=elastic.url, alias=elastic_name, timeout=20)
+        far = replace(folder.config.endpoint, projection=projection)
+        folder.configure(replace(folder.config, encoder="lsa", elasticsearch=settings, endpoint=far))
+        kb = KnowledgeBase.open(tmp_path / "kb")
+        kb.index()
+        before = answers(kb, TEXT, JOIN)
+        for place in ("elasticsearch", "embedded"):
+            kb.migrate(place)
+            assert answers(kb, TEXT, JOIN) == before
+            assert engine_name(kb.snapshot.generation.path / "text") == place
+            assert kb.snapshot.endpoint == endpoint.url
+
+
+def test_a_graph_at_an_endpoint_that_has_changed_or_has_blank_nodes_is_refused(elastic, elastic_name, tmp_path):
+    label = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
+    with endpoint_of_films(Quad(BlankNode("x"), label, Literal("mars"))) as endpoint:
+        KnowledgeBase.create(tmp_path / "kb", graph=endpoint.url).close()
+        folder = Folder.open(tmp_path / "kb")
+        settings = ElasticSettings(url=elastic.url, alias=elastic_name, timeout=20)
+        folder.configure(replace(folder.config, elasticsearch=settings))
+        kb = KnowledgeBase.open(tmp_path / "kb")
+        kb.index()
+        before = answers(kb, TEXT)
+        with pytest.raises(IndexMissingError, match="has changed, or blank nodes have text") as caught:
+            kb.migrate("elasticsearch")
+        assert 'text = "elasticsearch" in kb.toml' in str(caught.value)
+        assert answers(kb, TEXT) == before
+        assert elastic.indexes(elastic_name) == []
+        folder.configure(replace(folder.config, text="elasticsearch"))  # as the hint says
+        kb.index()
+        assert answers(kb, TEXT) == before
+        kb.close()
 
 
 def test_there_and_back_gives_the_same_rows_scores_and_files(elastic, elastic_name, tmp_path, monkeypatch):

@@ -190,6 +190,26 @@ def test_what_was_copied_is_not_copied_again(tmp_path):
         assert len(pages(endpoint)) - before == 2  # of five in all
 
 
+def test_the_price_of_a_row_is_that_of_all_pages_whenever_they_were_read(tmp_path, monkeypatch):
+    def rule(asked):
+        if "LIMIT" in asked.query:
+            time.sleep(0.02)
+        return
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with ScriptedEndpoint(graph(), rule) as endpoint:
+        with monkeypatch.context() as patched:
+            patched.setattr(Export, "_round_trip_us", killed)  # all pages have been read, and nothing has been told
+            with pytest.raises(KeyboardInterrupt):
+                export(endpoint, tmp_path)
+        before = len(pages(endpoint))
+        found = export(endpoint, tmp_path)
+        assert len(pages(endpoint)) == before
+        assert found.row_us > 500  # 5 pages, 45 rows, 20 ms for each page
+
+
 def test_a_graph_that_has_changed_is_copied_anew(tmp_path):
     def rule(asked):
         return Said(status=500) if "OFFSET 20" in asked.query else None

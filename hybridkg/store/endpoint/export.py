@@ -17,6 +17,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from hashlib import blake2b
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -196,11 +197,15 @@ class Export:
         try:
             known = json.loads(file.read_text(encoding="utf-8"))
             goes_on = known["state"] == state and 0 <= time.time() - float(known["begun"]) < STALE_S
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            us, pages, rows = known["taken"]
+            taken = float(us), int(pages), int(rows)
+            goes_on = goes_on and min(taken) >= 0 and max(taken) < inf
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             goes_on = False
         if goes_on:
             self._longest, self._is_capped = int(known.get("longest", 0)), bool(known.get("is_capped"))
             self._page = self._longest if self._is_capped else self._page
+            self._pages_us, self._pages_read, self._rows = taken
             self._kept = known
             return
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -209,7 +214,8 @@ class Export:
         self._keep()
 
     def _keep(self) -> None:
-        self._kept |= {"longest": self._longest, "is_capped": self._is_capped}
+        taken = [self._pages_us, self._pages_read, self._rows]
+        self._kept |= {"longest": self._longest, "is_capped": self._is_capped, "taken": taken}
         write_durably(self._folder / STATE, json.dumps(self._kept))
 
     # --- reading -----------------------------------------------------------------
@@ -258,10 +264,9 @@ class Export:
         if 0 < n < wanted:
             self._page, self._is_capped = n, True
             self._longest = n
-            self._keep()
         elif n > self._longest and not self._is_capped:
             self._longest = n
-            self._keep()
+        self._keep()
         return n
 
     def _read_blank(self, triples: int) -> Path:
