@@ -55,7 +55,7 @@ KINDS = ("json", "json head", "tsv", "n-triples", "turtle", "turtle list")
 
 
 def store_of(endpoint: ScriptedEndpoint) -> EndpointStore:
-    return EndpointStore(Connection(endpoint.url, EndpointSettings(timeout=20)), longest=100)
+    return EndpointStore(Connection(endpoint.url, EndpointSettings(timeout=20)), longest=10_000)
 
 
 def answered(kind: str, depth: int) -> None:
