@@ -23,7 +23,7 @@ _OTHERS = bytes(byte for byte in range(256) if byte not in _BRACKETS)
 
 
 def _too_deep(url: str) -> EndpointError:
-    return EndpointError(f"{url} sent an answer that nests too deep: {MAX_DEPTH} triple terms may be inside each other")
+    return EndpointError(f"{url} sent an answer that is malformed, or ends too early: it nests too deep")
 
 
 class JsonDepth:
