@@ -15,19 +15,25 @@ Watcher = Callable[[bytes], None]
 
 
 class ByteFeed:
-    """A file-like object for pyoxigraph, which reads 1 kB or more at a time."""
+    """A file-like object for pyoxigraph, which reads 1 kB or more at a time.
 
-    def __init__(self, file: InputFile, watchers: Sequence[Watcher] = ()):
+    Args:
+        file: from where it is; None for nothing.
+        watchers: see its blocks.
+        begun: bytes in front of them, which the watchers have seen.
+    """
+
+    def __init__(self, file: InputFile | None, watchers: Sequence[Watcher] = (), begun: bytes = b""):
         self._file, self._watchers = file, watchers
-        self._block = BytesIO()
-        self._ended = False
-        self.is_blank = True
+        self._block = BytesIO(begun)
+        self._ended = file is None
+        self.is_blank = not begun or begun.isspace()
         """Whether all bytes so far are white space."""
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes, fewer at the end of a block; empty at the end of the file."""
         piece = self._block.read(size)
-        if piece or self._ended:
+        if piece or self._ended or self._file is None:
             return piece
         data = self._file.block()
         self._ended = not data

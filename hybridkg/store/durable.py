@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Iterator
@@ -82,15 +83,19 @@ def files_below(folder: Path) -> Iterator[Path]:
             yield entry
 
 
+FULL = re.compile(r"No space left|quota|^\d+ requested and \d+ written$")
+"""What is said of a full disk; the last by numpy."""
+
+
 def storage_error(error: OSError, doing: str) -> HybridkgError:
     """What to tell the user about a failed system call.
 
     Args:
-        error: as raised by Python or, with the reason only in its text, by Oxigraph.
+        error: as raised by Python or, with the reason only in its text, by Oxigraph and by numpy.
         doing: what was tried, such as `writing to 'films.kg'`.
     """
     reason = error.strerror or str(error)
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in reason or "quota" in reason
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT) or FULL.search(reason)
     if full:
         return StorageError(
             f"the disk is full while {doing}",

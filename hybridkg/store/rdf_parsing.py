@@ -16,12 +16,19 @@ from hybridkg.store.blank_nodes import Batch, BlankNodeNames
 from hybridkg.store.byte_feed import ByteFeed, LineFeed, Watcher
 from hybridkg.store.formats import Format, format_of
 from hybridkg.store.nesting_guard import NestingGuard
+from hybridkg.store.plain_lines import plain_end
 from hybridkg.store.xml_guard import XmlGuard
 
 BATCH = 500
 """Below 700, so that a batch dies before the garbage collector looks at it (it tracks quads)."""
 
 POSITION = re.compile(r"^Parser error at line \d+ (column \d+|between columns \d+ and \d+): ")
+
+PARSED_AT_ONCE = 64_000
+"""Bytes of lines that go to the parser from one that has to on; the following may well be of its kind."""
+
+LONGEST_REST = 1 << 20
+"""Bytes without the end of a line that wait for it; the parser can tell whether there are ever too many."""
 
 NO_BASE = "x-relative:///"
 """What relative IRIs of JSON-LD are resolved against where no base is given: the parser would drop them silently."""
@@ -41,7 +48,42 @@ def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None
     form = format_of(file.path)
     if file.size == 0:
         return
-    feed = ByteFeed(file, _guards(form, file))
+    if form.syntax in (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS):
+        yield from _quads_of_lines(file, form, names, base_iri)
+    else:
+        yield from _parsed(ByteFeed(file, _guards(form, file)), file, form, names, base_iri)
+
+
+def _quads_of_lines(file: InputFile, form: Format, names: BlankNodeNames, base_iri: str | None) -> Iterator[Batch]:
+    """The same of a format that has a statement on each line: those that need no parser pass it by."""
+    guards, rest, line = _guards(form, file), b"", 0
+    while block := file.block():
+        for watch in guards:
+            watch(block)
+        text = rest + block
+        whole, at = text.rfind(b"\n") + 1, 0
+        while at < whole:
+            end = plain_end(text, at)
+            is_plain = end > at
+            if not is_plain:
+                end = text.find(b"\n", min(at + PARSED_AT_ONCE, whole - 1), whole) + 1
+            piece = text[at:end]
+            lines = piece.count(b"\n")
+            if is_plain:
+                yield Batch(lines, piece, lines)
+            else:
+                yield from _parsed(ByteFeed(None, begun=piece), file, form, names, base_iri, line)
+            line, at = line + lines, end
+        rest = text[whole:]
+        if len(rest) > LONGEST_REST:
+            break
+    yield from _parsed(ByteFeed(file, guards, rest), file, form, names, base_iri, line)
+
+
+def _parsed(
+    feed: ByteFeed, file: InputFile, form: Format, names: BlankNodeNames, base_iri: str | None, line: int = 0
+) -> Iterator[Batch]:
+    """What the parser finds in a feed, in front of which are some lines of the file."""
     find_relative = form.syntax == RdfFormat.JSON_LD and base_iri is None
     try:
         quads = parse(feed, format=form.syntax, base_iri=NO_BASE if find_relative else base_iri)  # type: ignore[arg-type]
@@ -53,7 +95,7 @@ def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None
     except SyntaxError as e:
         if feed.is_blank:
             return
-        raise _malformed(e, form, file, base_iri) from e
+        raise _malformed(e, form, file, base_iri, line) from e
     except MemoryError as e:
         if TOO_LONG not in str(e):
             raise
@@ -84,8 +126,8 @@ def _refuse_relative(batch: list[Quad], file: InputFile) -> None:
                 )
 
 
-def _malformed(error: SyntaxError, form: Format, file: InputFile, base_iri: str | None) -> LoadError:
-    line, column = error.lineno, error.offset
+def _malformed(error: SyntaxError, form: Format, file: InputFile, base_iri: str | None, before: int) -> LoadError:
+    line, column = error.lineno and error.lineno + before, error.offset
     if line is None and form.syntax == RdfFormat.RDF_XML:
         line = _line_of_error(form, file, base_iri)
     reason = POSITION.sub("", error.msg)

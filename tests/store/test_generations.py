@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hybridkg.errors import (
@@ -20,6 +22,7 @@ from hybridkg.errors import (
 )
 from hybridkg.rdf.terms import Literal, NamedNode, Triple
 from hybridkg.store import building as building_module
+from hybridkg.store.durable import storage_error
 from hybridkg.store.generations import Folder
 from hybridkg.store.manifest import FORMAT, Manifest, read_manifest
 from hybridkg.store.oxigraph import OxigraphStore
@@ -370,3 +373,12 @@ def test_a_writer_killed_at_any_instant_leaves_the_last_good_state(tmp_path):
     names = [entry.name for entry in path.iterdir()]
     assert not [name for name in names if name.startswith((".building", ".removed"))]
     assert len(names) <= 5
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="other: no /dev/full")
+def test_a_full_disk_is_told_whoever_has_written(tmp_path):
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        for write in (lambda: np.zeros(1 << 20).tofile(full), lambda: full.write(b"x")):
+            with pytest.raises(OSError, match=r"requested and|No space") as caught:
+                write()
+            assert "the disk is full while writing" in storage_error(caught.value, "writing").message

@@ -115,8 +115,9 @@ def _knowledge_base(folder: Path, rules: Rules, progress: Progress) -> dict[str,
     """Loads and indexes what the conversion has written; returns the counts of the index."""
     kb, work = folder / "kb", folder / WORK
     if not (work / INDEXED).exists():
-        shutil.rmtree(kb, ignore_errors=True)
-        with KnowledgeBase.create(kb) as base:
+        if not (kb / "CURRENT").exists():
+            KnowledgeBase.create(kb).close()
+        with KnowledgeBase.open(kb) as base:  # what an interrupted run has analysed of its text is kept there
             counts = base.load(
                 work / GRAPH, text=work / DOCUMENTS, index=True, profile=rules.profile, progress=progress
             )
