@@ -139,6 +139,27 @@ def test_a_process_that_was_killed_is_replaced(pool, monkeypatch):
     assert pool.submit(batch_of([[("and more", "en")]]), 1).result().terms == ["and", "more"]
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_comes_when_there_is_no_more_room_is_not_kept(tmp_path, workers):
+    own = [[[(f"word{i}", "")], *RECORDS] for i in range(6)]
+    want = [Analyst(BOTH).analyzed(batch_of(one)).terms for one in own]
+    for most, left in ((0, 0), (1 << 30, 6)):
+        made = WorkerPool(tmp_path, BOTH, workers, most)
+        assert [made.submit(batch_of(one), 4).result().terms for one in own] == want
+        made.close()
+        assert len(kept_batches.kept(tmp_path)) == left
+    size = max(path.stat().st_size for path in kept_batches.kept(tmp_path))
+    kept_batches.remove(tmp_path)
+    tmp_path.mkdir(exist_ok=True)
+    for _ in range(2):  # the second finds what the first has kept, and keeps no more
+        made = WorkerPool(tmp_path, BOTH, workers, 3 * size)
+        assert [made.submit(batch_of(one), 4).result().terms for one in own] == want
+        made.close()
+        names = [path.name for path in kept_batches.kept(tmp_path)]
+        assert len(names) == 3
+    assert made.found == 3
+
+
 @pytest.mark.parametrize("program", ["", "/nowhere/python", "/bin/false", "/bin/true"])
 def test_processes_that_cannot_be_started_are_not_needed(pool, monkeypatch, program):
     monkeypatch.setattr(sys, "executable", program)

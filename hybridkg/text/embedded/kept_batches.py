@@ -2,7 +2,8 @@
 
 Its files are named by what they were made from, so a later build finds those
 that still fit and nobody has to tell it which. A build that succeeds removes
-the folder, files of older builds included; until then its size is bounded.
+the folder, files of older builds included; until then its size is bounded: at the beginning of a build the oldest
+files go, and in its course what comes when there is no more room.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ SUFFIX = ".batch"
 """Of the files."""
 
 MOST_BYTES = 8 << 30
-"""Kept from one build to the next; 460 million tokens take 2.3 GB."""
+"""460 million tokens take 2.3 GB."""
 
 
 def opened(folder: Path, most: int = MOST_BYTES) -> Path:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from hybridkg.aside import let_go, started
 from hybridkg.interfaces.analyzer import Analyzer
+from hybridkg.text.embedded import kept_batches
 from hybridkg.text.embedded.analysis_batch import Analyst, AnalyzedBatch, key_of
 from hybridkg.text.embedded.kept_batches import SUFFIX
 from hybridkg.text.embedded.worker import DONE, frame
@@ -47,11 +48,15 @@ class WorkerPool:
         folder: where files of batches are looked for, and written.
         analyzers: by name.
         workers: how many processes; 0 for none, then this process does it.
+        most: bytes of files that stay; what comes once there are so many is read and removed.
     """
 
-    def __init__(self, folder: Path, analyzers: Mapping[str, Analyzer], workers: int):
+    def __init__(
+        self, folder: Path, analyzers: Mapping[str, Analyzer], workers: int, most: int = kept_batches.MOST_BYTES
+    ):
         self.found = 0
         """Batches that had a file already."""
+        self._room = most - sum(path.stat().st_size for path in kept_batches.kept(folder))
         self._folder, self._analyzers, self._workers = folder, analyzers, workers
         self._analyst: Analyst | None = None
         self._here = threading.Lock()
@@ -96,6 +101,7 @@ class WorkerPool:
         if process is not None and self._asked(process, path, payload):
             found = AnalyzedBatch.read(path, records)
             if found is not None:
+                self._keep(path)
                 return found
         with self._here:
             if self._closed:
@@ -103,8 +109,18 @@ class WorkerPool:
             self._analyst = self._analyst or Analyst(self._analyzers)
             batch = self._analyst.analyzed(payload)
         with suppress(OSError):
-            batch.write(path)
+            if batch.write(path):
+                self._keep(path)
         return batch
+
+    def _keep(self, path: Path) -> None:
+        """Counts a new file, or removes it: the first batches are those that another build begins with."""
+        with self._lock, suppress(OSError):
+            size = path.stat().st_size
+            if size > self._room:
+                path.unlink()
+            else:
+                self._room -= size
 
     def _asked(self, process: subprocess.Popen[bytes], path: Path, payload: bytes) -> bool:
         """Whether a process has done a batch; it is put back, or given up."""
