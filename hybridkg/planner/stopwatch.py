@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
 from statistics import median
 from time import perf_counter, thread_time
 
@@ -14,6 +15,9 @@ RUN_S = 0.03
 
 MOST_REPEATS = 7
 """Of one run."""
+
+WARM = 0.9
+"""Of the time of the round before: who takes more does not get faster any more."""
 
 
 class Stopwatch:
@@ -53,13 +57,26 @@ class Stopwatch:
         self._part_s, self._run_s = self._part_s if part_s is None else part_s, run_s
         self._began = self._work(), self._wall()
 
-    def warm_up(self, runs: Iterable[Callable[[], object]], seconds: float) -> None:
-        """Runs that do not count, one after the other, until some seconds on the wall are over."""
-        started = self._wall()
-        for run in runs:
-            if self._wall() - started > seconds:
+    def warm_up(self, runs: Iterator[Callable[[], object]], round_s: float, most_s: float) -> None:
+        """Runs that do not count, in rounds, until those of a round are hardly faster than those of the one before.
+
+        Args:
+            runs: without end.
+            round_s: seconds on the wall of a round.
+            most_s: seconds on the wall of all rounds.
+        """
+        started, before = self._wall(), inf
+        while self._wall() - started < most_s:
+            times: list[float] = []
+            begun = self._wall()
+            while not times or self._wall() - begun < round_s:
+                run_at = self._wall()
+                next(runs)()
+                times.append(self._wall() - run_at)
+            now = median(times)
+            if now > WARM * before:
                 return
-            run()
+            before = now
 
     def us(self, run: Callable[[], object]) -> float | None:
         """Microseconds of a run, the median of some, without a first one; None when the time is over."""
