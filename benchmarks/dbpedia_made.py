@@ -3,9 +3,10 @@
     python -m benchmarks.dbpedia_made write DIR --entities 20000 [--packed bz2] [--collection DIR]
     python -m benchmarks.dbpedia_made convert DIR --collection DIR --out DIR [--index A] [--no-catchall] [--record]
 
-The same arguments give the same bytes, and entities 0 to n are the same in every size. A collection lends its judged
-entities, which are then the first ones, and their words, so that its queries find something. By default an entity has
-33 triples, 4,600,000 entities have 150 million; `--density 3.5` gives as many as the real dumps have.
+The same arguments give the same triples, and the names and texts of entities 0 to n are the same in every size. A
+collection lends its judged entities, which are then the first ones, and their words, so that its queries find
+something. By default an entity has 33 triples, 4,600,000 entities have 150 million; `--density 3.5` gives as many as
+the real dumps have.
 """
 
 from __future__ import annotations

@@ -7,6 +7,14 @@ from collections.abc import Iterator
 import pytest
 from sparql_server import SERVERS, SparqlServer
 
+from hybridkg.store.endpoint import connection
+
+
+@pytest.fixture
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is tried again is tried soon."""
+    monkeypatch.setattr(connection, "WAITS", (0.01, 0.01, 0.01))
+
 
 @pytest.fixture(scope="module", params=SERVERS)
 def server(request: pytest.FixtureRequest) -> Iterator[SparqlServer]:

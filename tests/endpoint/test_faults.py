@@ -13,7 +13,6 @@ from scripted_endpoint import JSON, TSV, Asked, Said, ScriptedEndpoint
 
 from hybridkg.config import EndpointSettings
 from hybridkg.errors import ConfigError, EndpointError
-from hybridkg.store.endpoint import connection as http
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.store import EndpointStore
 
@@ -23,9 +22,7 @@ BEGUN = b'{"head": {"vars": ["s", "o"]}, "results": {"bindings": ['
 """An answer to ALL, up to its rows."""
 
 
-@pytest.fixture(autouse=True)
-def _short_waits(monkeypatch):
-    monkeypatch.setattr(http, "WAITS", (0.01, 0.01, 0.01))
+pytestmark = pytest.mark.usefixtures("short_waits")
 
 
 def graph(n: int = 25) -> Store:

@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from ended import assert_ends
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -220,13 +221,7 @@ os._exit(0)
 
 def test_a_process_ends_with_its_parent(tmp_path):
     shown = subprocess.run([sys.executable, "-c", PARENT, tmp_path / "x"], capture_output=True, text=True, check=True)
-    for _ in range(100):
-        try:
-            os.kill(int(shown.stdout), 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.1)
-    raise AssertionError("the process lives on")
+    assert_ends(int(shown.stdout))
 
 
 def text_of(entity):

@@ -1,9 +1,8 @@
 """Analyses batches in processes of their own, one to a core, and keeps what came of them in files.
 
-Plain child processes that are fed over a pipe: not forked, because the store
-has threads in this process, and not multiprocessing, which would run the
-user's main module again. A process that cannot be started, dies or cannot do
-a batch costs time and nothing else: the batch is worked out in this process.
+Plain child processes that are fed over a pipe (hybridkg.aside tells why). One
+that cannot be started, dies or cannot do a batch costs time and nothing else:
+the batch is worked out in this process.
 """
 
 from __future__ import annotations
