@@ -82,7 +82,12 @@ class Answering:
                 self._templates.put(key, template)
             try:
                 planning = TemplatePlanning(
-                    snapshot.graph, snapshot.ranked, snapshot.costs.model, template=template, values=request.values
+                    snapshot.graph,
+                    snapshot.ranked,
+                    snapshot.costs.model,
+                    snapshot.counting,
+                    template=template,
+                    values=request.values,
                 )
                 return choose(template.logical, planning, strategy)
             except HiddenHoleError:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from hybridkg.advice import Advisor
 from hybridkg.config import EMBEDDED, Config
@@ -15,7 +15,7 @@ from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import CorruptError, IndexCorruptError
 from hybridkg.interfaces.graph_index import GraphIndex
-from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.interfaces.graph_store import CountingStore, GraphStore
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
@@ -271,7 +271,12 @@ class Snapshot:
 
     def planning(self) -> Planning:
         """What the planner sees, for one query."""
-        return Planning(self.graph, self.ranked, self.costs.model)
+        return Planning(self.graph, self.ranked, self.costs.model, self.counting)
+
+    @property
+    def counting(self) -> CountingStore | None:
+        """The graph, where it lies at an endpoint, to be asked how large patterns are."""
+        return cast(CountingStore, self.store) if self.endpoint else None
 
     def texts(self, nodes: Sequence[Node], fields: Sequence[str] = ()) -> list[list[tuple[str, str, str]]]:
         """(field, text, language) of each of some entities, as they were indexed."""

@@ -8,7 +8,7 @@ lot; each has a question for tuning and one for evaluation, with words and const
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,11 +45,17 @@ PATTERNS = {
     "cited_text": "?p :field $field ; :cites ?q . ?q MATCH $more AS ?t .",
     "join": "?p :field $field ; :cites ?q . ?q MATCH $more AS ?t .",
     "join_all": "?p :cites ?q . ?q MATCH $more AS ?t .",
+    "near": "?p :field $field .",
+    "near_text": "?p :field $field . ?p NEAR $words AS ?t .",
 }
 """Of the variable ?p, whose text is asked for in every shape; `sum` and `join` rank by the other MATCH as well."""
 
-SHAPES = tuple(PATTERNS)
-_CONSTANTS_OF = {"sum": "field", "sum_range": "range", "filter": "field", "cited_text": "field", "join": "field"}
+NEAR_SHAPES = ("near", "near_text")
+"""These take vectors: the first asks NEAR alone, the second fuses it with MATCH."""
+
+SHAPES = tuple(shape for shape in PATTERNS if shape not in NEAR_SHAPES)
+_CONSTANTS_OF = {"sum_range": "range"}
+_CONSTANTS_OF |= dict.fromkeys(("sum", "filter", "cited_text", "join", *NEAR_SHAPES), "field")
 _UNFILTERED = ("type", "join_all")
 
 
@@ -99,11 +105,12 @@ class Question:
         >>> Question(0, "tuning", "field", "rare", 0.001, "none", 10, "taluza", "", {"field": 7}).text
         'PREFIX : <http://mag.example/> SELECT ?p ?s { ?p MATCH $words AS ?s . ?p :field $field . } RANK BY ?s LIMIT 10'
         """
-        both = self.shape.startswith(("sum", "join"))
+        first = "NEAR" if self.shape == "near" else "MATCH"
+        rank = "?s + ?t" if self.shape.startswith(("sum", "join")) else "?s"
+        rank = "rrf(?s, ?t)" if self.shape == "near_text" else rank
         distinct_rows = self.shape in (*MANY_ROWS, "path", "cited_text")
         select = f"SELECT {'DISTINCT ' if distinct_rows else ''}{' '.join(f'?{name}' for name in self.columns)}"
-        rank = "?s + ?t" if both else "?s"
-        return f"{PREFIX}{select} {{ ?p MATCH $words AS ?s . {PATTERNS[self.shape]} }} RANK BY {rank} LIMIT {self.k}"
+        return f"{PREFIX}{select} {{ ?p {first} $words AS ?s . {PATTERNS[self.shape]} }} RANK BY {rank} LIMIT {self.k}"
 
     @property
     def params(self) -> dict[str, Any]:
@@ -117,12 +124,16 @@ class Question:
         return {"words": self.words, **({"more": self.more} if self.more else {}), **named}
 
 
-def make(graph: Graph, df: NDArray[np.int64], cells: int, seed: int = SEED) -> list[Question]:
+def make(
+    graph: Graph, df: NDArray[np.int64], cells: int, seed: int = SEED, shapes: Sequence[str] = SHAPES
+) -> list[Question]:
     """Both halves, so many cells of each shape."""
     constants = _all_constants(graph, seed)
     words = Words(graph, df)
     found: list[Question] = []
-    for number, shape in enumerate(SHAPES):
+    for number, shape in enumerate(PATTERNS):
+        if shape not in shapes:
+            continue
         rng = np.random.default_rng([seed, 8, graph.papers, number])
         of_shape = constants.get(_CONSTANTS_OF.get(shape, shape), [])
         every = list(_cells(shape, of_shape, graph.papers))

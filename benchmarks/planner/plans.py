@@ -165,6 +165,15 @@ class Plans:
         choose(logical, planning)
         return prepared * 1e3, (time.thread_time() - started) * 1e3
 
+    def planned_ms(self, question: Question, strategy: str | None) -> float:
+        """Median time of planning a prepared query, whose words the index has looked up."""
+        request, times = self._text(question).request(question.params), []
+        for _ in range(REPEATS):
+            started = self.clock()
+            self._answering._chosen(request, None, strategy)
+            times.append(self.clock() - started)
+        return median(times) * 1e3
+
     def times_ms(self, plans: Mapping[str, PhysicalPlan], slow: Mapping[str, bool]) -> dict[str, float]:
         """Median time of each plan; the plans take turns, so that a bad moment meets all of them."""
         times: dict[str, list[float]] = {name: [] for name in plans}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.planner.grid import SHAPES
+from benchmarks.planner.grid import PATTERNS
 from benchmarks.planner.measure import Measured, switched
 from benchmarks.planner.plans import Run
 
@@ -117,7 +117,7 @@ def of_ablation(found: Sequence[Measured], name: str) -> Regrets:
 def tables(found: Sequence[Measured], entities: int) -> dict[str, dict[str, Regrets]]:
     """By table, the rows."""
     timed = all(one.chosen.ms for one in found)
-    shapes = [shape for shape in SHAPES if any(one.question.shape == shape for one in found)]
+    shapes = [shape for shape in PATTERNS if any(one.question.shape == shape for one in found)]
     result: dict[str, dict[str, Regrets]] = {}
     for title, cost in (("work", work), *((("time", time_of),) if timed else ())):
         rows = {shape: of_planner([one for one in found if one.question.shape == shape], cost) for shape in shapes}

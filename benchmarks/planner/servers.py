@@ -4,8 +4,10 @@
 
 The grid of `benchmarks.planner`, the half for judging, against real servers: a condition that the profile lists goes
 into Elasticsearch (bind_join), or ids of the graph do (filter_first, filtered_topk), or the best of the text are looked
-up in the graph (rank_first, threshold, rank_join). Unit costs are those that `index` measures. Each question is run by
-every plan that applies; times are on the wall, medians of turns, and all plans must have the rows of the first.
+up in the graph (rank_first, threshold, rank_join). Vectors are in Elasticsearch, too. Unit costs are those that `index`
+measures. Each question is run by every plan that applies; times are on the wall, medians of turns, with the planning of
+each plan, in which an endpoint may be asked how large patterns are. All plans must have the rows of the first, but for
+NEAR, whose index on a server overlooks a few.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,17 +55,31 @@ def indexed(folder: Path, url: str, elastic: str, projection: str, alias: str, p
     """A knowledge base over both servers."""
     settings = ElasticSettings(url=elastic, alias=alias)
     endpoint = EndpointSettings(projection=projection, timeout=600)
-    config = Config(profile=str(profile), graph=url, text="elasticsearch", elasticsearch=settings, endpoint=endpoint)
+    config = Config(
+        profile=str(profile), graph=url, text="elasticsearch", elasticsearch=settings, endpoint=endpoint,
+        encoder="lsa", vectors="elasticsearch",
+    )  # fmt: skip
     Folder.create(folder, config)
     kb = KnowledgeBase.open(folder)
     kb.index()
     return kb
 
 
+def planned(asked: plans.Plans, one: measure.Measured) -> measure.Measured:
+    """The same, with the time to plan added to each run: of the prepared query, for values that it has seen before."""
+
+    def with_planning(run: plans.Run, strategy: str | None) -> plans.Run:
+        return replace(run, ms=run.ms + asked.planned_ms(one.question, strategy))
+
+    forced = {name: with_planning(run, name) for name, run in one.forced.items()}
+    return replace(one, chosen=with_planning(one.chosen, None), forced=forced)
+
+
 def judged(kb: KnowledgeBase, questions: Sequence[grid.Question], kept: Path) -> dict[str, Any]:
     """Every question by every plan; what the planner chose, and what would have been best."""
     asked = plans.Plans(kb, clock=time.perf_counter)
     found = measure.measure_all(asked, questions, [(0.0, 0.0)] * len(questions), ablated=False, reference=False)
+    found = [planned(asked, one) for one in found]
     measure.keep(kept, found)
     ratios = [report.regret(one, report.time_of) for one in found]
     print(*report.printed(report.tables(found, len(kb.snapshot.nodes or ()))), sep="\n")
@@ -105,7 +122,8 @@ def main() -> None:
         data = writing.write((options.data or temporary) / str(options.papers), options.papers, tables=False)
         profile = temporary / PROFILE
         profile.write_text(writing.PROFILE.replace("    hk:fields (", FILTERS))
-        questions = [one for one in grid.make(data.graph(), data.df(), options.cells) if one.half == grid.HALVES[-1]]
+        both = grid.make(data.graph(), data.df(), options.cells, shapes=tuple(grid.PATTERNS))
+        questions = [one for one in both if one.half == grid.HALVES[-1]]
         elastic_server.JAVA_OPTIONS = []  # tests compile less, to start sooner
         elastic = ElasticServer(heap="1g")
         stack.callback(elastic.stop)

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from hybridkg.rdf.batch import SolutionStream
 from hybridkg.rdf.terms import Term, Triple
+
+
+class Counted(NamedTuple):
+    """What a pattern was found to have, as far as it was read.
+
+    Args:
+        rows: solutions.
+        values: distinct values that they give one variable.
+        is_whole: whether these are all.
+    """
+
+    rows: int
+    values: int
+    is_whole: bool
 
 
 class GraphStore(Protocol):
@@ -57,3 +71,17 @@ class GraphStore(Protocol):
 
     def __len__(self) -> int:
         """Quads in the store, all graphs together."""
+
+
+class CountingStore(Protocol):
+    """A graph that is far away, of which the planner knows nothing beforehand."""
+
+    def counted(self, sparql: str, variable: str, most: int, seconds: float) -> Counted | None:
+        """What a pattern has, counted there; None where that takes too long, or cannot be done.
+
+        Args:
+            sparql: `SELECT ?variable WHERE { the pattern }`, in canonical form.
+            variable: without `?`.
+            most: solutions that are read.
+            seconds: that it may take.
+        """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from hybridkg.entities.filters import number_of
@@ -56,14 +56,34 @@ def conditions(group: ast.Group, variable: str) -> tuple[Condition, ...]:
     ranges = _ranges([element.condition for element in required if isinstance(element, ast.Filter)])
     for pattern in own:
         assert isinstance(pattern.predicate, ast.Iri)
-        match pattern.object:
-            case ast.Iri() | ast.Lit() as constant:
-                value = _value(constant)
-                if value is not None:
-                    found[Condition(pattern.predicate.value, value)] = None
-            case ast.Var(name) if name in ranges:
-                found[replace(ranges[name], predicate=pattern.predicate.value)] = None
+        constant = _constant(pattern, variable)
+        if constant is not None:
+            found[constant] = None
+        elif isinstance(pattern.object, ast.Var) and pattern.object.name in ranges:
+            found[replace(ranges[pattern.object.name], predicate=pattern.predicate.value)] = None
     return tuple(found)[:MOST_CONDITIONS]
+
+
+def say_all(group: ast.Group, variable: str, found: Collection[Condition]) -> bool:
+    """Whether the entities that satisfy some of the conditions of a group are those of its solutions, each once.
+
+    Ranges never are: their bounds are widened.
+    """
+    elements = _whole(group).elements
+    if not all(isinstance(element, ast.Triples) for element in elements):
+        return False
+    required = list(_required(group))
+    return bool(required) and all(_constant(one, variable) in found for one in required)
+
+
+def _constant(pattern: ast.Syntax, variable: str) -> Condition | None:
+    """What a triple pattern with a constant object says of its subject."""
+    match pattern:
+        case ast.TriplePattern(ast.Var(name), ast.Iri(predicate), ast.Iri() | ast.Lit() as constant) if (
+            name == variable and (value := _value(constant)) is not None
+        ):
+            return Condition(predicate, value)
+    return None
 
 
 def _required(group: ast.Group) -> Iterator[ast.TriplePattern | ast.Filter]:

@@ -62,7 +62,7 @@ class TextJoin(PhysicalOperator):
         index = checked_index(context.text, self.match)
         nodes = context.nodes
         assert nodes is not None
-        query = self._query(index)
+        query = self.narrowed(index)
         variable = self.match.entity.name
         prepared = self.fragment.prepared(context)
         if prepared is not None:
@@ -94,7 +94,7 @@ class TextJoin(PhysicalOperator):
             scores = scores_among(index, self._question, candidates, context)
             ids, scores = candidates[~np.isnan(scores)], scores[~np.isnan(scores)]
         else:
-            ids, scores = every_match(index, self._query(index), context)
+            ids, scores = every_match(index, self.narrowed(index), context)
         found = self.fragment.in_columns(prepared, context, {variable: ids})
         entities = found.ids(variable)
         assert entities is not None
@@ -104,8 +104,8 @@ class TextJoin(PhysicalOperator):
 
     def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
         """Whether to score the entities of the fragment, and not every match, of which most may not be in it."""
-        variable, most, limit = self.match.entity.name, index.most(self._query(index)), limit_of(index, self._question)
-        if limit is not None:
+        variable, most = self.match.entity.name, index.most(self.narrowed(index))
+        if (limit := limit_of(index, self._question)) is not None:
             return most > limit
         prepared = self.fragment.prepared(context)
         if prepared is None or most < MANY_MATCHES:
@@ -121,7 +121,7 @@ class TextJoin(PhysicalOperator):
             checked_index(text, self.match)
         except HybridkgError:
             return ()
-        return (self._query(text),)
+        return (self.narrowed(text),)
 
     def questions(self, text: RankedIndex) -> tuple[Question, ...]:
         """The relation, where it is small enough to be read whatever the fragment gives."""
@@ -131,7 +131,7 @@ class TextJoin(PhysicalOperator):
             if (limit := limit_of(text, query)) is None or text.most(query) <= limit
         )
 
-    def _query(self, index: RankedIndex) -> RankedQuery:
+    def narrowed(self, index: RankedIndex) -> RankedQuery:
         """The question, with what the fragment says of the entity as far as the index knows about it."""
         held = tuple(condition for condition in self._conditions if index.holds(condition))
         question = self._question
@@ -163,7 +163,7 @@ class TextJoin(PhysicalOperator):
 
     def details(self, known: Known) -> str:
         """Model, fields, terms with df; the conditions that go along to the index; what it is joined with."""
-        query = None if known.text is None else self._query(known.text)
+        query = None if known.text is None else self.narrowed(known.text)
         pushed = query.conditions if isinstance(query, TextQuery) else ()
         where = f" where {' and '.join(map(_shown, pushed))}" if pushed else ""
         return f"{describe(self.match, known.text)}{where}\n{self.fragment.details(known)}"

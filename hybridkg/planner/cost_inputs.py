@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import sqrt
 from typing import NamedTuple
 
 from hybridkg.interfaces.graph_index import PreparedPattern, Size
-from hybridkg.planner.planning import Planning
+from hybridkg.interfaces.graph_store import Counted
+from hybridkg.planner.planning import Agreed, Planning
 from hybridkg.planner.ranked import fuses
 from hybridkg.planner.ranking import Ranking
 from hybridkg.planner.settled import settled
@@ -14,6 +16,10 @@ from hybridkg.query import ast
 
 UNKNOWN_SHARE = 0.1
 """Of the entities in a pattern that only the store can say anything about, before it is asked."""
+
+CORRELATIONS = (1 / 8, 1.0, 8.0)
+"""So many times as many entities as chance would leave satisfy graph and text: they exclude each other, have nothing to
+do with each other, belong together. Taken to be equally likely."""
 
 
 class Fixed(NamedTuple):
@@ -53,13 +59,14 @@ class Graph(NamedTuple):
         size: of the candidate set.
         whole_us: to find all of it.
         question_us: once for every set that is asked about.
-        patterns: of its fragments, and how many values each leaves to the variable; None where the store is asked.
+        patterns: of its fragments, None where the store is asked; how many values each leaves to the variable; and how
+            many rows the store has for each of them, as far as that is known.
     """
 
     size: Size
     whole_us: float
     question_us: float
-    patterns: list[tuple[PreparedPattern | None, float]]
+    patterns: list[tuple[PreparedPattern | None, float, float]]
 
 
 def graph_of(
@@ -83,18 +90,20 @@ def graph_of(
     cost, n = planning.cost, max(entities, 1.0)
     low = guess = high = entities
     whole = question = 0.0
-    patterns: list[tuple[PreparedPattern | None, float]] = []
+    patterns: list[tuple[PreparedPattern | None, float, float]] = []
     for fragment in ranking.by_variable[variable]:
-        prepared = planning.prepared(fragment)
+        prepared, rows_each = planning.prepared(fragment), 1.0
         if prepared is None:
-            own = Size(0.0, entities * UNKNOWN_SHARE, entities)
+            counted = planning.counted(fragment, variable)
+            own = in_store(counted, entities)
+            rows_each = 1.0 if counted is None else max(1.0, counted.rows / max(counted.values, 1))
             whole += own.guess * cost.us_per_store_row
             question += cost.us_per_store_question
         else:
             own = prepared.size(variable)
             whole += prepared.work(variable) * cost.us_per_adjacency_entry
             question += cost.us_per_graph_question
-        patterns.append((prepared, own.guess))
+        patterns.append((prepared, own.guess, rows_each))
         low, guess, high = max(0.0, low + own.low - entities), guess * own.guess / n, min(high, own.high)
     for match, most in zip(ranking.filters, filters, strict=True) if filters else ():
         entity, share = match.match.entity.name, min(1.0, most / n)
@@ -109,3 +118,47 @@ def graph_of(
                 guess *= share
         low = 0.0
     return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole, question, patterns)
+
+
+def in_store(counted: Counted | None, entities: float) -> Size:
+    """How many entities a pattern has that only the store knows.
+
+    Args:
+        counted: there, as far as it was read; None where nothing is known.
+        entities: of the index.
+
+    >>> in_store(Counted(rows=60, values=40, is_whole=True), 10_000.0)
+    Size(low=0.0, guess=40.0, high=40.0)
+    >>> in_store(Counted(rows=2_000, values=100, is_whole=False), 10_000.0)  # between 100 and all: their geometric mean
+    Size(low=0.0, guess=1000.0, high=10000.0)
+    """
+    if counted is None:
+        return Size(0.0, entities * UNKNOWN_SHARE, entities)
+    values = min(float(counted.values), entities)
+    return Size(0.0, values, values) if counted.is_whole else Size(0.0, sqrt(values * entities), entities)
+
+
+def joined(most: float, size: Size, entities: float, agreed: Agreed | None) -> tuple[float, float, float]:
+    """How many entities satisfy the graph and match, in each of CORRELATIONS.
+
+    Args:
+        most: that match.
+        size: of those that satisfy the graph.
+        entities: of the index.
+        agreed: what the index has counted of them.
+
+    >>> joined(100.0, Size(0.0, 500.0, 1_000.0), 10_000.0, None)  # 5 by chance
+    (0.625, 5.0, 40.0)
+    >>> joined(100.0, Size(0.0, 500.0, 1_000.0), 10_000.0, Agreed("paper", 12.0, is_whole=False))
+    (0.625, 5.0, 12.0)
+    """
+    by_chance, least, highest = most * size.guess / max(entities, 1.0), most + size.low - entities, min(most, size.high)
+    if agreed is not None:
+        highest = min(highest, agreed.most)
+        least = min(agreed.most, most) if agreed.is_whole else least
+    few, some, many = CORRELATIONS
+    return (
+        min(max(by_chance * few, least), highest),
+        min(max(by_chance * some, least), highest),
+        min(max(by_chance * many, least), highest),
+    )

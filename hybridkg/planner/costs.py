@@ -18,17 +18,13 @@ from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
 from hybridkg.operators.rank_join import FIRST_DEPTH
 from hybridkg.operators.text_join import MATCHES_PER_PROBE
-from hybridkg.planner.cost_inputs import Fixed, Graph, graph_of
+from hybridkg.planner.cost_inputs import CORRELATIONS, Fixed, Graph, graph_of, joined
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranking import Ranking
 from hybridkg.query import ast
 
 OPERATORS = 4
 """Operators of a ranked plan beside those of its fragments and MATCHes: LIMIT, projection, order, choice of rows."""
-
-CORRELATIONS = (1 / 8, 1.0, 8.0)
-"""So many times as many entities as chance would leave satisfy graph and text: they exclude each other, have nothing to
-do with each other, belong together. Taken to be equally likely."""
 
 EXACTLY = 1.5
 """To compare vectors exactly takes so many times as long as to do it up to an error: 1.4 on one core."""
@@ -98,6 +94,9 @@ class Costs:
             self._joined_lists.append(float(planning.most(match.match)))
         self._lists = [*map(self._joined_lists.__getitem__, scored)]
         """No fewer entities match, for each scored MATCH."""
+        self._agreed = planning.agreed(ranking) if self._is_far else None
+        self._first = self._joined_lists[0] if self._agreed is None else self._agreed.most
+        """The same for the first MATCH, with what goes along with it to an index that is far away."""
         self._reads = self._lists if only_texts else [planning.read(match.match) for match in ranking.scored]
         """Postings that its best are found among, for each of them."""
         self._optional = [float(planning.most(match.match)) for match in ranking.optional] if ranking.optional else []
@@ -132,8 +131,10 @@ class Costs:
         rows = self._rows.get(variable)
         if rows is None:
             rows = 1.0
-            for prepared, entities in self._graphs[variable].patterns:
-                if prepared is not None and len(prepared.variables) > 1:
+            for prepared, entities, in_store in self._graphs[variable].patterns:
+                if prepared is None:
+                    rows *= in_store
+                elif len(prepared.variables) > 1:
                     rows *= max(1.0, prepared.size().guess / max(entities, 1.0))
             self._rows[variable] = rows
         return rows
@@ -143,7 +144,7 @@ class Costs:
         us = self._each.get(variable)
         if us is None:
             cost, us = self._cost, 0.0
-            for prepared, _ in self._graphs[variable].patterns:
+            for prepared, *_ in self._graphs[variable].patterns:
                 if prepared is None:
                     us += cost.us_per_probe_in_store
                 else:
@@ -188,11 +189,12 @@ class Costs:
         masked += graph.size.guess * cost.us_per_masked_candidate
         k, hit = self._k or inf, cost.us_per_hit
         cases, scoring, ranked = self._cases, [], []
-        for joined in self._joined(matching, graph.size):
-            rest = whole + each * min(joined, most)
-            cases.append((joined, rest))
-            scoring.append(before + joined * each_scored + rest)
-            ranked.append(masked + min(joined, k) * hit + rest)
+        agreed = self._agreed if self._agreed is not None and self._agreed.variable == variable else None
+        for rows in joined(matching, graph.size, self._entities, agreed):
+            rest = whole + each * min(rows, most)
+            cases.append((rows, rest))
+            scoring.append(before + rows * each_scored + rest)
+            ranked.append(masked + min(rows, k) * hit + rest)
         self.filter_first = _mean(scoring)
         self.filtered_topk = self.filter_first if self._is_far else _mean(ranked)  # the same to a server
 
@@ -213,8 +215,8 @@ class Costs:
         depth = max(LEAST_DEPTH, 2.0 * k)
         us = self._look_us(depth, lists, variable)
         found: list[float] = []
-        for joined, rest in reversed(self._cases):  # the more entities there are, the earlier enough of them are seen
-            wanted = longest if joined < spread else min(spread * longest / joined, longest)
+        for rows, rest in reversed(self._cases):  # the more entities there are, the earlier enough of them are seen
+            wanted = longest if rows < spread else min(spread * longest / rows, longest)
             while depth < wanted and us <= instead:
                 depth *= DEEPER
                 us += self._look_us(depth, lists, variable)
@@ -317,17 +319,17 @@ class Costs:
         return self._bind_join
 
     def _priced_bind_join(self) -> Size:
-        cost, spine, (most, *others) = self._cost, self._ranking.spine, self._joined_lists
+        cost, spine, (most, *others), first = self._cost, self._ranking.spine, self._joined_lists, self._first
         graph = self._graphs[spine.variables[0]]
-        before = cost.us_per_text_scoring + most * cost.us_per_scored_posting
+        before = cost.us_per_text_scoring + first * cost.us_per_scored_posting
         for variable, own in self._graphs.items():
-            before += min(own.whole_us, most * self._each_us(variable))
+            before += min(own.whole_us, first * self._each_us(variable))
         if spine.leading > 1:  # the second one scores rows of the first, not ids
             before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
         whole, each = self._once_us(len(spine.fragments)), self._row_us(spine.variables[0], len(spine.fragments))
         rows_each, found = self._rows_each(spine.variables[0]), []
-        for joined in self._joined(most, self._of_fragments(graph)):
-            rows = joined * rows_each
+        for entities in joined(most, self._of_fragments(graph), self._entities, self._agreed):
+            rows = entities * rows_each
             us = before + (whole + rows * each)
             for own_most in others:
                 us += cost.us_per_text_scoring + self._looked_up_us(rows, own_most)
@@ -340,7 +342,7 @@ class Costs:
     @property
     def bind_join_least(self) -> float:
         """What that takes even if nothing joins."""
-        cost, spine, most = self._cost, self._ranking.spine, self._joined_lists[0]
+        cost, spine, most = self._cost, self._ranking.spine, self._first
         us = (len(self._joined_lists) + len(self._optional)) * cost.us_per_text_scoring
         us += most * cost.us_per_scored_posting + self._once_us(len(spine.fragments))
         if spine.leading > 1:
@@ -366,17 +368,6 @@ class Costs:
         """To ask the index for its best."""
         us = self._cost.us_per_text_question + sum(self._reads) * self._cost.us_per_posting
         return Size(us, us, us)
-
-    def _joined(self, most: float, size: Size) -> tuple[float, float, float]:
-        """How many entities satisfy the graph and match, of so many that match: by CORRELATIONS."""
-        by_chance, least = most * size.guess / self._n, most + size.low - self._n
-        highest = min(most, size.high)
-        few, some, many = CORRELATIONS
-        return (
-            min(max(by_chance * few, least), highest),
-            min(max(by_chance * some, least), highest),
-            min(max(by_chance * many, least), highest),
-        )
 
     def _scored_us(self, entities: float, matching: float) -> float:
         """To score some entities: of a server, each that matches is a row that comes back."""

@@ -17,7 +17,7 @@ from hybridkg.algebra.nodes import Fragment, Plan
 from hybridkg.algebra.to_pattern import Declined
 from hybridkg.copies import Fill, changing
 from hybridkg.errors import HybridkgError
-from hybridkg.interfaces.graph_index import Form, Pattern, PreparedPattern
+from hybridkg.interfaces.graph_index import Form, PreparedPattern
 from hybridkg.interfaces.ranked_index import RankedQuery
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.graph_fragment import GraphFragment
@@ -221,11 +221,7 @@ class TemplatePlanning(Planning):
         self._used[id(fragment)] = fragment
         return self.template.fragment(fragment).holed
 
-    def pattern(self, fragment: Fragment) -> Pattern | Declined:
-        """What the projection is asked, with the values in place."""
-        return self._filled(fragment).pattern
-
-    def _filled(self, fragment: Fragment) -> GraphFragment:
+    def given_fragment(self, fragment: Fragment) -> GraphFragment:
         """The operator of a fragment, with the values in place."""
         made = self._operators.get(id(fragment))
         if made is None:
@@ -236,7 +232,7 @@ class TemplatePlanning(Planning):
         """What the projection knows of a fragment, with the values in place."""
         known = self._prepared.get(id(fragment))
         if known is None:
-            made, ready = self._filled(fragment), None
+            made, ready = self.given_fragment(fragment), None
             if self.graph is not None and not isinstance(made.pattern, Declined):
                 template = self.template.fragment(fragment)
                 iris = [NamedNode(self.values[at].value) for at in template.iris]  # type: ignore[union-attr]
@@ -261,7 +257,7 @@ class TemplatePlanning(Planning):
         root = roots[strategy]
         if root is None or root.fill is None:
             return None if root is None else root.holed
-        values: list[Any] = [*self.values, *map(self._filled, root.fragments), *map(self.given, root.matches)]
+        values: list[Any] = [*self.values, *map(self.given_fragment, root.fragments), *map(self.given, root.matches)]
         if root.numbers:
             values += [find(self) for find in root.numbers]
         values.append(root.rank_value)

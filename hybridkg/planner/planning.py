@@ -4,25 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from hybridkg.algebra.nodes import Fragment, Match, Plan, children
 from hybridkg.algebra.to_pattern import Declined
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern
+from hybridkg.interfaces.graph_store import Counted, CountingStore
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, postings_read
 from hybridkg.interfaces.strategy import STRATEGIES
+from hybridkg.interfaces.text_index import TextQuery
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.conditions import say_all
+from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.text_join import TextJoin
 from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.ranking import Ranking, ranking_of
 from hybridkg.query import ast
+from hybridkg.query.walk import walk
 
 T = TypeVar("T")
 
 Number: TypeAlias = "Callable[[Planning], float]"
 """Finds a number once the sizes are known."""
+
+MOST_COUNTED = 2_000
+"""Solutions of a pattern that an endpoint is asked to count before the query runs: 1 to 3 ms, where the plans that are
+chosen among take 5 to 700 (benchmarks/planner/servers.py)."""
+
+COUNTING_SECONDS, COUNTING_TRIPS = 0.1, 10
+"""It may take so long, or so many round trips where these are long."""
+
+
+class Agreed(NamedTuple):
+    """How many entities match the first text and have what the graph says of them, as an index far away counts them.
+
+    Args:
+        variable: whose entities.
+        most: no more of them have a row.
+        is_whole: whether so many have, one each, if nothing else takes part.
+    """
+
+    variable: str
+    most: float
+    is_whole: bool
 
 
 @dataclass
@@ -33,6 +60,7 @@ class Planning:
         graph: the projection; None where there is none that is up to date.
         text: the text index; None before the first index.
         cost: unit costs of this machine.
+        store: the graph at an endpoint, which is asked how large patterns are; None for one that lies here.
         switching: whether a strategy may give up for another one that its own cost has caught up with.
         costs: what is known of rankings, by their identity (costs.py).
     """
@@ -40,6 +68,7 @@ class Planning:
     graph: GraphIndex | None = None
     text: RankedIndex | None = None
     cost: CostModel = field(default_factory=CostModel)
+    store: CountingStore | None = None
     switching: bool = True
     costs: dict[int, Any] = field(default_factory=dict)
     _rankings: dict[int, tuple[Plan, Ranking | None]] = field(default_factory=dict)
@@ -63,9 +92,13 @@ class Planning:
             self._fragments[id(fragment)] = fragment, made
         return self._fragments[id(fragment)][1]
 
+    def given_fragment(self, fragment: Fragment) -> GraphFragment:
+        """The same, as it is asked."""
+        return self.fragment(fragment)
+
     def pattern(self, fragment: Fragment) -> Pattern | Declined:
         """What the projection is asked for a fragment, or why it is not."""
-        return self.fragment(fragment).pattern
+        return self.given_fragment(fragment).pattern
 
     def prepared(self, fragment: Fragment) -> PreparedPattern | None:
         """What the projection knows of a fragment; None where the store has to be asked."""
@@ -91,7 +124,53 @@ class Planning:
                 except HybridkgError:
                     continue  # an error only once the operator runs
                 queries.append(ranked_query(match))
-        self.text.prepare(queries[::-1])
+        narrowed = self._narrowed(self.ranking(plan))
+        self.text.prepare(queries[::-1] if narrowed is None else [*queries[::-1], narrowed[0]])
+
+    def agreed(self, ranking: Ranking) -> Agreed | None:
+        """What an index that is far away counts for the first MATCH; None where it knows nothing of the graph."""
+        narrowed = self._narrowed(ranking)
+        if narrowed is None or self.text is None:
+            return None
+        query, is_whole = narrowed
+        return Agreed(ranking.spine.matches[0].match.entity.name, float(self.text.most(query)), is_whole)
+
+    def _narrowed(self, ranking: Ranking | None) -> tuple[TextQuery, bool] | None:
+        """The first MATCH of a ranking with the conditions that go along with it (operators/text_join.py), and whether
+        these are all that the graph says.
+        """
+        if ranking is None or self.text is None or self.text.text_limit is None or ranking.spine.leading > 1:
+            return None
+        first = ranking.spine.matches[0]
+        variable = first.match.entity.name
+        fragments = ranking.by_variable[variable]
+        if not fragments or first.match.top is not None or first.snippet_early:
+            return None
+        match, fragment = self.given(first.match), self.given_fragment(fragments[0])
+        try:
+            checked_index(self.text, match)
+        except HybridkgError:
+            return None  # an error only once the operator runs
+        query = TextJoin(match, first.score, fragment).narrowed(self.text)
+        if not isinstance(query, TextQuery) or not query.conditions:
+            return None
+        spine = ranking.spine
+        alone = len(spine.matches) == len(spine.fragments) == 1 and not spine.others
+        return query, alone and say_all(fragment.group, variable, query.conditions)
+
+    def counted(self, fragment: Fragment, variable: str) -> Counted | None:
+        """What an endpoint counts of a fragment that only it knows; None where it is not asked, or does not tell.
+
+        It is asked where a constant says where to begin; from a filter alone it would have to look at everything.
+        """
+        store, operator = self.store, self.given_fragment(fragment)
+        if store is None or operator.dataset or not any(map(_has_constant, walk(operator.group))):
+            return None
+        sparql = SparqlFragment(operator.group, (variable,)).sparql
+        seconds = max(COUNTING_SECONDS, COUNTING_TRIPS * self.cost.us_per_store_question / 1e6)
+        return self.once(
+            (id(fragment), variable, "counted"), lambda: store.counted(sparql, variable, MOST_COUNTED, seconds)
+        )
 
     def is_far(self, matches: Iterable[Match]) -> bool:
         """Whether one of some relations is on a server."""
@@ -156,3 +235,12 @@ class Planning:
             return postings_read(self.text, self.question(match), among) if self.most(match) else 0.0
         except HybridkgError:
             return 0.0
+
+
+def _has_constant(node: ast.Syntax) -> bool:
+    match node:
+        case ast.TriplePattern(subject, _, object_):
+            return isinstance(subject, ast.Iri | ast.Lit) or isinstance(object_, ast.Iri | ast.Lit)
+        case ast.InlineData():
+            return True
+    return False

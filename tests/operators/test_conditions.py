@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hybridkg.entities.filters import satisfies
 from hybridkg.interfaces.text_index import Condition
-from hybridkg.operators.conditions import MOST_CONDITIONS, conditions
+from hybridkg.operators.conditions import MOST_CONDITIONS, conditions, say_all
 from hybridkg.query.parser import parse
 
 E = "http://e/"
@@ -128,6 +128,40 @@ def test_a_constant_is_the_text_of_the_term_that_the_store_has(constant, value):
     held = str(next(iter(store)).object)
     matches = bool(store.query(f"ASK {{ ?e <{E}p> {constant} }}"))
     assert (condition.equals == held) == matches
+
+
+@settings(max_examples=200, deadline=None)
+@given(graphs, st.lists(st.tuples(st.sampled_from("pq"), st.one_of(constants, constants, st.just("?n"))), max_size=3))
+@example([(f"<{E}a>", "p", f"<{E}a>"), (f"<{E}a>", "q", '"5"')], [("p", f"<{E}a>")])
+def test_conditions_that_say_all_are_those_of_the_solutions(graph, parts):
+    pattern = " . ".join(f"?e <{E}{name}> {value}" for name, value in parts)
+    where, store = parse(f"SELECT * {{ {pattern} }}").form.where, stored(graph)
+    found = conditions(where, "e")
+    is_all = say_all(where, "e", found)
+    assert is_all == (bool(parts) and all(value != "?n" for _, value in parts))
+    if is_all:
+        values: dict[str, dict[str, list[str]]] = {}
+        for quad in store.quads_for_pattern(None, None, None, ox.DefaultGraph()):
+            values.setdefault(str(quad.subject), {}).setdefault(quad.predicate.value, []).append(str(quad.object))
+        agreeing = [e for e, own in values.items() if all(satisfies(own.get(c.predicate, []), c) for c in found)]
+        rows = [str(row["e"]) for row in store.query(f"SELECT ?e {{ {pattern} }}")]
+        assert sorted(agreeing) == sorted(rows)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "?e :p 5 OPTIONAL { ?e :q ?n }",
+        "?e :p 5 FILTER(true)",
+        "?e :p 5 . ?x :q 5",
+        "?e :p+ 5",
+        "{ ?e :p 5 } UNION {}",
+        "",
+    ],
+)
+def test_what_else_is_said_may_leave_out_more(pattern):
+    where = parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}").form.where
+    assert not say_all(where, "e", conditions(where, "e"))
 
 
 def of(pattern: str) -> list[Condition]:

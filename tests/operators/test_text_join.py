@@ -321,6 +321,34 @@ def test_conditions_are_pushed_when_the_index_holds_them(text):
     assert asked(index.start(9), nodes, pattern)[1][1].conditions == ()
 
 
+@pytest.mark.parametrize(
+    ("pattern", "agreed"),
+    [
+        ("?a :q :c .", (3.0, True)),
+        ("?a :q :c ; :year 1995 .", (1.0, True)),
+        ("?a :q :c ; :p ?b .", (3.0, False)),
+        ("?a :year ?y FILTER(?y < 2000) .", (2.0, False)),
+        ("?a :p ?b .", None),
+    ],
+)
+def test_how_many_agree_with_conditions_is_counted_with_the_other_sizes(text, pattern, agreed):
+    index, nodes = text
+    graph = [
+        ox.Quad(node, ox.NamedNode(E + name), value)
+        for node, year in ((NODES[1], 1995), (NODES[2], 1999), (NODES[3], 2005))
+        for name, value in (("q", ox.NamedNode(E + "c")), ("year", ox.Literal(year)))
+    ]
+    index.start(0, ("q", "year"), graph, nodes)
+    planning = Planning(None, Ranked(index))
+    plan = rewrite(
+        from_ast(parse(f'PREFIX : <{E}> SELECT * {{ {pattern} ?a MATCH "red boat" AS ?s }} RANK BY ?s LIMIT 2'))
+    )
+    choose(plan, planning)
+    found = planning.agreed(planning.ranking(plan))
+    assert index.kinds() == (["most"] if agreed is None else ["prepare"])
+    assert found == (None if agreed is None else ("a", *agreed))
+
+
 def test_under_a_dataset_clause_nothing_is_pushed(text):
     index, nodes = text
     head = "SELECT * FROM :g"

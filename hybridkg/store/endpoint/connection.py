@@ -180,19 +180,21 @@ class Connection:
             raise ConfigError(f"cannot read the certificates in {file!r}: {e.strerror or e}") from e
 
     @contextmanager
-    def asked(self, query: str, kinds: str) -> Iterator[Answer]:
+    def asked(self, query: str, kinds: str, timeout: float | None = None) -> Iterator[Answer]:
         """Sends a query, and gives the answer to be read.
 
         Args:
             query: SPARQL.
             kinds: media types, for Accept.
+            timeout: seconds that the endpoint may be silent; None for those of the settings.
 
         Raises:
             EndpointError: it does not answer, or refuses.
             LostError: the same, and `trying` tries again.
         """
-        connection, response = self._sent(query, kinds)
-        answer = Answer(response, self, self.settings.timeout)
+        seconds = self.settings.timeout if timeout is None else timeout
+        connection, response = self._sent(query, kinds, seconds)
+        answer = Answer(response, self, seconds)
         is_over = False
         try:
             yield answer
@@ -223,11 +225,13 @@ class Connection:
                     time.sleep(max(wait, e.wait))
         raise AssertionError("the last try returns or raises")
 
-    def _sent(self, query: str, kinds: str) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+    def _sent(
+        self, query: str, kinds: str, timeout: float
+    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         """One try."""
         address = urlsplit(self.url)
         for _ in range(MOST_REDIRECTIONS + 1):
-            connection, response = self._exchanged(address, query, kinds)
+            connection, response = self._exchanged(address, query, kinds, timeout)
             if response.status == 200:
                 encoding = response.headers.get("Content-Encoding", "identity").lower()
                 if encoding not in ("identity", ""):
@@ -246,7 +250,7 @@ class Connection:
         raise EndpointError(f"{self.url} leads in a circle: more than {MOST_REDIRECTIONS} redirections")
 
     def _exchanged(
-        self, address: SplitResult, query: str, kinds: str
+        self, address: SplitResult, query: str, kinds: str, timeout: float
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         headers, sent = {**self._headers, "Accept": kinds}, urlencode({"query": query})
         path = address.path or "/"
@@ -258,6 +262,9 @@ class Connection:
         try:
             if connection is None:
                 connection = self._connection()
+            connection.timeout = timeout
+            if connection.sock is not None:
+                connection.sock.settimeout(timeout)
             if self.settings.method == "get":
                 connection.request("GET", f"{path}{'&' if '?' in path else '?'}{sent}", headers=headers)
             else:
@@ -268,7 +275,7 @@ class Connection:
             if connection is not None:
                 connection.close()
             raise EndpointError(
-                f"{self.url} did not answer within {self.settings.timeout:g} s",
+                f"{self.url} did not answer within {timeout:g} s",
                 hint="a longer time: timeout in the table [endpoint] of kb.toml",
             ) from e
         except (OSError, http.client.HTTPException) as e:

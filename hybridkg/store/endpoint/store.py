@@ -16,6 +16,7 @@ from itertools import chain, count, islice
 from typing import Final, cast
 
 from hybridkg.errors import EndpointError, UnsupportedQueryError
+from hybridkg.interfaces.graph_store import Counted
 from hybridkg.rdf.batch import Row, SolutionStream
 from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
@@ -25,6 +26,9 @@ from hybridkg.store.endpoint.connection import Connection
 COUNT = "n"
 
 LINES_AT_ONCE = 10_000
+
+LATE_COUNTS = 3
+"""So many counts in a row that came too late, or not at all, and nothing is counted for the planner any more."""
 
 _DATASET = re.compile(r"\bFROM\s+(NAMED\s+)?<")
 _COLUMNS = re.compile(r"(?:BASE <[^>]*>\s+)?SELECT\s+(?:DISTINCT\s+|REDUCED\s+)?((?:\?\w+\s+)+)(?:FROM\b|WHERE\b|\{)")
@@ -46,7 +50,7 @@ class EndpointStore:
 
     def __init__(self, connection: Connection, *, longest: int = 1, is_capped: bool = False):
         self.connection, self._longest, self._is_capped = connection, max(longest, 1), is_capped
-        self._graphs = count()
+        self._graphs, self._late = count(), 0
 
     @property
     def url(self) -> str:
@@ -147,6 +151,25 @@ class EndpointStore:
             return int(cast(Literal, first[0][0]).value)
         except (IndexError, ValueError, AttributeError) as e:
             raise EndpointError(f"{self.url} answers a COUNT with what is no number") from e
+
+    def counted(self, sparql: str, variable: str, most: int, seconds: float) -> Counted | None:
+        """What a pattern has, counted there: see CountingStore. An endpoint that is slow at it is soon left alone."""
+        if self._late >= LATE_COUNTS or _DATASET.search(sparql):
+            return None
+        rows, values = f"{variable}_rows", f"{variable}_values"
+        head = f"SELECT (COUNT(*) AS ?{rows}) (COUNT(DISTINCT ?{variable}) AS ?{values}) WHERE"
+        try:
+            with self.connection.asked(_around(f"{sparql} LIMIT {most}", head), JSON, seconds) as answer:
+                names, found = solutions(answer, self.url)
+                cells = dict(zip(names, next(found, ()), strict=True))
+                n, distinct = (int(cast(Literal, cells[name]).value) for name in (rows, values))
+            if not 0 <= distinct <= n <= most:
+                raise ValueError("no such numbers")
+        except (EndpointError, KeyError, ValueError, AttributeError):  # whoever is asked for rows tells what is wrong
+            self._late += 1
+            return None
+        self._late = 0
+        return Counted(n, distinct, is_whole=n < most)
 
     def _paged(self, text: str, variables: Sequence[str], n: int) -> Iterator[Row]:
         """The n rows of a query, by pages as long as the endpoint gives."""

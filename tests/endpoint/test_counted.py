@@ -1,0 +1,151 @@
+"""What the planner asks an endpoint to count before a query runs, and what it makes of it."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from pyoxigraph import Literal, NamedNode, Quad, Store
+from scripted_endpoint import Asked, Said, ScriptedEndpoint
+
+from hybridkg import KnowledgeBase
+from hybridkg.config import Config, EndpointSettings
+from hybridkg.interfaces.graph_store import Counted
+from hybridkg.store.endpoint.connection import Connection
+from hybridkg.store.endpoint.store import LATE_COUNTS, EndpointStore
+from hybridkg.store.generations import Folder
+
+RDFS_LABEL = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
+MANY, FEW = 3_000, 3
+PATTERN = "SELECT ?s WHERE { ?s <http://e/in> <http://e/many> . }"
+
+
+def graph() -> Store:
+    """Entities with a text, of which many are in one group and few in another."""
+    store = Store()
+    for i in range(MANY):
+        entity = NamedNode(f"http://e/{i:04d}")
+        groups = ["many", "few"] if i < FEW else ["many"]
+        store.extend(Quad(entity, NamedNode("http://e/in"), NamedNode(f"http://e/{group}")) for group in groups)
+        store.add(Quad(entity, RDFS_LABEL, Literal("red fish" if i % 2 else "red boat")))
+    return store
+
+
+def asking(endpoint: ScriptedEndpoint) -> EndpointStore:
+    return EndpointStore(Connection(endpoint.url, EndpointSettings(timeout=60)))
+
+
+def counted(endpoint: ScriptedEndpoint, most: int = 5_000, sparql: str = PATTERN) -> Counted | None:
+    return asking(endpoint).counted(sparql, "s", most, 10.0)
+
+
+@pytest.mark.parametrize(("most", "found"), [(5_000, Counted(MANY, MANY, True)), (100, Counted(100, 100, False))])
+def test_it_reads_no_more_than_it_was_told(most, found):
+    with ScriptedEndpoint(graph()) as endpoint:
+        assert counted(endpoint, most) == found
+    assert f"LIMIT {most}" in endpoint.asked[0].query
+
+
+def test_rows_and_values_are_counted_apart():
+    with ScriptedEndpoint(graph()) as endpoint:
+        twice = f"{{ {PATTERN.partition('{')[2][:-1]} }}"
+        sparql = f"SELECT ?s WHERE {{ {twice} UNION {twice} }}"
+        assert counted(endpoint, 10_000, sparql) == Counted(2 * MANY, MANY, True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Said(status=400),
+        Said(b"<html>"),
+        Said(b'{"head": {"vars": ["s_rows"]}, "results": {"bindings": []}}'),
+        *(
+            Said(
+                json.dumps(
+                    {
+                        "head": {"vars": ["s_values", "s_rows"]},
+                        "results": {
+                            "bindings": [
+                                {
+                                    "s_rows": {"type": "literal", "value": rows},
+                                    "s_values": {"type": "literal", "value": values},
+                                }
+                            ]
+                        },
+                    }
+                ).encode()
+            )
+            for rows, values in (("7", "8"), ("-1", "-1"), ("9999", "1"), ("x", "1"), ("1e2", "1"))
+        ),
+    ],
+)
+def test_what_cannot_be_is_not_believed(said):
+    with ScriptedEndpoint(graph(), lambda asked: said) as endpoint:
+        assert counted(endpoint) is None
+
+
+def test_who_is_slow_at_it_is_soon_left_alone():
+    with ScriptedEndpoint(graph(), lambda asked: time.sleep(0.5)) as endpoint:
+        store = asking(endpoint)
+        for _ in range(LATE_COUNTS + 2):
+            assert store.counted(PATTERN, "s", 10, 0.05) is None
+        assert len(endpoint.asked) == LATE_COUNTS
+        assert len(list(store.select(PATTERN + " LIMIT 5").rows)) == 5  # what it is asked for rows, it has its time for
+
+
+@pytest.fixture(scope="module")
+def asked_kb(tmp_path_factory):
+    with ScriptedEndpoint(graph()) as endpoint:
+        path = tmp_path_factory.mktemp("counted") / "kb"
+        Folder.create(path, Config(graph=endpoint.url, endpoint=EndpointSettings(projection="none")))
+        kb = KnowledgeBase.open(path)
+        kb.index()
+        yield kb, endpoint.asked
+
+
+def counts(asked: list[Asked]) -> list[str]:
+    return [one.query for one in asked if "s_rows" in one.query]
+
+
+def query(pattern: str) -> str:
+    return f'SELECT ?s ?x {{ {pattern} ?s MATCH "red fish" AS ?x }} RANK BY ?x LIMIT 5'
+
+
+def candidates(kb: KnowledgeBase, pattern: str, strategy: str | None = None) -> float:
+    """What the plan that begins with the graph was expected to take."""
+    plan = kb.explain(query(pattern), strategy=strategy).plan
+    known = {plan.strategy: plan.cost} | {one.strategy: one.cost for one in plan.rejected}
+    return known["filter_first"].guess
+
+
+def test_the_larger_a_pattern_is_the_dearer_is_a_plan_that_reads_it(asked_kb):
+    kb, asked = asked_kb
+    before = len(counts(asked))
+    few, many = [candidates(kb, f"?s <http://e/in> <http://e/{group}> .") for group in ("few", "many")]
+    assert len(counts(asked)) == before + 2
+    guessed = candidates(kb, "?s <http://e/in> ?g .")  # a tenth of all entities
+    assert few < guessed < many
+
+
+def test_a_plan_that_is_asked_for_is_not_weighed(asked_kb):
+    kb, asked = asked_kb
+    before = len(counts(asked))
+    kb.query(query("?s <http://e/in> <http://e/few> ."), strategy="filter_first")
+    assert len(counts(asked)) == before
+
+
+def test_a_pattern_without_a_constant_is_not_counted(asked_kb):
+    kb, asked = asked_kb
+    before = len(counts(asked))
+    assert len(kb.query(query("?s <http://e/in> ?g ."))) == 5
+    assert len(counts(asked)) == before
+
+
+def test_values_of_parameters_are_counted(asked_kb):
+    kb, asked = asked_kb
+    text = query("?s <http://e/in> $group .")
+    for group, rows in (("few", FEW), ("many", 5)):
+        before = len(counts(asked))
+        assert len(kb.query(text, params={"group": NamedNode(f"http://e/{group}")})) == rows
+        assert [f"<http://e/{group}>" in one for one in counts(asked)[before:]] == [True]
