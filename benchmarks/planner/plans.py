@@ -98,10 +98,11 @@ class Plans:
     Args:
         kb: it.
         clock: seconds; of this thread, or on the wall where servers do the work.
+        repeats: turns of each plan.
     """
 
-    def __init__(self, kb: KnowledgeBase, clock: Callable[[], float] = time.thread_time):
-        self.kb, self.snapshot, self.clock = kb, kb.snapshot, clock
+    def __init__(self, kb: KnowledgeBase, clock: Callable[[], float] = time.thread_time, repeats: int = REPEATS):
+        self.kb, self.snapshot, self.clock, self.repeats = kb, kb.snapshot, clock, repeats
         KERNEL.load()  # as in any process that goes on asking
         self.cost = self.snapshot.costs.model
         self._answering = kb._answering()
@@ -177,7 +178,7 @@ class Plans:
     def times_ms(self, plans: Mapping[str, PhysicalPlan], slow: Mapping[str, bool]) -> dict[str, float]:
         """Median time of each plan; the plans take turns, so that a bad moment meets all of them."""
         times: dict[str, list[float]] = {name: [] for name in plans}
-        for turn in range(REPEATS):
+        for turn in range(self.repeats):
             for name, plan in plans.items():
                 if turn >= 3 and slow[name]:
                     continue

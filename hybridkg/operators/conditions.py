@@ -69,7 +69,7 @@ def say_all(group: ast.Group, variable: str, found: Collection[Condition]) -> bo
 
     Ranges never are: their bounds are widened.
     """
-    elements = _whole(group).elements
+    elements = whole(group).elements
     if not all(isinstance(element, ast.Triples) for element in elements):
         return False
     required = list(_required(group))
@@ -88,7 +88,7 @@ def _constant(pattern: ast.Syntax, variable: str) -> Condition | None:
 
 def _required(group: ast.Group) -> Iterator[ast.TriplePattern | ast.Filter]:
     """The triple patterns and filters that hold in every solution; a group within the group is joined with it."""
-    waiting = [iter(_whole(group).elements)]
+    waiting = [iter(whole(group).elements)]
     while waiting:
         element = next(waiting[-1], None)
         match element:
@@ -102,7 +102,7 @@ def _required(group: ast.Group) -> Iterator[ast.TriplePattern | ast.Filter]:
                 waiting.append(iter(elements))
 
 
-def _whole(group: ast.Group) -> ast.Group:
+def whole(group: ast.Group) -> ast.Group:
     """The group of which a plan takes some variables only (algebra/rules/narrow_distinct.py)."""
     match group.elements:
         case (ast.SubSelect(ast.SelectQuery(_, where, "DISTINCT", (), modifiers, None)),) if (

@@ -14,6 +14,10 @@ from hybridkg.planner.ranking import Ranking
 from hybridkg.planner.settled import settled
 from hybridkg.query import ast
 
+WORTH_COUNTING = 10
+"""As many questions to the store has a plan to cost that begins with the text, before it is asked how large a pattern
+is: it takes the time of one to sixteen to count 2,000 solutions (Oxigraph's server, benchmarks/planner/servers.py)."""
+
 UNKNOWN_SHARE = 0.1
 """Of the entities in a pattern that only the store can say anything about, before it is asked."""
 
@@ -76,6 +80,7 @@ def graph_of(
     entities: float,
     filters: Sequence[float],
     scored_us: Callable[[float, float], float],
+    matching: float,
 ) -> Graph:
     """What is known of the candidate set of a variable.
 
@@ -86,6 +91,7 @@ def graph_of(
         entities: of the index.
         filters: how many match each MATCH that filters.
         scored_us: what it takes to score some entities, so many of which match.
+        matching: entities that the graph is asked about if the text goes first.
     """
     cost, n = planning.cost, max(entities, 1.0)
     low = guess = high = entities
@@ -94,10 +100,12 @@ def graph_of(
     for fragment in ranking.by_variable[variable]:
         prepared, rows_each = planning.prepared(fragment), 1.0
         if prepared is None:
-            counted = planning.counted(fragment, variable)
+            text_first = matching * (cost.us_per_scored_posting + cost.us_per_probe_in_store)
+            is_worth = text_first > WORTH_COUNTING * cost.us_per_store_question
+            counted = planning.counted(fragment, variable) if is_worth else None
             own = in_store(counted, entities)
             rows_each = 1.0 if counted is None else max(1.0, counted.rows / max(counted.values, 1))
-            whole += own.guess * cost.us_per_store_row
+            whole += own.guess * rows_each * cost.us_per_store_row
             question += cost.us_per_store_question
         else:
             own = prepared.size(variable)

@@ -102,10 +102,12 @@ class Costs:
         self._optional = [float(planning.most(match.match)) for match in ranking.optional] if ranking.optional else []
         """The same as `_lists` of those that OPTIONAL adds."""
         self._filters = [float(planning.most(match.match)) for match in ranking.filters] if ranking.filters else []
+        limit = None if planning.text is None else planning.text.text_limit
+        self._limit = inf if limit is None else float(limit)
         self._graphs: dict[str, Graph] = {}
         for variable in ranking.spine.variables:
             self._graphs[variable] = graph_of(
-                ranking, variable, planning, self._entities, self._filters, self._scored_us
+                ranking, variable, planning, self._entities, self._filters, self._scored_us, self._first
             )
         self._compared: list[float] = []
         """Of each list that is fused: what it takes to compare the candidates with a NEAR, in postings."""
@@ -321,9 +323,14 @@ class Costs:
     def _priced_bind_join(self) -> Size:
         cost, spine, (most, *others), first = self._cost, self._ranking.spine, self._joined_lists, self._first
         graph = self._graphs[spine.variables[0]]
-        before = cost.us_per_text_scoring + first * cost.us_per_scored_posting
+        before, read = cost.us_per_text_scoring, first * cost.us_per_scored_posting
+        if first > self._limit:  # of an index that is far away, where so many match, the graph goes first
+            before += min(read, self._scored_us(graph.size.guess, 0.0))
+        else:
+            before += read
         for variable, own in self._graphs.items():
-            before += min(own.whole_us, first * self._each_us(variable))
+            each_us = inf if first > self._limit else self._each_us(variable)
+            before += min(own.whole_us, first * each_us)
         if spine.leading > 1:  # the second one scores rows of the first, not ids
             before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
         whole, each = self._once_us(len(spine.fragments)), self._row_us(spine.variables[0], len(spine.fragments))

@@ -15,7 +15,7 @@ from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, postings_
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import TextQuery
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.conditions import say_all
+from hybridkg.operators.conditions import say_all, whole
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.text_join import TextJoin
@@ -161,12 +161,17 @@ class Planning:
     def counted(self, fragment: Fragment, variable: str) -> Counted | None:
         """What an endpoint counts of a fragment that only it knows; None where it is not asked, or does not tell.
 
-        It is asked where a constant says where to begin; from a filter alone it would have to look at everything.
+        It is asked where a constant says where to begin, and the first solutions come before the others: not of a
+        filter alone, of `*` and `+`, nor of what is absent.
         """
         store, operator = self.store, self.given_fragment(fragment)
-        if store is None or operator.dataset or not any(map(_has_constant, walk(operator.group))):
+        if store is None or operator.dataset:
             return None
-        sparql = SparqlFragment(operator.group, (variable,)).sparql
+        group = whole(operator.group)
+        nodes = list(walk(group))
+        if not any(map(_has_constant, nodes)) or any(isinstance(node, _READ_WHOLE) for node in nodes):
+            return None
+        sparql = SparqlFragment(group, (variable,)).sparql
         seconds = max(COUNTING_SECONDS, COUNTING_TRIPS * self.cost.us_per_store_question / 1e6)
         return self.once(
             (id(fragment), variable, "counted"), lambda: store.counted(sparql, variable, MOST_COUNTED, seconds)
@@ -235,6 +240,10 @@ class Planning:
             return postings_read(self.text, self.question(match), among) if self.most(match) else 0.0
         except HybridkgError:
             return 0.0
+
+
+_READ_WHOLE = (ast.PathRepeat, ast.Exists, ast.MinusPattern, ast.SubSelect)
+"""What an engine may have to look at as a whole before the first solution comes."""
 
 
 def _has_constant(node: ast.Syntax) -> bool:

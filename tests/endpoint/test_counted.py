@@ -12,8 +12,9 @@ from scripted_endpoint import Asked, Said, ScriptedEndpoint
 from hybridkg import KnowledgeBase
 from hybridkg.config import Config, EndpointSettings
 from hybridkg.interfaces.graph_store import Counted
+from hybridkg.planner import cost_inputs
 from hybridkg.store.endpoint.connection import Connection
-from hybridkg.store.endpoint.store import LATE_COUNTS, EndpointStore
+from hybridkg.store.endpoint.store import LATE_SHARE, EndpointStore
 from hybridkg.store.generations import Folder
 
 RDFS_LABEL = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
@@ -85,13 +86,31 @@ def test_what_cannot_be_is_not_believed(said):
         assert counted(endpoint) is None
 
 
-def test_who_is_slow_at_it_is_soon_left_alone():
-    with ScriptedEndpoint(graph(), lambda asked: time.sleep(0.5)) as endpoint:
-        store = asking(endpoint)
-        for _ in range(LATE_COUNTS + 2):
+def test_little_time_is_lost_to_counts_that_come_too_late(monkeypatch):
+    late = [True]
+    with ScriptedEndpoint(graph(), lambda asked: time.sleep(0.5) if late[0] else None) as endpoint:
+        store, began = asking(endpoint), time.monotonic()
+        for _ in range(5):
             assert store.counted(PATTERN, "s", 10, 0.05) is None
-        assert len(endpoint.asked) == LATE_COUNTS
-        assert len(list(store.select(PATTERN + " LIMIT 5").rows)) == 5  # what it is asked for rows, it has its time for
+        assert len(endpoint.asked) == 1
+        late[0] = False
+        assert len(list(store.select(PATTERN + " LIMIT 5").rows)) == 5  # for rows it has all the time that it takes
+        lost = 0.05
+        monkeypatch.setattr(time, "monotonic", lambda: began + 100 * lost / LATE_SHARE)
+        assert store.counted(PATTERN, "s", 10, 5.0) == Counted(10, 10, False)
+
+
+@pytest.mark.parametrize("more", ["?s <http://e/in>+ ?t", "MINUS { ?s <http://e/in> <http://e/few> }"])
+def test_what_has_to_be_read_whole_is_not_counted(asked_kb, more):
+    kb, asked = asked_kb
+    before = len(counts(asked))
+    kb.explain(query(f"?s <http://e/in> <http://e/many> . {more} ."))
+    assert len(counts(asked)) == before
+
+
+@pytest.fixture(autouse=True)
+def _always_worth_it(monkeypatch):
+    monkeypatch.setattr(cost_inputs, "WORTH_COUNTING", 0)
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +158,14 @@ def test_a_pattern_without_a_constant_is_not_counted(asked_kb):
     kb, asked = asked_kb
     before = len(counts(asked))
     assert len(kb.query(query("?s <http://e/in> ?g ."))) == 5
+    assert len(counts(asked)) == before
+
+
+def test_where_the_text_costs_little_nothing_is_counted(asked_kb, monkeypatch):
+    kb, asked = asked_kb
+    before = len(counts(asked))
+    monkeypatch.setattr(cost_inputs, "WORTH_COUNTING", 1e9)
+    kb.explain(query("?s <http://e/in> <http://e/many> ."))
     assert len(counts(asked)) == before
 
 

@@ -9,6 +9,7 @@ keeps terms as they were written: they are read into the form that Oxigraph, and
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
@@ -27,8 +28,8 @@ COUNT = "n"
 
 LINES_AT_ONCE = 10_000
 
-LATE_COUNTS = 3
-"""So many counts in a row that came too late, or not at all, and nothing is counted for the planner any more."""
+LATE_SHARE = 0.1
+"""At most this share of the time is lost to counts for the planner that come too late, or not at all."""
 
 _DATASET = re.compile(r"\bFROM\s+(NAMED\s+)?<")
 _COLUMNS = re.compile(r"(?:BASE <[^>]*>\s+)?SELECT\s+(?:DISTINCT\s+|REDUCED\s+)?((?:\?\w+\s+)+)(?:FROM\b|WHERE\b|\{)")
@@ -50,7 +51,7 @@ class EndpointStore:
 
     def __init__(self, connection: Connection, *, longest: int = 1, is_capped: bool = False):
         self.connection, self._longest, self._is_capped = connection, max(longest, 1), is_capped
-        self._graphs, self._late = count(), 0
+        self._graphs, self._counts_again = count(), 0.0
 
     @property
     def url(self) -> str:
@@ -153,8 +154,9 @@ class EndpointStore:
             raise EndpointError(f"{self.url} answers a COUNT with what is no number") from e
 
     def counted(self, sparql: str, variable: str, most: int, seconds: float) -> Counted | None:
-        """What a pattern has, counted there: see CountingStore. An endpoint that is slow at it is soon left alone."""
-        if self._late >= LATE_COUNTS or _DATASET.search(sparql):
+        """What a pattern has, counted there: see CountingStore. One that comes too late delays the next one."""
+        began = time.monotonic()
+        if began < self._counts_again or _DATASET.search(sparql):
             return None
         rows, values = f"{variable}_rows", f"{variable}_values"
         head = f"SELECT (COUNT(*) AS ?{rows}) (COUNT(DISTINCT ?{variable}) AS ?{values}) WHERE"
@@ -166,9 +168,9 @@ class EndpointStore:
             if not 0 <= distinct <= n <= most:
                 raise ValueError("no such numbers")
         except (EndpointError, KeyError, ValueError, AttributeError):  # whoever is asked for rows tells what is wrong
-            self._late += 1
+            now = time.monotonic()
+            self._counts_again = now + (now - began) / LATE_SHARE
             return None
-        self._late = 0
         return Counted(n, distinct, is_whole=n < most)
 
     def _paged(self, text: str, variables: Sequence[str], n: int) -> Iterator[Row]:
