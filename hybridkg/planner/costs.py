@@ -102,8 +102,11 @@ class Costs:
         self._optional = [float(planning.most(match.match)) for match in ranking.optional] if ranking.optional else []
         """The same as `_lists` of those that OPTIONAL adds."""
         self._filters = [float(planning.most(match.match)) for match in ranking.filters] if ranking.filters else []
-        limit = None if planning.text is None else planning.text.text_limit
-        self._limit = inf if limit is None else float(limit)
+        is_text, text, limit = isinstance(ranking.spine.matches[0].match, ast.Match), planning.text, None
+        if text is not None:
+            limit = text.text_limit if is_text else text.scan_limit
+        self._is_too_long = limit is not None and self._first > limit
+        """Whether an index that is far away has so many matches that the graph goes first (operators/text_join.py)."""
         self._graphs: dict[str, Graph] = {}
         for variable in ranking.spine.variables:
             self._graphs[variable] = graph_of(
@@ -323,14 +326,10 @@ class Costs:
     def _priced_bind_join(self) -> Size:
         cost, spine, (most, *others), first = self._cost, self._ranking.spine, self._joined_lists, self._first
         graph = self._graphs[spine.variables[0]]
-        before, read = cost.us_per_text_scoring, first * cost.us_per_scored_posting
-        if first > self._limit:  # of an index that is far away, where so many match, the graph goes first
-            before += min(read, self._scored_us(graph.size.guess, 0.0))
-        else:
-            before += read
+        before = cost.us_per_text_scoring + self._first_us
         for variable, own in self._graphs.items():
-            each_us = inf if first > self._limit else self._each_us(variable)
-            before += min(own.whole_us, first * each_us)
+            asked_us = own.whole_us if self._is_too_long else first * self._each_us(variable)
+            before += min(own.whole_us, asked_us)
         if spine.leading > 1:  # the second one scores rows of the first, not ids
             before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
         whole, each = self._once_us(len(spine.fragments)), self._row_us(spine.variables[0], len(spine.fragments))
@@ -347,11 +346,19 @@ class Costs:
         return _mean(found)
 
     @property
+    def _first_us(self) -> float:
+        """To read all that match the first MATCH, or to score what the graph has where these are too many."""
+        read = self._first * self._cost.us_per_scored_posting
+        if not self._is_too_long:
+            return read
+        return min(read, self._scored_us(self._graphs[self._ranking.spine.variables[0]].size.guess, 0.0))
+
+    @property
     def bind_join_least(self) -> float:
         """What that takes even if nothing joins."""
-        cost, spine, most = self._cost, self._ranking.spine, self._first
+        cost, spine, most = self._cost, self._ranking.spine, self._joined_lists[0]
         us = (len(self._joined_lists) + len(self._optional)) * cost.us_per_text_scoring
-        us += most * cost.us_per_scored_posting + self._once_us(len(spine.fragments))
+        us += self._first_us + self._once_us(len(spine.fragments))
         if spine.leading > 1:
             us += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
         return ALMOST * us

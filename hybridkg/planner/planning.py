@@ -31,8 +31,8 @@ Number: TypeAlias = "Callable[[Planning], float]"
 """Finds a number once the sizes are known."""
 
 MOST_COUNTED = 2_000
-"""Solutions of a pattern that an endpoint is asked to count before the query runs: 1 to 3 ms, where the plans that are
-chosen among take 5 to 700 (benchmarks/planner/servers.py)."""
+"""Solutions of a pattern that an endpoint is asked to count before the query runs: 0.4 to 8 ms, where the plans that
+are chosen among take 5 to 300 (Oxigraph's server with 20,000 papers; benchmarks/planner/servers.py)."""
 
 COUNTING_SECONDS, COUNTING_TRIPS = 0.1, 10
 """It may take so long, or so many round trips where these are long."""
