@@ -124,7 +124,8 @@ class Planning:
                 except HybridkgError:
                     continue  # an error only once the operator runs
                 queries.append(ranked_query(match))
-        narrowed = self._narrowed(self.ranking(plan))
+        ranking = self.ranking(plan)
+        narrowed = None if ranking is None else self._narrowed(ranking)
         self.text.prepare(queries[::-1] if narrowed is None else [*queries[::-1], narrowed[0]])
 
     def agreed(self, ranking: Ranking) -> Agreed | None:
@@ -135,11 +136,14 @@ class Planning:
         query, is_whole = narrowed
         return Agreed(ranking.spine.matches[0].match.entity.name, float(self.text.most(query)), is_whole)
 
-    def _narrowed(self, ranking: Ranking | None) -> tuple[TextQuery, bool] | None:
+    def _narrowed(self, ranking: Ranking) -> tuple[TextQuery, bool] | None:
         """The first MATCH of a ranking with the conditions that go along with it (operators/text_join.py), and whether
         these are all that the graph says.
         """
-        if ranking is None or self.text is None or self.text.text_limit is None or ranking.spine.leading > 1:
+        return self.once((id(ranking), "narrowed"), lambda: self._narrowed_anew(ranking))
+
+    def _narrowed_anew(self, ranking: Ranking) -> tuple[TextQuery, bool] | None:
+        if self.text is None or self.text.text_limit is None or ranking.spine.leading > 1:
             return None
         first = ranking.spine.matches[0]
         variable = first.match.entity.name
