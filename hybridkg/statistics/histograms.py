@@ -173,12 +173,13 @@ def triples_in_range(
     """
     bottom = -np.inf if low is None else low
     top = np.inf if high is None else high
+    open_low, open_high = open_low and low is not None, open_high and high is not None
     least = guess = most = 0.0
     if np.isnan(bottom) or np.isnan(top) or bottom > top or (bottom == top and (open_low or open_high)):
         return Size(0.0, 0.0, 0.0)
     for bucket in buckets:
-        outside_low = bucket.high < bottom or (open_low and low is not None and bucket.high == bottom)
-        outside_high = bucket.low > top or (open_high and high is not None and bucket.low == top)
+        outside_low = bucket.high < bottom or (open_low and bucket.high == bottom)
+        outside_high = bucket.low > top or (open_high and bucket.low == top)
         if outside_low or outside_high:
             continue
         ends = _inside(bucket.low, bottom, top, open_low, open_high) + _inside(
@@ -196,8 +197,8 @@ def triples_in_range(
 
 
 def _inside(value: float, bottom: float, top: float, open_low: bool, open_high: bool) -> int:
-    above = value > bottom or (value == bottom and not (open_low and bottom > -np.inf))
-    below = value < top or (value == top and not (open_high and top < np.inf))
+    above = value > bottom or (value == bottom and not open_low)
+    below = value < top or (value == top and not open_high)
     return int(above and below)
 
 

@@ -174,6 +174,13 @@ def test_a_range_has_as_many_triples_as_the_histogram_allows(values, n, low, hig
     holds(size, times[above & below].sum())
 
 
+def test_infinity_is_outside_of_what_is_less():
+    buckets = (Bucket(-math.inf, math.inf, 7, 2),)
+    assert triples_in_range(buckets, None, math.inf, open_high=True) == Size(1, 3.5, 6)
+    assert triples_in_range(buckets, -math.inf, None, open_low=True) == Size(1, 3.5, 6)
+    assert triples_in_range(buckets, -math.inf, math.inf) == Size(7, 7, 7)
+
+
 def test_a_frequent_value_has_a_bucket_for_itself():
     backward = adjacency(np.repeat([10, 11, 12, 13], [1, 1, 90, 8]), np.arange(100))
     buckets = equi_depth(backward, np.array([1.0, 2.0, 3.0, 4.0]), 10, 14, 4)
