@@ -105,8 +105,8 @@ def _required(group: ast.Group) -> Iterator[ast.TriplePattern | ast.Filter]:
 def whole(group: ast.Group) -> ast.Group:
     """The group of which a plan takes some variables only (algebra/rules/narrow_distinct.py)."""
     match group.elements:
-        case (ast.SubSelect(ast.SelectQuery(_, where, "DISTINCT", (), modifiers, None)),) if (
-            modifiers == ast.Modifiers()
+        case (ast.SubSelect(ast.SelectQuery(projection, where, "DISTINCT", (), modifiers, None)),) if (
+            modifiers == ast.Modifiers() and all(one.expression is None for one in projection or ())
         ):
             return where
     return group

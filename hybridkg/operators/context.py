@@ -188,6 +188,10 @@ class ExecutionContext:
             self.found[question.query] = found
         return answer
 
+    def is_answered(self, question: Question) -> bool:
+        """Whether the plan has asked this already."""
+        return question in self._answers
+
     def note_exactness(self, index: RankedIndex, question: Question, among: int | None = None) -> None:
         """Remembers, where an index is asked for the best, of so many candidates or of everyone, that it may err."""
         if question.k is not None and self.exact:

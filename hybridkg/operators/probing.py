@@ -11,10 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
+from typing import NamedTuple
 
+from hybridkg.operators.conditions import whole
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.query import ast
+from hybridkg.query.walk import walk
+from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row
 from hybridkg.rdf.terms import NamedNode, Term
 
@@ -30,13 +34,41 @@ IN_ORDER = (ast.OptionalPattern, ast.MinusPattern, ast.Bind)
 """Elements whose meaning depends on what stands before them in their group."""
 
 
+class Begun(NamedTuple):
+    """A fragment that has been begun to be read.
+
+    Args:
+        rows: those that have been read.
+        rest: those that follow.
+        is_whole: whether these are all.
+    """
+
+    rows: list[Row]
+    rest: Iterator[Row]
+    is_whole: bool
+
+
+def begin(fragment: SparqlFragment, most: int, context: ExecutionContext) -> Begun:
+    """All rows of a fragment where it has at most so many; or else some of them, and a stream of the others.
+
+    An endpoint is told where to stop: it would send the others, too. What it has sent is asked for again, if ever.
+    """
+    is_far = bool(context.store.url)
+    limit = f" LIMIT {most + 1}" if is_far else ""
+    stream = context.store.select(fragment.sparql + limit, joined=True).rows
+    rows = list(islice(stream, most + 1))
+    if len(rows) <= most:
+        return Begun(rows, iter(()), is_whole=True)
+    return Begun([], _whole(fragment, context), is_whole=False) if is_far else Begun(rows, stream, is_whole=False)
+
+
 def rows_meeting(
     fragment: SparqlFragment,
     variable: str,
     count: int,
     values: Callable[[], Sequence[Term | None]],
     context: ExecutionContext,
-    begun: tuple[list[Row], Iterator[Row]] | None = None,
+    begun: Begun | None = None,
 ) -> list[Row]:
     """Rows of the fragment: all of them, or at least all whose `variable` has one of the values.
 
@@ -47,17 +79,16 @@ def rows_meeting(
         values: gives them, distinct, when they are needed. A blank node among them cannot be written in a
             query, so the whole fragment is read then.
         context: of the run.
-        begun: rows of the whole fragment that have been read, and those that follow, where it has been begun.
+        begun: the fragment, where it is known to have more rows than there are values.
     """
-    first, stream = begun or ([], _whole(fragment, context))
-    if count > FEW_VALUES:
-        first += islice(stream, max(count + 1 - len(first), 0))
-        if len(first) <= count:
-            return first
+    if begun is None and count > FEW_VALUES:
+        begun = begin(fragment, count, context)
+        if begun.is_whole:
+            return begun.rows
     probes = values()
     iris = [value for value in probes if isinstance(value, NamedNode)]
     if len(iris) < len(probes):
-        return context.collect(chain(first, stream))
+        return context.collect(_whole(fragment, context) if begun is None else chain(begun.rows, begun.rest))
     return context.collect(_probed(fragment, variable, iris, context))
 
 
@@ -69,11 +100,29 @@ def _whole(fragment: SparqlFragment, context: ExecutionContext) -> Iterator[Row]
 def _probed(
     fragment: SparqlFragment, variable: str, values: list[NamedNode], context: ExecutionContext
 ) -> Iterator[Row]:
-    elements = fragment.group.elements
+    # Oxigraph 0.5.13 evaluates all of a sub-select for every question. That is the quicker way where it begins with a
+    # constant (co-authors: 6 ms in place of 40), but not with `?field :parent* <...>` (210 ms in place of 5).
+    group, reduction = fragment.group, ""
+    if (inner := whole(group)) is not group and any(isinstance(node, ast.PathRepeat) for node in walk(inner)):
+        group, reduction = inner, "DISTINCT"
+    elements = group.elements
     if any(isinstance(element, IN_ORDER) for element in elements):
-        elements = (fragment.group,)
+        elements = (group,)
     for start in range(0, len(values), PROBES_AT_ONCE):
         rows = tuple((ast.Iri(value.value),) for value in values[start : start + PROBES_AT_ONCE])
         data = ast.InlineData((ast.Var(variable),), rows)
-        bound = SparqlFragment(ast.Group((data, *elements)), fragment.columns, fragment.dataset)
-        yield from context.store.select(bound.sparql, joined=True).rows
+        projection = tuple(ast.Projection(ast.Var(name)) for name in fragment.columns)
+        asked = ast.SelectQuery(projection, ast.Group((data, *elements)), reduction, fragment.dataset)
+        text = write(asked, prefixes={"n": _namespace(values[start])})
+        yield from context.store.select(text, joined=True).rows
+
+
+def _namespace(node: NamedNode) -> str:
+    """What its IRI has in common with many others: shorter queries are parsed sooner, 4.2 ms become 2.6 with 280 values
+    (Fuseki 5.6).
+
+    >>> _namespace(NamedNode("http://example.org/paper/7"))
+    'http://example.org/paper/'
+    """
+    iri = node.value
+    return iri[: max(iri.rfind("/"), iri.rfind("#")) + 1]

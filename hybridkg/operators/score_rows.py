@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, limit_of
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known, times
-from hybridkg.operators.text_join import scores_of_entities
+from hybridkg.operators.text_join import FEW_MATCHES, scores_of_entities
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
 from hybridkg.rdf.batch import Row, Solutions
@@ -28,6 +30,22 @@ class ScoreRows(OneChild):
         """The share of the child's rows whose entities match; all of them with `optional`."""
         rows = known.rows(self.child)
         return rows if self.optional else times(rows, known.share(self.match))
+
+    def sized(self, text: RankedIndex) -> tuple[RankedQuery, ...]:
+        """The relation of its MATCH; none where the index objects, which is an error only once the operator runs."""
+        try:
+            checked_index(text, self.match)
+        except HybridkgError:
+            return ()
+        return (ranked_query(self.match),)
+
+    def questions(self, text: RankedIndex) -> tuple[Question, ...]:
+        """The complete relation, where an index that is far away has few matches: these come along with an answer."""
+        return tuple(
+            Question(query)
+            for query in self.sized(text)
+            if limit_of(text, query) is not None and text.most(query) <= FEW_MATCHES
+        )
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Asks the text index for the scores of the child's entities, or for all where that is less."""

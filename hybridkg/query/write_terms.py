@@ -54,6 +54,9 @@ class TermWriter:
 
     def declarations(self) -> list[str]:
         """BASE where a function needs it, and PREFIX lines of the prefixes in use."""
+        for _, namespace in self.used:
+            if _NOT_IN_IRI.search(namespace):
+                _refuse("namespace", namespace)
         base = [] if self.base is None else [f"BASE <{self.base}>"]
         return base + [f"PREFIX {name}: <{iri}>" for name, iri in sorted(self.used)]
 
