@@ -84,7 +84,7 @@ class Answering:
                 planning = TemplatePlanning(
                     snapshot.graph,
                     snapshot.ranked,
-                    snapshot.costs.model,
+                    snapshot.cost,
                     snapshot.counting,
                     template=template,
                     values=request.values,
@@ -121,7 +121,7 @@ class Answering:
         ran = None if context is None else Ran.of(context)
         endpoint = self.snapshot.endpoint
         known = Known(self.snapshot.ranked, self.snapshot.graph, "endpoint" if endpoint else "Oxigraph")
-        return Explanation(plan, known, self.snapshot.costs.model, ran, request.template.query.prefixes, endpoint)
+        return Explanation(plan, known, self.snapshot.cost, ran, request.template.query.prefixes, endpoint)
 
     def result(
         self,

@@ -26,7 +26,8 @@ PREDICATES = 50
 def measure(snapshot: Snapshot) -> bool:
     """Finds the unit costs of this machine, and keeps them beside the knowledge base.
 
-    Takes up to a second; with the text on a server up to twelve, until a server that was just started is warm.
+    Takes up to a second; with the text on a server up to twelve, until a server that was just started is warm; with the
+    graph on one up to nine more.
 
     Whether it did: not for a small graph, where no one wants it (HYBRIDKG_COSTS=default), nor when a server does not
     answer. Whatever goes wrong, the defaults hold.
@@ -43,7 +44,8 @@ def measure(snapshot: Snapshot) -> bool:
                 text=snapshot.text,
                 words=_words(snapshot),
                 graph=snapshot.graph,
-                store=None if snapshot.endpoint else snapshot.store,  # an export has measured that
+                store=None if snapshot.endpoint else snapshot.store,
+                endpoint=snapshot.store if snapshot.endpoint else None,
                 predicates=[(one.iri, one.triples) for one in listed],
             )
         )

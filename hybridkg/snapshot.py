@@ -15,7 +15,7 @@ from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import CorruptError, IndexCorruptError
 from hybridkg.interfaces.graph_index import GraphIndex
-from hybridkg.interfaces.graph_store import CountingStore, GraphStore
+from hybridkg.interfaces.graph_store import FarStore, GraphStore
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
@@ -205,15 +205,15 @@ class Snapshot:
         found = self.generation.manifest.endpoint
         far: dict[str, float] = {}
         if self.endpoint and lies_at(self.generation) == self.config.graph:
-            near = CostModel()  # nothing is cheaper there than here
-            trip = max(found["round_trip_us"], near.us_per_store_question)
-            row = max(found["row_us"], near.us_per_store_row)
-            far = {
-                "us_per_store_question": trip,
-                "us_per_store_row": row,
-                "us_per_probe_in_store": row + trip / PROBES_AT_ONCE,
-            }
+            far = _far(found["round_trip_us"], found["row_us"])
         return UnitCosts.open(folder.parent, engine, far=far)
+
+    @property
+    def cost(self) -> CostModel:
+        """What units of work cost, as far as it is known at this moment."""
+        if (counting := self.counting) is not None:
+            self.costs.at_most(_far(counting.trip_us, self.costs.model.us_per_store_row))
+        return self.costs.model
 
     def is_measured(self) -> bool:
         """Whether the run that begins is one of those that teach what work costs: none before its kernel is loaded."""
@@ -263,7 +263,7 @@ class Snapshot:
 
     def context(self) -> ExecutionContext:
         """The state of one run over this snapshot."""
-        price = self.costs.model.predicted_us
+        price = self.cost.predicted_us
         place = RerankPlace(folders_of(self.generation.path.parent), self.config.reranking)
         return ExecutionContext(
             self.store, self.ranked, self.nodes, self.texts, scratch, graph=self.graph, price=price, reranking=place
@@ -271,12 +271,12 @@ class Snapshot:
 
     def planning(self) -> Planning:
         """What the planner sees, for one query."""
-        return Planning(self.graph, self.ranked, self.costs.model, self.counting)
+        return Planning(self.graph, self.ranked, self.cost, self.counting)
 
     @property
-    def counting(self) -> CountingStore | None:
+    def counting(self) -> FarStore | None:
         """The graph, where it lies at an endpoint, to be asked how large patterns are."""
-        return cast(CountingStore, self.store) if self.endpoint else None
+        return cast(FarStore, self.store) if self.endpoint else None
 
     def texts(self, nodes: Sequence[Node], fields: Sequence[str] = ()) -> list[list[tuple[str, str, str]]]:
         """(field, text, language) of each of some entities, as they were indexed."""
@@ -332,7 +332,8 @@ def _store(generation: Generation, config: Config) -> GraphStore:
     connection, found = Connection(config.graph, config.endpoint), generation.manifest.endpoint
     if lies_at(generation) != config.graph:
         return EndpointStore(connection)
-    return EndpointStore(connection, longest=found["longest"], is_capped=found["is_capped"])
+    known = {name: found[name] for name in ("longest", "is_capped", "repeats")}
+    return EndpointStore(connection, **known)
 
 
 class _LazyLinker:
@@ -369,6 +370,22 @@ def engine_name(text_folder: Path) -> str:
     """The text engine that built the index in a folder."""
     file = text_folder / ENGINE_FILE
     return file.read_text(encoding="ascii").strip() if file.is_file() else "embedded"
+
+
+def _far(trip_us: float, row_us: float) -> dict[str, float]:
+    """Unit costs of a graph at an endpoint; nothing is cheaper there than here.
+
+    Args:
+        trip_us: there and back, in microseconds.
+        row_us: one more row.
+    """
+    near = CostModel()
+    trip, row = max(trip_us, near.us_per_store_question), max(row_us, near.us_per_store_row)
+    return {
+        "us_per_store_question": trip,
+        "us_per_store_row": row,
+        "us_per_probe_in_store": row + trip / PROBES_AT_ONCE,
+    }
 
 
 def _documents(folder: Path) -> Documents | None:

@@ -9,7 +9,7 @@ from hybridkg.rdf.batch import SolutionStream
 from hybridkg.rdf.terms import Term, Triple
 
 
-class Counted(NamedTuple):
+class Beginning(NamedTuple):
     """What a pattern was found to have, as far as it was read.
 
     Args:
@@ -73,11 +73,22 @@ class GraphStore(Protocol):
         """Quads in the store, all graphs together."""
 
 
-class CountingStore(Protocol):
+class FarStore(Protocol):
     """A graph that is far away, of which the planner knows nothing beforehand."""
 
-    def counted(self, sparql: str, variable: str, most: int, seconds: float) -> Counted | None:
-        """What a pattern has, counted there; None where that takes too long, or cannot be done.
+    @property
+    def repeats(self) -> bool:
+        """Whether it may give a triple more than once, because several graphs are its default graph."""
+
+    @property
+    def trip_us(self) -> float:
+        """Microseconds until the quickest of its last answers began: a round trip takes no longer. inf before one."""
+
+    def beginning(self, sparql: str, variable: str, most: int, seconds: float) -> Beginning | None:
+        """The first solutions of a pattern; None where that takes too long, or cannot be done.
+
+        Where these are all, `select` gives them without asking again, once and at once, for this query and for the same
+        with DISTINCT.
 
         Args:
             sparql: `SELECT ?variable WHERE { the pattern }`, in canonical form.

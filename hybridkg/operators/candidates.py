@@ -11,6 +11,7 @@ from hybridkg.interfaces.graph_index import IdTable
 from hybridkg.interfaces.meter import GRAPH_QUESTIONS, STORE_QUESTIONS, STORE_ROWS
 from hybridkg.interfaces.ranked_index import limit_of
 from hybridkg.interfaces.text_index import Ids
+from hybridkg.operators.conditions import whole
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment
@@ -216,7 +217,7 @@ def _asked(
 def _question(fragment: GraphFragment, names: tuple[str, ...]) -> str:
     """The text sent to the store."""
     projection = tuple(ast.Projection(ast.Var(name)) for name in names)
-    return write(ast.SelectQuery(projection, fragment.group, reduction="DISTINCT", dataset=fragment.dataset))
+    return write(ast.SelectQuery(projection, whole(fragment.group), reduction="DISTINCT", dataset=fragment.dataset))
 
 
 def _probed(fragment: GraphFragment, names: tuple[str, ...], among: Ids, context: ExecutionContext) -> list[Row] | None:

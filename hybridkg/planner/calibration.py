@@ -22,7 +22,7 @@ from hybridkg.interfaces.graph_index import GraphIndex, Join, Link, Scan, Variab
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.text_index import Ids, TextIndex, TextQuery
-from hybridkg.planner.calibration_elsewhere import text_elsewhere
+from hybridkg.planner.calibration_elsewhere import store_elsewhere, text_elsewhere
 from hybridkg.planner.stopwatch import Stopwatch
 from hybridkg.rdf.terms import NamedNode
 
@@ -75,6 +75,7 @@ def calibrate(
     words: Sequence[str] = (),
     graph: GraphIndex | None = None,
     store: GraphStore | None = None,
+    endpoint: GraphStore | None = None,
     predicates: Sequence[tuple[str, int]] = (),
     watch: Stopwatch | None = None,
 ) -> Measured:
@@ -84,7 +85,8 @@ def calibrate(
         text: the text index.
         words: some that occur in its texts, rare and common ones.
         graph: the projection.
-        store: the graph.
+        store: the graph, where it lies here.
+        endpoint: the same, where it lies elsewhere.
         predicates: (IRI, triples) of some, most frequent first.
         watch: measures, and knows when to stop.
     """
@@ -97,6 +99,8 @@ def calibrate(
         parts.append(lambda: _store(store, predicates, watch))
     if text is not None and words:
         parts.append(lambda: _text(text, words, watch))
+    if endpoint is not None:
+        parts.append(lambda: store_elsewhere(endpoint, watch))
     for part in parts:
         watch.begin()
         try:

@@ -1,4 +1,5 @@
-"""Measures the unit costs of a text index on a server: round trips, what goes there, what comes back.
+"""Measures the unit costs of a text index on a server, and how far an endpoint is: round trips, what goes there, what
+comes back.
 
 A candidate goes there as a number in a filter; one that matches comes back as a row, like a row of a complete relation.
 A server that has just built an index answers its first questions slowly, so some are asked for nothing until they get
@@ -8,11 +9,13 @@ no faster.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import cycle
+from itertools import chain, cycle
 from statistics import median
+from time import perf_counter
 
 import numpy as np
 
+from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_index import TextIndex, TextQuery
 from hybridkg.planner.stopwatch import Stopwatch
 
@@ -56,33 +59,56 @@ def text_elsewhere(
         ordered: the words, the rarest first.
         watch: measures on the wall, because another process does the work.
     """
-    watch.warm_up((best(text, TextQuery(word)) for word in cycle(ordered)), ROUND_S, WARM_UP_S)
-    watch.begin(elsewhere=True, part_s=PART_S, run_s=RUN_S)
     few, rare = df[ordered[0]], TextQuery(ordered[0])
     listed = next((word for word in reversed(ordered) if df[word] <= MOST_ROWS), ordered[0])
     rows, middle = df[listed] - few, TextQuery(listed)
-    if rows >= LEAST_DIFFERENCE:
-        yield "us_per_scored_posting", watch.slope(lambda: text.matching(rare), lambda: text.matching(middle), rows)
+    common, many = TextQuery(" ".join(ordered[-WORDS:])), sum(df[word] for word in ordered[-WORDS:]) - few
     # Hardly any candidate has the rarest word, so these are candidates that only go there.
     n = text.counts.get("entities", 0)
     small, large = (np.linspace(0, n - 1, min(n, size)).astype(np.uint32) for size in (FEW, MANY))
+    deep = best(text, middle, min(DEEP, df[listed]))
+    sizes = (lambda: text.score(rare, large)), (lambda: text.matching(middle)), deep, best(text, common)
+    # In the order of their kinds, so that each round has as much of each.
+    watch.warm_up(
+        chain.from_iterable((best(text, TextQuery(word)), *sizes) for word in cycle(ordered)), ROUND_S, WARM_UP_S
+    )
+    watch.begin(elsewhere=True, part_s=PART_S, run_s=RUN_S)
+    if rows >= LEAST_DIFFERENCE:
+        yield "us_per_scored_posting", watch.slope(lambda: text.matching(rare), lambda: text.matching(middle), rows)
     if len(large) >= 2 * FEW:
         us = watch.slope(lambda: text.score(rare, small), lambda: text.score(rare, large), len(large) - len(small))
         yield "us_per_scored_candidate", us
         yield "us_per_masked_candidate", us
-    many = sum(df[word] for word in ordered[-WORDS:]) - few
     if many >= LEAST_DIFFERENCE:
-        common = best(text, TextQuery(" ".join(ordered[-WORDS:])))
-        yield "us_per_posting", watch.slope(best(text, rare), common, many)
-    deep = min(DEEP, df[listed])
-    if deep >= FEW:
-        yield "us_per_hit", watch.slope(best(text, middle), best(text, middle, deep), deep - 10)
+        yield "us_per_posting", watch.slope(best(text, rare), best(text, common), many)
+    if df[listed] >= FEW:
+        yield "us_per_hit", watch.slope(best(text, middle), deep, min(DEEP, df[listed]) - 10)
     # What every question costs comes last, when the server is warmest: a difference of two runs hardly feels that.
     watch.begin(elsewhere=True, part_s=QUESTIONS_S, run_s=RUN_S)
     rarest = [word for word in ordered[:WORDS] if df[word] <= max(few, RARE)]
     rare_us = [us for word in rarest if (us := watch.us(best(text, TextQuery(word)))) is not None]
     yield "us_per_text_question", median(rare_us) if rare_us else None
     yield "us_per_text_scoring", watch.us(lambda: text.matching(rare))
+
+
+def store_elsewhere(store: GraphStore, watch: Stopwatch) -> Iterator[tuple[str, float | None]]:
+    """The round trip to an endpoint, by name; None where it could not be measured. An export has measured the rest, but
+    this while the server was busy with it, and perhaps had just been started.
+
+    Args:
+        store: the graph there.
+        watch: it knows when the server gets no faster; the quickest answer counts, because a server in Java that has
+            just been started takes ten times as long for seconds, and again now and then.
+    """
+    took: list[float] = []
+
+    def ping() -> None:
+        began = perf_counter()
+        list(store.select("SELECT ?x WHERE { VALUES ?x { 1 } }").rows)
+        took.append(1e6 * (perf_counter() - began))
+
+    watch.warm_up(cycle([ping]), ROUND_S, WARM_UP_S)
+    yield "us_per_store_question", min(took)
 
 
 def best(text: TextIndex, query: TextQuery, k: int = 10) -> Callable[[], object]:

@@ -139,7 +139,7 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
         chosen = choose(below, planning, strategy)
         return replace(chosen, root=lowered(logical, {id(below): chosen.root}, planning), whole=whole)
     if strategy is not None:
-        planning.switching, planning.store = False, None  # there is nothing to be weighed
+        planning.switching = planning.asking = False  # there is nothing to be weighed
         chosen, root = STRATEGIES.get(strategy), planning.root(strategy, logical)
         if root is None:
             raise UnsupportedQueryError(

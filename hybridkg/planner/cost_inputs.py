@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import sqrt
+from math import inf, log, sqrt
 from typing import NamedTuple
 
+from hybridkg.algebra.nodes import Fragment
 from hybridkg.interfaces.graph_index import PreparedPattern, Size
-from hybridkg.interfaces.graph_store import Counted
+from hybridkg.interfaces.graph_store import Beginning
+from hybridkg.operators.conditions import whole
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planning import Agreed, Planning
 from hybridkg.planner.ranked import fuses
 from hybridkg.planner.ranking import Ranking
 from hybridkg.planner.settled import settled
 from hybridkg.query import ast
 
-WORTH_COUNTING = 10
-"""As many questions to the store has a plan to cost that begins with the text, before it is asked how large a pattern
-is: it takes the time of one to sixteen to count 2,000 solutions (Oxigraph's server, benchmarks/planner/servers.py)."""
+LEAST_READING_US = 500.0
+"""A pattern is begun to be read before a plan is chosen where matches cost so much, and a round trip."""
+
+PART_READ = 2.5
+"""At most one part in so many of what a plan costs that begins with the text, and of what both cost where they are as
+dear: so a question too many is worth less than half a plan."""
+
+MOST_READ = 2_000
+"""Solutions of it, whatever the text costs."""
 
 UNKNOWN_SHARE = 0.1
 """Of the entities in a pattern that only the store can say anything about, before it is asked."""
@@ -63,6 +72,7 @@ class Graph(NamedTuple):
         size: of the candidate set.
         whole_us: to find all of it.
         question_us: once for every set that is asked about.
+        known_us: of both, what is known already.
         patterns: of its fragments, None where the store is asked; how many values each leaves to the variable; and how
             many rows the store has for each of them, as far as that is known.
     """
@@ -70,6 +80,7 @@ class Graph(NamedTuple):
     size: Size
     whole_us: float
     question_us: float
+    known_us: float
     patterns: list[tuple[PreparedPattern | None, float, float]]
 
 
@@ -95,21 +106,25 @@ def graph_of(
     """
     cost, n = planning.cost, max(entities, 1.0)
     low = guess = high = entities
-    whole = question = 0.0
+    whole_us = question = known = 0.0
     patterns: list[tuple[PreparedPattern | None, float, float]] = []
+    names = [match.match.entity.name for match in ranking.filters] if filters else []
+    passing = min((most for name, most in zip(names, filters, strict=True) if name == variable), default=inf)
     for fragment in ranking.by_variable[variable]:
         prepared, rows_each = planning.prepared(fragment), 1.0
         if prepared is None:
-            text_first = matching * (cost.us_per_scored_posting + cost.us_per_probe_in_store)
-            is_worth = text_first > WORTH_COUNTING * cost.us_per_store_question
-            counted = planning.counted(fragment, variable) if is_worth else None
-            own = in_store(counted, entities)
-            rows_each = 1.0 if counted is None else max(1.0, counted.rows / max(counted.values, 1))
-            whole += own.guess * rows_each * cost.us_per_store_row
+            wanted = _worth_reading(matching, ranking.k, n, cost)
+            begun = planning.beginning(fragment, variable, wanted) if wanted else None
+            own = in_store(begun, entities)
+            rows_each = _rows_each(begun, fragment, variable)
+            # Of those that pass a filter by text, or of all.
+            rows_us = min(own.guess * rows_each * cost.us_per_store_row, passing * cost.us_per_probe_in_store)
+            whole_us += rows_us
             question += cost.us_per_store_question
+            known += rows_us + cost.us_per_store_question if begun is not None and begun.is_whole else 0.0
         else:
             own = prepared.size(variable)
-            whole += prepared.work(variable) * cost.us_per_adjacency_entry
+            whole_us += prepared.work(variable) * cost.us_per_adjacency_entry
             question += cost.us_per_graph_question
         patterns.append((prepared, own.guess, rows_each))
         low, guess, high = max(0.0, low + own.low - entities), guess * own.guess / n, min(high, own.high)
@@ -118,32 +133,59 @@ def graph_of(
         question += cost.us_per_text_scoring
         if entity == variable:
             # Scored are the entities that the fragments leave, or else all that match.
-            whole += min(most * cost.us_per_scored_posting, scored_us(guess, guess * share))
+            whole_us += min(most * cost.us_per_scored_posting, scored_us(guess, guess * share))
             guess, high = guess * share, min(high, most)
         else:
-            whole += most * cost.us_per_scored_posting
+            whole_us += most * cost.us_per_scored_posting
             if ranking.links(variable, entity):
                 guess *= share
         low = 0.0
-    return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole, question, patterns)
+    return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole_us, question, known, patterns)
 
 
-def in_store(counted: Counted | None, entities: float) -> Size:
+def _worth_reading(matching: float, k: int | None, entities: float, cost: CostModel) -> int:
+    """How many solutions of a pattern to read before a plan is chosen; 0 where the text costs little.
+
+    Args:
+        matching: entities that the graph is asked about if the text goes first.
+        k: rows wanted.
+        entities: of the index.
+        cost: unit costs.
+    """
+    matches_us = matching * (cost.us_per_scored_posting + cost.us_per_probe_in_store)
+    if matches_us < LEAST_READING_US + cost.us_per_store_question:
+        return 0
+    even_us = matches_us + cost.us_per_text_scoring + cost.us_per_store_question
+    if k is not None:  # of s entities the best k are among the best k * entities / s of the text
+        each = cost.us_per_hit + cost.us_per_probe_in_store
+        even_us = min(even_us, sqrt(max(k, 1) * entities * each * cost.us_per_store_row))
+    return min(MOST_READ, int(even_us / cost.us_per_store_row / PART_READ))
+
+
+def _rows_each(begun: Beginning | None, fragment: Fragment, variable: str) -> float:
+    """How many solutions a fragment has for each value of a variable, as its first solutions say."""
+    is_set = fragment.variables == {variable} and whole(fragment.group) is not fragment.group
+    return 1.0 if begun is None or is_set else max(1.0, begun.rows / max(begun.values, 1))
+
+
+def in_store(begun: Beginning | None, entities: float) -> Size:
     """How many entities a pattern has that only the store knows.
 
     Args:
-        counted: there, as far as it was read; None where nothing is known.
+        begun: its first solutions; None where nothing is known.
         entities: of the index.
 
-    >>> in_store(Counted(rows=60, values=40, is_whole=True), 10_000.0)
+    >>> in_store(Beginning(rows=60, values=40, is_whole=True), 10_000.0)
     Size(low=0.0, guess=40.0, high=40.0)
-    >>> in_store(Counted(rows=2_000, values=100, is_whole=False), 10_000.0)  # between 100 and all: their geometric mean
-    Size(low=0.0, guess=1000.0, high=10000.0)
+    >>> in_store(Beginning(rows=300, values=100, is_whole=False), 10_000.0)  # 9,900 / ln(100): all magnitudes as likely
+    Size(low=100.0, guess=2149.7576854210965, high=10000.0)
     """
-    if counted is None:
+    if begun is None:
         return Size(0.0, entities * UNKNOWN_SHARE, entities)
-    values = min(float(counted.values), entities)
-    return Size(0.0, values, values) if counted.is_whole else Size(0.0, sqrt(values * entities), entities)
+    values = min(float(begun.values), entities)
+    if begun.is_whole or values >= entities:
+        return Size(0.0, values, values)
+    return Size(values, (entities - values) / log(entities / max(values, 1.0)), entities)
 
 
 def joined(most: float, size: Size, entities: float, agreed: Agreed | None) -> tuple[float, float, float]:

@@ -161,11 +161,14 @@ ELASTICSEARCH = CostModel(
     us_per_scored_posting=16.0,
     us_per_scored_candidate=0.4,
     us_per_masked_candidate=0.4,
+    us_per_look=1_500.0,
 )
 """A server on the same machine: Elasticsearch 8.19 with 512 MB and the graph of benchmarks/hybrid (25,000 papers, 1.7
 million words), calibration_elsewhere.py, when it had been asked for some seconds. A question is a round trip or two.
 A posting passes through a script, which bounds its score; a hit is JSON that is read, and scored again here. A
-candidate is a number in a `terms` filter; one that matches costs a scored posting as well, which is a row of JSON."""
+candidate is a number in a `terms` filter; one that matches costs a scored posting as well, which is a row of JSON. A
+look takes so much longer than what it asks for: 4.8 ms for ten matches that are looked up at Oxigraph's server, where a
+complete relation of as many takes 2.9 (benchmarks/planner/servers.py, tuning half)."""
 
 DEFAULTS = {"embedded": CostModel(), "elasticsearch": ELASTICSEARCH}
 """By name of the text engine."""

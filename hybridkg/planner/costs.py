@@ -17,7 +17,7 @@ from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
 from hybridkg.operators.rank_join import FIRST_DEPTH
-from hybridkg.operators.text_join import MATCHES_PER_PROBE
+from hybridkg.operators.text_join import FEW_MATCHES, MATCHES_PER_PROBE
 from hybridkg.planner.cost_inputs import CORRELATIONS, Fixed, Graph, graph_of, joined
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranking import Ranking
@@ -110,7 +110,7 @@ class Costs:
         self._graphs: dict[str, Graph] = {}
         for variable in ranking.spine.variables:
             self._graphs[variable] = graph_of(
-                ranking, variable, planning, self._entities, self._filters, self._scored_us, self._first
+                ranking, variable, planning, self._entities, self._filters, self._scored_us, self._least_of(variable)
             )
         self._compared: list[float] = []
         """Of each list that is fused: what it takes to compare the candidates with a NEAR, in postings."""
@@ -130,6 +130,13 @@ class Costs:
             graph = self._graphs[ranking.variables[0]]
             read = self._reads[0] if only_texts else planning.read(ranking.scored[0].match, graph.size.guess)
             self._price_candidates(graph, read)
+
+    def _least_of(self, variable: str) -> float:
+        """How many entities of a variable match the rarest of its texts; for one without a text, the first of all."""
+        least = [self._first]
+        for match, most in zip(self._ranking.spine.matches, self._joined_lists, strict=True):
+            least += [most] if match.match.entity.name == variable else []
+        return min(least)
 
     def _rows_each(self, variable: str) -> float:
         """Rows of the patterns for one entity; not every price takes it."""
@@ -178,7 +185,7 @@ class Costs:
             matching, *others = sorted(lists)
             for one in others:  # as if the texts had nothing to do with each other
                 matching *= min(1.0, one / self._n)
-        before = masked = graph.whole_us + graph.question_us
+        before = masked = graph.whole_us + graph.question_us - graph.known_us
         before += scored * cost.us_per_text_scoring
         each_scored = 0.0
         if ranking.is_restricted:
@@ -292,7 +299,10 @@ class Costs:
         fragments = len(self._ranking.spine.fragments)
         whole, each = self._once_us(fragments), self._row_us(self._ranking.variables[0], fragments)
         each_us = [self._each_us(variable) for variable in self._ranking.variables]
-        look, longest = cost.us_per_look + max([graph.question_us for graph in graphs]), max(lists)
+        in_store = any(prepared is None for prepared, *_ in graphs[0].patterns)
+        together = sum if in_store else min  # the store is asked about each list, the projection about both at once
+        rows_each = self._rows_each(self._ranking.variables[0]) if in_store else 0.0
+        questions_us, longest = (sum if in_store else max)([graph.question_us for graph in graphs]), max(lists)
         found = []
         for factor in CORRELATIONS:
             # So deep in both lists there are k pairs; to be sure that no other is better takes another look.
@@ -300,13 +310,13 @@ class Costs:
             depth, us = max(LEAST_DEPTH, FIRST_DEPTH * k), 0.0
             while True:
                 read = [min(depth, most) for most in lists]
-                us += look
-                us += min([ids * us_each for ids, us_each in zip(read, each_us, strict=True)])
+                us += cost.us_per_look + questions_us
+                us += together([ids * us_each for ids, us_each in zip(read, each_us, strict=True)])
                 us += self._lists_us(depth)
                 pairs = linked * factor
                 for ids in read:
                     pairs *= ids / n
-                us += whole + pairs * each
+                us += whole + max(pairs, read[0] * rows_each) * each
                 if depth >= wanted:
                     break
                 if us > instead:
@@ -338,10 +348,10 @@ class Costs:
             rows = entities * rows_each
             us = before + (whole + rows * each)
             for own_most in others:
-                us += cost.us_per_text_scoring + self._looked_up_us(rows, own_most)
+                us += self._looked_up_us(rows, own_most)
                 rows *= min(1.0, own_most / self._n)
             for own_most in self._optional:
-                us += cost.us_per_text_scoring + self._looked_up_us(rows, own_most)
+                us += self._looked_up_us(rows, own_most)
             found.append(us)
         return _mean(found)
 
@@ -357,7 +367,7 @@ class Costs:
     def bind_join_least(self) -> float:
         """What that takes even if nothing joins."""
         cost, spine, most = self._cost, self._ranking.spine, self._joined_lists[0]
-        us = (len(self._joined_lists) + len(self._optional)) * cost.us_per_text_scoring
+        us = cost.us_per_text_scoring
         us += self._first_us + self._once_us(len(spine.fragments))
         if spine.leading > 1:
             us += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
@@ -373,9 +383,12 @@ class Costs:
 
     def _looked_up_us(self, entities: float, most: float) -> float:
         """To score some entities, or all that match where these are not many times as many."""
+        cost = self._cost
+        if self._is_far and most <= FEW_MATCHES:
+            return most * cost.us_per_scored_posting  # asked for together with the first relation
         if self._is_far or entities * MATCHES_PER_PROBE < most:
-            return self._scored_us(entities, entities * min(1.0, most / self._n))
-        return most * self._cost.us_per_scored_posting
+            return cost.us_per_text_scoring + self._scored_us(entities, entities * min(1.0, most / self._n))
+        return cost.us_per_text_scoring + most * cost.us_per_scored_posting
 
     @property
     def text_topk(self) -> Size:

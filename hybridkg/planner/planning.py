@@ -10,7 +10,7 @@ from hybridkg.algebra.nodes import Fragment, Match, Plan, children
 from hybridkg.algebra.to_pattern import Declined
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern
-from hybridkg.interfaces.graph_store import Counted, CountingStore
+from hybridkg.interfaces.graph_store import Beginning, FarStore
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, postings_read
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import TextQuery
@@ -30,12 +30,8 @@ T = TypeVar("T")
 Number: TypeAlias = "Callable[[Planning], float]"
 """Finds a number once the sizes are known."""
 
-MOST_COUNTED = 2_000
-"""Solutions of a pattern that an endpoint is asked to count before the query runs: 0.4 to 8 ms, where the plans that
-are chosen among take 5 to 300 (Oxigraph's server with 20,000 papers; benchmarks/planner/servers.py)."""
-
-COUNTING_SECONDS, COUNTING_TRIPS = 0.1, 10
-"""It may take so long, or so many round trips where these are long."""
+BEGINNING_SECONDS, BEGINNING_TRIPS = 0.1, 10
+"""The first solutions of a pattern at an endpoint may take so long, or so many round trips where these are long."""
 
 
 class Agreed(NamedTuple):
@@ -60,16 +56,18 @@ class Planning:
         graph: the projection; None where there is none that is up to date.
         text: the text index; None before the first index.
         cost: unit costs of this machine.
-        store: the graph at an endpoint, which is asked how large patterns are; None for one that lies here.
+        store: the graph at an endpoint, which is asked how patterns begin; None for one that lies here.
         switching: whether a strategy may give up for another one that its own cost has caught up with.
+        asking: whether it may be asked.
         costs: what is known of rankings, by their identity (costs.py).
     """
 
     graph: GraphIndex | None = None
     text: RankedIndex | None = None
     cost: CostModel = field(default_factory=CostModel)
-    store: CountingStore | None = None
+    store: FarStore | None = None
     switching: bool = True
+    asking: bool = True
     costs: dict[int, Any] = field(default_factory=dict)
     _rankings: dict[int, tuple[Plan, Ranking | None]] = field(default_factory=dict)
     _fragments: dict[int, tuple[Plan, GraphFragment]] = field(default_factory=dict)
@@ -162,23 +160,29 @@ class Planning:
         alone = len(spine.matches) == len(spine.fragments) == 1 and not spine.others
         return query, alone and say_all(fragment.group, variable, query.conditions)
 
-    def counted(self, fragment: Fragment, variable: str) -> Counted | None:
-        """What an endpoint counts of a fragment that only it knows; None where it is not asked, or does not tell.
+    def beginning(self, fragment: Fragment, variable: str, most: int) -> Beginning | None:
+        """How a fragment begins that only an endpoint knows; None where it is not asked, or does not tell. If its first
+        solutions are all, a plan that begins with them has them already.
 
         It is asked where a constant says where to begin, and the first solutions come before the others: not of a
         filter alone, of `*` and `+`, nor of what is absent.
+
+        Args:
+            fragment: it.
+            variable: whose values are wanted.
+            most: solutions that are read.
         """
         store, operator = self.store, self.given_fragment(fragment)
-        if store is None or operator.dataset:
+        if store is None or not self.asking or operator.dataset:
             return None
         group = whole(operator.group)
         nodes = list(walk(group))
         if not any(map(_has_constant, nodes)) or any(isinstance(node, _READ_WHOLE) for node in nodes):
             return None
         sparql = SparqlFragment(group, (variable,)).sparql
-        seconds = max(COUNTING_SECONDS, COUNTING_TRIPS * self.cost.us_per_store_question / 1e6)
+        seconds = max(BEGINNING_SECONDS, BEGINNING_TRIPS * self.cost.us_per_store_question / 1e6)
         return self.once(
-            (id(fragment), variable, "counted"), lambda: store.counted(sparql, variable, MOST_COUNTED, seconds)
+            (id(fragment), variable, "beginning"), lambda: store.beginning(sparql, variable, most, seconds)
         )
 
     def is_far(self, matches: Iterable[Match]) -> bool:

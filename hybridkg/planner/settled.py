@@ -19,11 +19,13 @@ def settled(ranking: Ranking, planning: Planning) -> tuple[Fragment, ...]:
 
 
 def _settled(ranking: Ranking, planning: Planning) -> tuple[Fragment, ...]:
-    # The store gives a triple of two graphs twice where both are in the default graph.
-    if len(ranking.variables) != 1 or planning.graph is None:
+    if len(ranking.variables) != 1:
         return ()
     (variable,) = ranking.variables
-    distinct = isinstance(ranking.top, Project) and ranking.top.distinct
+    distinct, store = isinstance(ranking.top, Project) and ranking.top.distinct, planning.store
+    # A store gives a triple of two graphs twice where both are in the default graph.
+    if planning.graph is None and (store is None or (store.repeats and not distinct)):
+        return ()
     found = []
     for fragment in ranking.fragments_with(variable):
         pattern = planning.fragment(fragment).pattern

@@ -98,6 +98,7 @@ class UnitCosts:
         """What the file has to speak of."""
         self._calibrated: dict[str, float] = {}
         self._refined: dict[str, Refinement] = {}
+        self._at_most: Mapping[str, float] = {}
         self._scaled = 1.0
         self._turns = count(1)
         self._state = "nothing has been measured here"
@@ -149,9 +150,22 @@ class UnitCosts:
             return
         with self._lock:
             bounded = self._defaults.bounded(**measured.us)
-            self._take({name: getattr(bounded, name) for name in UNITS if name in measured.us.keys() - self._far}, {})
+            self._take({name: getattr(bounded, name) for name in UNITS if name in measured.us}, {})
             self._state = "measured on this machine"
         self.save(anew=True)
+
+    def at_most(self, bounds: Mapping[str, float]) -> None:
+        """Some unit costs are no more, as a server shows at this moment; until it is asked otherwise, and in this
+        process only.
+
+        Args:
+            bounds: microseconds by name.
+        """
+        if self.fixed or bounds == self._at_most:
+            return
+        with self._lock:
+            self._at_most = bounds
+            self._refine()
 
     def close(self) -> None:
         """Nobody will ask any more: what has been learned in many runs is written down."""
@@ -206,9 +220,9 @@ class UnitCosts:
         refined = self._refined
         seen = [one for name, one in refined.items() if self._is_here(name) and one.runs >= LEAST_RUNS]
         self._follows = _pace(one.factor for one in seen)
-        self.model = self._defaults.bounded(
-            **{name: getattr(self._unrefined, name) * self._factor(name) for name in UNITS}
-        )
+        known = {name: getattr(self._unrefined, name) * self._factor(name) for name in UNITS}
+        known |= {name: min(known[name], most) for name, most in self._at_most.items()}
+        self.model = self._defaults.bounded(**known)
         changes = [getattr(self.model, name) / getattr(self._planned_with, name) for name in UNITS]
         if max(changes) > MUCH or min(changes) < 1 / MUCH:
             self._planned_with, self.epoch = self.model, self.epoch + 1

@@ -45,8 +45,8 @@ class Manifest:
         engines: for each index, what keeps it: `embedded`, or a server's engine and its name for the index.
         files: by path below the generation, with `/`.
         endpoint: where the graph lies at a SPARQL endpoint, what its export found: `graph` (as kb.toml had it),
-            `url` (never with credentials), `at`, `triples`, `longest`, `is_capped`, `round_trip_us` and `row_us`; else
-            empty.
+            `url` (never with credentials), `at`, `triples`, `longest`, `is_capped`, `repeats`, `round_trip_us` and
+            `row_us`; else empty.
     """
 
     generation: int
@@ -135,6 +135,7 @@ def _endpoint(value: Mapping[str, Any] | None) -> dict[str, Any]:
         return {}
     kinds = {"graph": str, "url": str, "at": str, "triples": int, "longest": int, "is_capped": bool}
     found = {name: kind(value[name]) for name, kind in kinds.items()}
+    found["repeats"] = bool(value.get("repeats", True))
     return found | {name: float(value[name]) for name in ("round_trip_us", "row_us")}
 
 

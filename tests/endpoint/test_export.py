@@ -218,4 +218,5 @@ def test_a_triple_that_is_given_for_each_of_its_graphs_counts_once(tmp_path):
             store.add(Quad(quad.subject, quad.predicate, quad.object, NamedNode(name)))
     with ScriptedEndpoint(store, union=True) as endpoint:
         found = export(endpoint, tmp_path)
+    assert found.repeats
     assert same(held(found), graph(30))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import math
 import time
 
 import pytest
@@ -13,7 +14,7 @@ from scripted_endpoint import JSON, TSV, Asked, Said, ScriptedEndpoint
 
 from hybridkg.config import EndpointSettings
 from hybridkg.errors import ConfigError, EndpointError
-from hybridkg.store.endpoint.connection import Connection
+from hybridkg.store.endpoint.connection import RECENT, Connection
 from hybridkg.store.endpoint.store import EndpointStore
 
 ALL = "SELECT ?s ?o WHERE { ?s <http://e/p> ?o }"
@@ -329,3 +330,17 @@ def test_other_columns_are_an_error():
     body = b'{"head": {"vars": ["s", "x"]}, "results": {"bindings": []}}'
     with ScriptedEndpoint(graph(), lambda asked: Said(body)) as endpoint:
         assert "was asked for the columns s o, and gives s x" in refused(endpoint)
+
+
+def test_the_quickest_of_the_last_answers_says_how_long_a_trip_takes():
+    waits = iter([0.0, 0.01, *[0.03] * RECENT])
+
+    with ScriptedEndpoint(graph(3), lambda asked: time.sleep(next(waits))) as endpoint:
+        store = asking(endpoint, 100)
+        list(store.select(ALL).rows)
+        assert store.trip_us == math.inf  # to connect is not part of a trip
+        list(store.select(ALL).rows)
+        assert 10_000 <= store.trip_us < 30_000
+        for _ in range(RECENT):
+            list(store.select(ALL).rows)
+        assert store.trip_us >= 30_000  # the quick one is long ago

@@ -326,3 +326,19 @@ def test_rows_are_the_same_whatever_has_been_learned(path, monkeypatch):
             strategies.add(found.strategy)
             assert list(found) == list(want)
     assert len(strategies) > 1  # the same query for the same values, planned anew
+
+
+def test_a_server_that_shows_to_be_nearer_is_taken_to_be_so_as_long_as_it_does():
+    far = {"us_per_store_question": 20_000.0, "us_per_store_row": 8.0, "us_per_probe_in_store": 48.0}
+    costs = UnitCosts(far=far)
+    costs.at_most({"us_per_store_question": 2_000.0, "us_per_probe_in_store": 12.0})
+    assert (costs.model.us_per_store_question, costs.model.us_per_probe_in_store) == (2_000.0, 12.0)
+    assert costs.model.us_per_store_row == 8.0
+    assert costs.epoch == 1  # plans are chosen anew
+    costs.at_most({"us_per_store_question": 30_000.0, "us_per_probe_in_store": math.inf})
+    assert costs.model.us_per_store_question == 20_000.0  # a slow moment says nothing
+    costs.at_most({"us_per_store_question": 1.0})
+    assert costs.model.us_per_store_question == 20_000.0 / FARTHEST
+    fixed = UnitCosts(far=far, fixed=True)
+    fixed.at_most({"us_per_store_question": 2_000.0})
+    assert fixed.model.us_per_store_question == 20_000.0

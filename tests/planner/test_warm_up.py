@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from itertools import cycle
+from types import SimpleNamespace
 
 import pytest
 
+from hybridkg.planner import calibration_elsewhere
 from hybridkg.planner.stopwatch import Stopwatch
 
 
@@ -40,3 +42,18 @@ def test_warm_up_has_an_end_where_it_always_gets_faster():
 
     Stopwatch(work=lambda: now[0], wall=lambda: now[0]).warm_up(cycle([run]), 0.5, 3.0)
     assert 3.0 <= now[0] < 3.6
+
+
+def test_the_way_to_an_endpoint_is_as_long_as_its_quickest_answer_took(monkeypatch):
+    now, durations = [0.0], iter([0.02] * 20 + [0.002, 0.018, *[0.018] * 500])
+
+    class Slow:
+        def select(self, sparql):
+            now[0] += next(durations)
+            return SimpleNamespace(rows=[])
+
+    monkeypatch.setattr(calibration_elsewhere, "perf_counter", lambda: now[0])
+    watch = Stopwatch(work=lambda: now[0], wall=lambda: now[0])
+    ((name, us),) = calibration_elsewhere.store_elsewhere(Slow(), watch)
+    assert name == "us_per_store_question"
+    assert us == pytest.approx(2_000.0)

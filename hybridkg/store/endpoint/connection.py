@@ -15,9 +15,11 @@ import threading
 import time
 import weakref
 from base64 import b64encode
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from math import inf
 from typing import TypeVar
 from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
 
@@ -49,6 +51,10 @@ SHOWN = 200
 
 MOST_IDLE = 4
 """Connections that are kept open for the next question."""
+
+RECENT = 32
+"""Answers, of which the quickest says how long a round trip takes now: a server in Java that has just been started
+takes ten times as long for anything, and again for a second now and then."""
 
 
 class LostError(EndpointError):
@@ -130,6 +136,7 @@ class Connection:
         self._idle: list[http.client.HTTPConnection] = []
         weakref.finalize(self, _close, self._idle)
         self._lock = threading.Lock()
+        self._took_us: deque[float] = deque(maxlen=RECENT)
         self._answered = False
         """Whether it has ever answered. One that has is waited for, when it goes; one that has not is just absent."""
 
@@ -145,6 +152,12 @@ class Connection:
             ConfigError: it is none.
         """
         return server_url(self._configured, names=ENDPOINT)
+
+    @property
+    def trip_us(self) -> float:
+        """Microseconds until the quickest of the last answers began; inf where no open connection was used yet."""
+        with self._lock:
+            return min(self._took_us, default=inf)
 
     @cached_property
     def credentials(self) -> Credentials:
@@ -258,7 +271,7 @@ class Connection:
             path += f"?{address.query}"
         with self._lock:
             connection = self._idle.pop() if self._idle else None
-        is_old = connection is not None
+        is_old, began = connection is not None, time.perf_counter()
         try:
             if connection is None:
                 connection = self._connection()
@@ -270,7 +283,11 @@ class Connection:
             else:
                 headers["Content-Type"] = "application/x-www-form-urlencoded"
                 connection.request("POST", path, sent.encode("ascii"), headers)
-            return connection, connection.getresponse()
+            response = connection.getresponse()
+            if is_old:
+                with self._lock:
+                    self._took_us.append(1e6 * (time.perf_counter() - began))
+            return connection, response
         except TimeoutError as e:
             if connection is not None:
                 connection.close()

@@ -63,6 +63,7 @@ class Exported:
         triples: of the default graph.
         longest: rows in the longest answer that the endpoint gave.
         is_capped: whether it gives no more.
+        repeats: whether it gives, and counts, a triple once for each graph of a union that is its default graph.
         round_trip_us: the shortest question, there and back, in microseconds.
         row_us: one more row, in microseconds.
         files: N-Triples; together they hold each triple at least once.
@@ -73,6 +74,7 @@ class Exported:
     triples: int
     longest: int
     is_capped: bool
+    repeats: bool
     round_trip_us: float
     row_us: float
     files: tuple[Path, ...] = ()
@@ -122,7 +124,7 @@ class Export:
 
     def __init__(self, connection: Connection, folder: Path, page: int, progress: Progress):
         self._connection, self._folder, self._progress = connection, folder, progress
-        self._page, self._longest, self._is_capped = page, 0, False
+        self._page, self._longest, self._is_capped, self._repeats = page, 0, False, False
         self._pages_us, self._pages_read, self._rows = 0.0, 0, 0
 
     def run(self) -> Exported:
@@ -143,7 +145,7 @@ class Export:
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         trip = round(self._round_trip_us(), 1)
         row_us = round(max(self._pages_us - self._pages_read * trip, 0.0) / max(self._rows, 1), 2)
-        return Exported(url, at, total, self._longest, self._is_capped, trip, row_us, tuple(files))
+        return Exported(url, at, total, self._longest, self._is_capped, self._repeats, trip, row_us, tuple(files))
 
     # --- what there is ---------------------------------------------------------
 
@@ -204,6 +206,7 @@ class Export:
             goes_on = False
         if goes_on:
             self._longest, self._is_capped = int(known.get("longest", 0)), bool(known.get("is_capped"))
+            self._repeats = bool(known.get("repeats"))
             self._page = self._longest if self._is_capped else self._page
             self._pages_us, self._pages_read, self._rows = taken
             self._kept = known
@@ -216,6 +219,7 @@ class Export:
     def _keep(self) -> None:
         taken = [self._pages_us, self._pages_read, self._rows]
         self._kept |= {"longest": self._longest, "is_capped": self._is_capped, "taken": taken}
+        self._kept["repeats"] = self._repeats
         write_durably(self._folder / STATE, json.dumps(self._kept))
 
     # --- reading -----------------------------------------------------------------
@@ -225,7 +229,11 @@ class Export:
         for in_order in (False, True):
             files = self._pages(part, in_order=in_order)
             distinct = _distinct(files)
-            if distinct == part.triples or (in_order and distinct == self._count_distinct(part)):
+            if distinct == part.triples:
+                return files
+            if in_order and distinct == self._count_distinct(part):
+                self._repeats = True
+                self._keep()
                 return files
             for file in files:  # else the next try would find the same
                 file.unlink()

@@ -17,22 +17,25 @@ from itertools import chain, count, islice
 from typing import Final, cast
 
 from hybridkg.errors import EndpointError, UnsupportedQueryError
-from hybridkg.interfaces.graph_store import Counted
+from hybridkg.interfaces.graph_store import Beginning
 from hybridkg.rdf.batch import Row, SolutionStream
 from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
 from hybridkg.store.endpoint.answers import JSON, N_TRIPLES, solutions, triples, truth
 from hybridkg.store.endpoint.connection import Connection
+from hybridkg.store.endpoint.kept import KeptAnswers
 
 COUNT = "n"
 
 LINES_AT_ONCE = 10_000
 
 LATE_SHARE = 0.1
-"""At most this share of the time is lost to counts for the planner that come too late, or not at all."""
+"""At most this share of the time is lost to first solutions for the planner that come too late, or not at all."""
 
 _DATASET = re.compile(r"\bFROM\s+(NAMED\s+)?<")
-_COLUMNS = re.compile(r"(?:BASE <[^>]*>\s+)?SELECT\s+(?:DISTINCT\s+|REDUCED\s+)?((?:\?\w+\s+)+)(?:FROM\b|WHERE\b|\{)")
+_COLUMNS = re.compile(
+    r"(?:(?:BASE|PREFIX \w*:) <[^>]*>\s+)*SELECT\s+(?:DISTINCT\s+|REDUCED\s+)?((?:\?\w+\s+)+)(?:FROM\b|WHERE\b|\{)"
+)
 """The variables of a SELECT clause that has nothing else."""
 
 _ORDER = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
@@ -47,16 +50,23 @@ class EndpointStore:
         longest: rows that the endpoint is known to give in one answer; answers with fewer are surely whole. Before
             an export has found it out, every answer that has a row is counted.
         is_capped: whether it is known to give no more.
+        repeats: whether it gives a triple once for each graph of a union, as far as is known.
     """
 
-    def __init__(self, connection: Connection, *, longest: int = 1, is_capped: bool = False):
+    def __init__(self, connection: Connection, *, longest: int = 1, is_capped: bool = False, repeats: bool = True):
+        self.repeats = repeats
         self.connection, self._longest, self._is_capped = connection, max(longest, 1), is_capped
-        self._graphs, self._counts_again = count(), 0.0
+        self._graphs, self._begins_again, self._kept = count(), 0.0, KeptAnswers()
 
     @property
     def url(self) -> str:
         """Where the graph lies, without credentials."""
         return self.connection.url
+
+    @property
+    def trip_us(self) -> float:
+        """How long the quickest of the last answers took: see FarStore."""
+        return self.connection.trip_us
 
     def read_ahead(self) -> None:
         """There is nothing to be done from here."""
@@ -75,8 +85,8 @@ class EndpointStore:
             UnsupportedQueryError: a bound value is a blank node; or, `joined`, a row has one.
         """
         text = _with_values(sparql, bound)
-        variables, rows = self._whole(text)
-        return SolutionStream(variables, self._terms(variables, rows, joined))
+        variables, rows = self._kept.take(text) or self._whole(text)
+        return SolutionStream(variables, self._terms(variables, iter(rows), joined))
 
     def _whole(self, text: str) -> tuple[tuple[str, ...], Iterator[Row]]:
         """All rows, or an error: an answer that may have been cut is counted."""
@@ -153,25 +163,25 @@ class EndpointStore:
         except (IndexError, ValueError, AttributeError) as e:
             raise EndpointError(f"{self.url} answers a COUNT with what is no number") from e
 
-    def counted(self, sparql: str, variable: str, most: int, seconds: float) -> Counted | None:
-        """What a pattern has, counted there: see CountingStore. One that comes too late delays the next one."""
-        began = time.monotonic()
-        if began < self._counts_again or _DATASET.search(sparql):
+    def beginning(self, sparql: str, variable: str, most: int, seconds: float) -> Beginning | None:
+        """The first solutions of a pattern: see FarStore. One that comes too late delays the next one."""
+        asked_at = time.monotonic()
+        if asked_at < self._begins_again or _DATASET.search(sparql):
             return None
-        rows, values = f"{variable}_rows", f"{variable}_values"
-        head = f"SELECT (COUNT(*) AS ?{rows}) (COUNT(DISTINCT ?{variable}) AS ?{values}) WHERE"
         try:
-            with self.connection.asked(_around(f"{sparql} LIMIT {most}", head), JSON, seconds) as answer:
-                names, found = solutions(answer, self.url)
-                cells = dict(zip(names, next(found, ()), strict=True))
-                n, distinct = (int(cast(Literal, cells[name]).value) for name in (rows, values))
-            if not 0 <= distinct <= n <= most:
-                raise ValueError("no such numbers")
-        except (EndpointError, KeyError, ValueError, AttributeError):  # whoever is asked for rows tells what is wrong
+            with self.connection.asked(f"{sparql} LIMIT {most}", JSON, seconds) as answer:
+                variables, found = solutions(answer, self.url)
+                rows = list(islice(found, most + 1))
+            if variables != (variable,) or len(rows) > most:
+                raise EndpointError(f"{self.url} gives what it was not asked for")
+        except EndpointError:  # whoever is asked for the rows tells what is wrong
             now = time.monotonic()
-            self._counts_again = now + (now - began) / LATE_SHARE
+            self._begins_again = now + (now - asked_at) / LATE_SHARE
             return None
-        return Counted(n, distinct, is_whole=n < most)
+        is_whole = len(rows) < min(most, self._longest)
+        if is_whole:
+            self._kept.put(sparql, variables, rows)
+        return Beginning(len(rows), len({row[0] for row in rows}), is_whole)
 
     def _paged(self, text: str, variables: Sequence[str], n: int) -> Iterator[Row]:
         """The n rows of a query, by pages as long as the endpoint gives."""
@@ -280,16 +290,16 @@ class EndpointStore:
 
 
 def _around(text: str, head: str) -> str:
-    """A query about the rows of another one, whose BASE stays in front.
+    """A query about the rows of another one, whose BASE and PREFIX stay in front.
 
     >>> _around("SELECT ?s { ?s ?p ?o }", "SELECT ?s WHERE")
     'SELECT ?s WHERE { { SELECT ?s { ?s ?p ?o } } }'
     """
-    base = ""
-    if text.startswith("BASE "):
-        base, _, text = text.partition("\n")
-        base += "\n"
-    return f"{base}{head} {{ {{ {text} }} }}"
+    front = ""
+    while text.startswith(("BASE ", "PREFIX ")):
+        line, _, text = text.partition("\n")
+        front += line + "\n"
+    return f"{front}{head} {{ {{ {text} }} }}"
 
 
 def _with_values(sparql: str, bound: Mapping[str, Term] | None) -> str:
