@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.planner.grid import Question
-from benchmarks.planner.plans import SLOW_S, Plans, Run, answer, times_size, true_size
+from benchmarks.planner.plans import CHOSEN, SLOW_S, Plans, Run, answer, times_size, true_size
 from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import PreparedPattern, Size
 from hybridkg.planner.choose import choose
-
-CHOSEN = "chosen"
-"""The name of the planner's own plan among the others: it may switch on its way."""
 
 FACTORS = {f"selectivity x e^{power}": exp(power) for power in (-2, -1, 1, 2)}
 """Ablations: the estimated size of the candidate set is wrong by so much."""
@@ -80,7 +77,7 @@ def measure(
     if reference:
         plan = choose(logical, plans.planning(), "reference")
         rows["reference"] = _answer(question, plans.run(plan)[1])
-    ms = plans.times_ms(every, slow) if timed else {}
+    ms = plans.times_ms(question, every, slow) if timed else {}
     runs = {name: Run(**{**asdict(run), "ms": ms.get(name, 0.0)}) for name, run in runs.items()}
     first = rows[next(iter(runs))]
     chosen = runs.pop(CHOSEN)

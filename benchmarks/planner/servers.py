@@ -18,7 +18,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,21 +67,10 @@ def indexed(folder: Path, url: str, elastic: str, projection: str, alias: str, p
     return kb
 
 
-def planned(asked: plans.Plans, one: measure.Measured) -> measure.Measured:
-    """The same, with the time to plan added to each run: of the prepared query, for values that it has seen before."""
-
-    def with_planning(run: plans.Run, strategy: str | None) -> plans.Run:
-        return replace(run, ms=run.ms + asked.planned_ms(one.question, strategy))
-
-    forced = {name: with_planning(run, name) for name, run in one.forced.items()}
-    return replace(one, chosen=with_planning(one.chosen, None), forced=forced)
-
-
 def judged(kb: KnowledgeBase, questions: Sequence[grid.Question], kept: Path) -> dict[str, Any]:
     """Every question by every plan; what the planner chose, and what would have been best."""
-    asked = plans.Plans(kb, clock=time.perf_counter, repeats=REPEATS)
+    asked = plans.Plans(kb, clock=time.perf_counter, repeats=REPEATS, planned_too=True)
     found = measure.measure_all(asked, questions, [(0.0, 0.0)] * len(questions), ablated=False, reference=False)
-    found = [planned(asked, one) for one in found]
     measure.keep(kept, found)
     ratios = [report.regret(one, report.time_of) for one in found]
     print(*report.printed(report.tables(found, len(kb.snapshot.nodes or ()))), sep="\n")
