@@ -85,7 +85,8 @@ class Answering:
                     snapshot.graph,
                     snapshot.ranked,
                     snapshot.cost,
-                    snapshot.counting,
+                    snapshot.far_store,
+                    learning=not snapshot.costs.fixed,
                     template=template,
                     values=request.values,
                 )

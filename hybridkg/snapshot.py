@@ -211,8 +211,8 @@ class Snapshot:
     @property
     def cost(self) -> CostModel:
         """What units of work cost, as far as it is known at this moment."""
-        if (counting := self.counting) is not None:
-            self.costs.at_most(_far(counting.trip_us, self.costs.model.us_per_store_row))
+        if (store := self.far_store) is not None:
+            self.costs.at_most(_far(store.trip_us, self.costs.model.us_per_store_row))
         return self.costs.model
 
     def is_measured(self) -> bool:
@@ -271,11 +271,11 @@ class Snapshot:
 
     def planning(self) -> Planning:
         """What the planner sees, for one query."""
-        return Planning(self.graph, self.ranked, self.cost, self.counting)
+        return Planning(self.graph, self.ranked, self.cost, self.far_store, learning=not self.costs.fixed)
 
     @property
-    def counting(self) -> FarStore | None:
-        """The graph, where it lies at an endpoint, to be asked how large patterns are."""
+    def far_store(self) -> FarStore | None:
+        """The graph, where it lies at an endpoint, to be asked how patterns begin."""
         return cast(FarStore, self.store) if self.endpoint else None
 
     def texts(self, nodes: Sequence[Node], fields: Sequence[str] = ()) -> list[list[tuple[str, str, str]]]:

@@ -18,7 +18,7 @@ from hybridkg.store.endpoint import kept
 from hybridkg.store.endpoint import store as asked_there
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.kept import KEPT_S, MOST_KEPT, KeptAnswers
-from hybridkg.store.endpoint.store import LATE_SHARE, EndpointStore
+from hybridkg.store.endpoint.store import LATE_SHARE, LEAST_ROWS, RECENT, EndpointStore
 from hybridkg.store.generations import Folder
 
 RDFS_LABEL = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
@@ -51,6 +51,18 @@ def test_it_reads_no_more_than_it_was_told(most, found):
     with ScriptedEndpoint(graph()) as endpoint:
         assert begun(endpoint, most) == found
     assert f"LIMIT {most}" in endpoint.asked[0].query
+
+
+def test_the_last_beginnings_say_what_a_row_takes():
+    with ScriptedEndpoint(graph(), lambda asked: time.sleep(0.1) if "LIMIT 100" in asked.query else None) as endpoint:
+        store = asking(endpoint)
+        store.beginning(PATTERN, "s", LEAST_ROWS - 1, 10.0)
+        assert store.row_us is None
+        store.beginning(PATTERN, "s", 100, 10.0)
+        assert 1_000 <= store.row_us < 5_000
+        for _ in range(RECENT):
+            store.beginning(PATTERN, "s", 1_001, 10.0)
+        assert store.row_us < 1_000
 
 
 @pytest.mark.parametrize("longest", [1, MANY])
@@ -120,6 +132,24 @@ def test_what_cannot_be_is_not_believed(said):
         assert begun(endpoint, 2) is None
 
 
+def test_rows_that_never_end_are_left():
+    row = b'{"s": {"type": "uri", "value": "http://e/' + b"x" * 20_000 + b'"}}'
+    began = time.monotonic()
+
+    def trickled():
+        yield b'{"head": {"vars": ["s"]}, "results": {"bindings": [' + row
+        while True:
+            time.sleep(0.02)
+            yield b"," + row
+
+    with ScriptedEndpoint(graph(), lambda asked: Said(trickled())) as endpoint:
+        assert asking(endpoint).beginning(PATTERN, "s", 5_000, 0.3) is None
+    assert time.monotonic() - began < 5
+    huge = b'{"head": {"vars": ["s"]}, "results": {"bindings": [' + b",".join([row] * 300) + b"]}}"
+    with ScriptedEndpoint(graph(), lambda asked: Said(huge)) as endpoint:
+        assert asking(endpoint).beginning(PATTERN, "s", 5_000, 30.0) is None
+
+
 def test_little_time_is_lost_to_what_comes_too_late(monkeypatch):
     late = [True]
     with ScriptedEndpoint(graph(), lambda asked: time.sleep(0.5) if late[0] else None) as endpoint:
@@ -137,7 +167,7 @@ def test_little_time_is_lost_to_what_comes_too_late(monkeypatch):
 @pytest.fixture
 def always_worth_it(monkeypatch):
     monkeypatch.setattr(cost_inputs, "LEAST_READING_US", -1e9)
-    monkeypatch.setattr(cost_inputs, "_worth_reading", lambda matching, k, entities, cost: 1_000)
+    monkeypatch.setattr(cost_inputs, "_worth_reading", lambda *_: 1_000)
 
 
 @pytest.fixture(scope="module")

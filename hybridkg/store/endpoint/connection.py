@@ -74,10 +74,11 @@ class Answer:
         response: of the standard library.
         connection: what it came by.
         timeout: seconds after which it has to have sent something worth mentioning.
+        within: seconds in which all of it has to come.
     """
 
-    def __init__(self, response: http.client.HTTPResponse, connection: Connection, timeout: float):
-        self._response, self._connection, self._timeout = response, connection, timeout
+    def __init__(self, response: http.client.HTTPResponse, connection: Connection, timeout: float, within: float = inf):
+        self._response, self._connection, self._timeout, self._within = response, connection, timeout, within
         self._began, self.received = time.monotonic(), 0
         self._is_broken = False
         self.kind = response.headers.get_content_type()
@@ -105,6 +106,8 @@ class Answer:
         if not piece and self._response.length:
             raise lost("the connection broke in the middle of an answer")
         elapsed = time.monotonic() - self._began
+        if elapsed > self._within:
+            raise EndpointError(f"{self._connection.url} takes longer than {self._within:g} s for its answer")
         if piece and elapsed > self._timeout and self.received < LEAST_RATE * elapsed:
             raise EndpointError(
                 f"{self._connection.url} sends its answer too slowly: {self.received:,} bytes in {elapsed:.0f} s",
@@ -193,13 +196,14 @@ class Connection:
             raise ConfigError(f"cannot read the certificates in {file!r}: {e.strerror or e}") from e
 
     @contextmanager
-    def asked(self, query: str, kinds: str, timeout: float | None = None) -> Iterator[Answer]:
+    def asked(self, query: str, kinds: str, timeout: float | None = None, within: float = inf) -> Iterator[Answer]:
         """Sends a query, and gives the answer to be read.
 
         Args:
             query: SPARQL.
             kinds: media types, for Accept.
             timeout: seconds that the endpoint may be silent; None for those of the settings.
+            within: seconds in which all of an answer has to come, once it has begun.
 
         Raises:
             EndpointError: it does not answer, or refuses.
@@ -207,7 +211,7 @@ class Connection:
         """
         seconds = self.settings.timeout if timeout is None else timeout
         connection, response = self._sent(query, kinds, seconds)
-        answer = Answer(response, self, seconds)
+        answer = Answer(response, self, seconds, within)
         is_over = False
         try:
             yield answer

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 import time
+from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
-from itertools import chain, count, islice
+from itertools import chain, count, islice, takewhile
 from typing import Final, cast
 
 from hybridkg.errors import EndpointError, UnsupportedQueryError
@@ -28,6 +29,12 @@ from hybridkg.store.endpoint.kept import KeptAnswers
 COUNT = "n"
 
 LINES_AT_ONCE = 10_000
+
+LEAST_ROWS, RECENT = 50, 8
+"""So many rows of a pattern's first solutions say what a row takes, and the last so many patterns."""
+
+MOST_BYTES = 2**22
+"""Of the first solutions of a pattern: 2,000 IRIs of 2,000 characters."""
 
 LATE_SHARE = 0.1
 """At most this share of the time is lost to first solutions for the planner that come too late, or not at all."""
@@ -57,11 +64,22 @@ class EndpointStore:
         self.repeats = repeats
         self.connection, self._longest, self._is_capped = connection, max(longest, 1), is_capped
         self._graphs, self._begins_again, self._kept = count(), 0.0, KeptAnswers()
+        self._rows_us: deque[float] = deque(maxlen=RECENT)
+
+    def __bool__(self) -> bool:
+        """Whether there is a store; how much it has is a question to the endpoint."""
+        return True
 
     @property
     def url(self) -> str:
         """Where the graph lies, without credentials."""
         return self.connection.url
+
+    @property
+    def row_us(self) -> float | None:
+        """What a row of the last beginnings took: see FarStore."""
+        taken = sorted(self._rows_us)
+        return taken[len(taken) // 2] if taken else None
 
     @property
     def trip_us(self) -> float:
@@ -169,15 +187,17 @@ class EndpointStore:
         if asked_at < self._begins_again or _DATASET.search(sparql):
             return None
         try:
-            with self.connection.asked(f"{sparql} LIMIT {most}", JSON, seconds) as answer:
+            with self.connection.asked(f"{sparql} LIMIT {most}", JSON, seconds, within=seconds) as answer:
                 variables, found = solutions(answer, self.url)
-                rows = list(islice(found, most + 1))
-            if variables != (variable,) or len(rows) > most:
+                rows = list(islice(takewhile(lambda _: answer.received < MOST_BYTES, found), most + 1))
+            if answer.received >= MOST_BYTES or variables != (variable,) or len(rows) > most:
                 raise EndpointError(f"{self.url} gives what it was not asked for")
         except EndpointError:  # whoever is asked for the rows tells what is wrong
             now = time.monotonic()
             self._begins_again = now + (now - asked_at) / LATE_SHARE
             return None
+        if len(rows) >= LEAST_ROWS:
+            self._rows_us.append(1e6 * (time.monotonic() - asked_at) / len(rows))
         is_whole = len(rows) < min(most, self._longest)
         if is_whole:
             self._kept.put(sparql, variables, rows)
