@@ -86,7 +86,6 @@ class Answering:
                     snapshot.ranked,
                     snapshot.cost,
                     snapshot.far_store,
-                    learning=not snapshot.costs.fixed,
                     template=template,
                     values=request.values,
                 )

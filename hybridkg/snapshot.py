@@ -271,7 +271,7 @@ class Snapshot:
 
     def planning(self) -> Planning:
         """What the planner sees, for one query."""
-        return Planning(self.graph, self.ranked, self.cost, self.far_store, learning=not self.costs.fixed)
+        return Planning(self.graph, self.ranked, self.cost, self.far_store)
 
     @property
     def far_store(self) -> FarStore | None:

@@ -84,10 +84,6 @@ class FarStore(Protocol):
     def trip_us(self) -> float:
         """Microseconds until the quickest of its last answers began: a round trip takes no longer. inf before one."""
 
-    @property
-    def row_us(self) -> float | None:
-        """Microseconds of a row in its last beginnings, the way there included; None before any that says so."""
-
     def beginning(self, sparql: str, variable: str, most: int, seconds: float) -> Beginning | None:
         """The first solutions of a pattern; None where that takes too long, or cannot be done.
 

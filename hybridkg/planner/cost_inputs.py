@@ -114,7 +114,7 @@ def graph_of(
     for fragment in ranking.by_variable[variable]:
         prepared, rows_each = planning.prepared(fragment), 1.0
         if prepared is None:
-            wanted = _worth_reading(matching, ranking.k, n, cost, planning.row_us)
+            wanted = _worth_reading(matching, ranking.k, n, cost)
             begun = planning.beginning(fragment, variable, wanted) if wanted else None
             own = in_store(begun, entities)
             rows_each = _rows_each(begun, fragment, variable)
@@ -145,7 +145,7 @@ def graph_of(
     return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole_us, question, known, patterns)
 
 
-def _worth_reading(matching: float, k: int | None, entities: float, cost: CostModel, row_us: float) -> int:
+def _worth_reading(matching: float, k: int | None, entities: float, cost: CostModel) -> int:
     """How many solutions of a pattern to read before a plan is chosen; 0 where the text costs little.
 
     Args:
@@ -153,7 +153,6 @@ def _worth_reading(matching: float, k: int | None, entities: float, cost: CostMo
         k: rows wanted.
         entities: of the index.
         cost: unit costs.
-        row_us: what a solution takes.
     """
     matches_us = matching * (cost.us_per_scored_posting + cost.us_per_probe_in_store)
     if matches_us < LEAST_READING_US + cost.us_per_store_question:
@@ -162,7 +161,7 @@ def _worth_reading(matching: float, k: int | None, entities: float, cost: CostMo
     if k is not None:  # of s entities the best k are among the best k * entities / s of the text
         each = cost.us_per_hit + cost.us_per_probe_in_store
         even_us = min(even_us, sqrt(max(k, 1) * entities * each * cost.us_per_store_row))
-    return min(MOST_READ, int(even_us / row_us / PART_READ))
+    return min(MOST_READ, int(even_us / cost.us_per_store_row / PART_READ))
 
 
 def _rows_each(begun: Beginning | None, fragment: Fragment, variable: str) -> float:

@@ -59,7 +59,6 @@ class Planning:
         store: the graph at an endpoint, which is asked how patterns begin; None for one that lies here.
         switching: whether a strategy may give up for another one that its own cost has caught up with.
         asking: whether it may be asked.
-        learning: whether plans may depend on how long it takes to answer.
         costs: what is known of rankings, by their identity (costs.py).
     """
 
@@ -69,7 +68,6 @@ class Planning:
     store: FarStore | None = None
     switching: bool = True
     asking: bool = True
-    learning: bool = True
     costs: dict[int, Any] = field(default_factory=dict)
     _rankings: dict[int, tuple[Plan, Ranking | None]] = field(default_factory=dict)
     _fragments: dict[int, tuple[Plan, GraphFragment]] = field(default_factory=dict)
@@ -161,12 +159,6 @@ class Planning:
         spine = ranking.spine
         alone = len(spine.matches) == len(spine.fragments) == 1 and not spine.others
         return query, alone and say_all(fragment.group, variable, query.conditions)
-
-    @property
-    def row_us(self) -> float:
-        """What a row from the store takes, as far as it is known by now."""
-        seen = self.store.row_us if self.store is not None and self.learning else None
-        return seen or self.cost.us_per_store_row
 
     def beginning(self, fragment: Fragment, variable: str, most: int) -> Beginning | None:
         """How a fragment begins that only an endpoint knows; None where it is not asked, or does not tell. If its first

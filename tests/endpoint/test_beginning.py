@@ -18,7 +18,7 @@ from hybridkg.store.endpoint import kept
 from hybridkg.store.endpoint import store as asked_there
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.kept import KEPT_S, MOST_KEPT, KeptAnswers
-from hybridkg.store.endpoint.store import LATE_SHARE, LEAST_ROWS, RECENT, EndpointStore
+from hybridkg.store.endpoint.store import LATE_SHARE, EndpointStore
 from hybridkg.store.generations import Folder
 
 RDFS_LABEL = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
@@ -51,18 +51,6 @@ def test_it_reads_no_more_than_it_was_told(most, found):
     with ScriptedEndpoint(graph()) as endpoint:
         assert begun(endpoint, most) == found
     assert f"LIMIT {most}" in endpoint.asked[0].query
-
-
-def test_the_last_beginnings_say_what_a_row_takes():
-    with ScriptedEndpoint(graph(), lambda asked: time.sleep(0.1) if "LIMIT 100" in asked.query else None) as endpoint:
-        store = asking(endpoint)
-        store.beginning(PATTERN, "s", LEAST_ROWS - 1, 10.0)
-        assert store.row_us is None
-        store.beginning(PATTERN, "s", 100, 10.0)
-        assert 1_000 <= store.row_us < 5_000
-        for _ in range(RECENT):
-            store.beginning(PATTERN, "s", 1_001, 10.0)
-        assert store.row_us < 1_000
 
 
 @pytest.mark.parametrize("longest", [1, MANY])

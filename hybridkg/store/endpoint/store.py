@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
@@ -29,9 +28,6 @@ from hybridkg.store.endpoint.kept import KeptAnswers
 COUNT = "n"
 
 LINES_AT_ONCE = 10_000
-
-LEAST_ROWS, RECENT = 50, 8
-"""So many rows of a pattern's first solutions say what a row takes, and the last so many patterns."""
 
 MOST_BYTES = 2**22
 """Of the first solutions of a pattern: 2,000 IRIs of 2,000 characters."""
@@ -64,7 +60,6 @@ class EndpointStore:
         self.repeats = repeats
         self.connection, self._longest, self._is_capped = connection, max(longest, 1), is_capped
         self._graphs, self._begins_again, self._kept = count(), 0.0, KeptAnswers()
-        self._rows_us: deque[float] = deque(maxlen=RECENT)
 
     def __bool__(self) -> bool:
         """Whether there is a store; how much it has is a question to the endpoint."""
@@ -74,12 +69,6 @@ class EndpointStore:
     def url(self) -> str:
         """Where the graph lies, without credentials."""
         return self.connection.url
-
-    @property
-    def row_us(self) -> float | None:
-        """What a row of the last beginnings took: see FarStore."""
-        taken = sorted(self._rows_us)
-        return taken[len(taken) // 2] if taken else None
 
     @property
     def trip_us(self) -> float:
@@ -196,8 +185,6 @@ class EndpointStore:
             now = time.monotonic()
             self._begins_again = now + (now - asked_at) / LATE_SHARE
             return None
-        if len(rows) >= LEAST_ROWS:
-            self._rows_us.append(1e6 * (time.monotonic() - asked_at) / len(rows))
         is_whole = len(rows) < min(most, self._longest)
         if is_whole:
             self._kept.put(sparql, variables, rows)
