@@ -68,8 +68,8 @@ def text_elsewhere(
     small, large = (np.linspace(0, n - 1, min(n, size)).astype(np.uint32) for size in (FEW, MANY))
     deep = best(text, middle, min(DEEP, df[listed]))
     words = cycle([best(text, TextQuery(word)) for word in ordered])
-    for runs in (words, repeat(deep)):  # to compile what only a deep one runs takes longest
-        watch.warm_up(runs, ROUND_S, WARM_UP_S)
+    watch.warm_up(words, ROUND_S, WARM_UP_S)
+    watch.warm_up(repeat(deep), ROUND_S / 2, WARM_UP_S)  # what only these run is to be compiled, too
     watch.begin(elsewhere=True, part_s=PART_S, run_s=RUN_S)
     if rows >= LEAST_DIFFERENCE:
         yield "us_per_scored_posting", watch.slope(lambda: text.matching(rare), lambda: text.matching(middle), rows)
