@@ -26,7 +26,7 @@ PREDICATES = 50
 def measure(snapshot: Snapshot) -> bool:
     """Finds the unit costs of this machine, and keeps them beside the knowledge base.
 
-    Takes up to a second; with the text on a server up to twenty, until a server that was just started is warm; with the
+    Takes up to a second; with the text on a server up to twelve, until a server that was just started is warm; with the
     graph on one up to five more.
 
     Whether it did: not for a small graph, where no one wants it (HYBRIDKG_COSTS=default), nor when a server does not

@@ -6,7 +6,7 @@ The grid of `benchmarks.planner`, the half for judging, against real servers: a 
 into Elasticsearch (bind_join), or ids of the graph do (filter_first, filtered_topk), or the best of the text are looked
 up in the graph (rank_first, threshold, rank_join). Vectors are in Elasticsearch, too. Unit costs are those that `index`
 measures. Each question is run by every plan that applies; times are on the wall, medians of turns, with the planning of
-each plan, in which an endpoint may be asked how large patterns are. All plans must have the rows of the first, but for
+each plan, in which an endpoint may be asked how patterns begin. All plans must have the rows of the first, but for
 NEAR, whose index on a server overlooks a few.
 """
 

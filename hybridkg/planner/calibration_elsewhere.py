@@ -105,7 +105,7 @@ def store_elsewhere(store: GraphStore, watch: Stopwatch) -> Iterator[tuple[str, 
         list(store.select("SELECT ?x WHERE { VALUES ?x { 1 } }").rows)
         took.append(1e6 * (perf_counter() - began))
 
-    watch.warm_up(cycle([ping]), ROUND_S, WARM_UP_S)
+    watch.warm_up(repeat(ping), ROUND_S, WARM_UP_S)
     yield "us_per_store_question", min(took)
 
 

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import time
+from types import SimpleNamespace
 
 import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Store
@@ -14,6 +15,7 @@ from scripted_endpoint import JSON, TSV, Asked, Said, ScriptedEndpoint
 
 from hybridkg.config import EndpointSettings
 from hybridkg.errors import ConfigError, EndpointError
+from hybridkg.store.endpoint import connection as asked_there
 from hybridkg.store.endpoint.connection import RECENT, Connection
 from hybridkg.store.endpoint.store import EndpointStore
 
@@ -332,15 +334,22 @@ def test_other_columns_are_an_error():
         assert "was asked for the columns s o, and gives s x" in refused(endpoint)
 
 
-def test_the_quickest_of_the_last_answers_says_how_long_a_trip_takes():
-    waits = iter([0.0, 0.01, *[0.03] * RECENT])
+def test_the_quickest_of_the_last_answers_says_how_long_a_trip_takes(monkeypatch):
+    now, waits = [0.0], iter([0.0, 0.01, *[0.03] * RECENT])
 
-    with ScriptedEndpoint(graph(3), lambda asked: time.sleep(next(waits))) as endpoint:
+    def waited(asked: Asked) -> None:
+        now[0] += next(waits)
+
+    clock = SimpleNamespace(perf_counter=lambda: now[0], monotonic=time.monotonic, sleep=time.sleep)
+    monkeypatch.setattr(asked_there, "time", clock)
+    with ScriptedEndpoint(graph(3), waited) as endpoint:
         store = asking(endpoint, 100)
         list(store.select(ALL).rows)
         assert store.trip_us == math.inf  # to connect is not part of a trip
         list(store.select(ALL).rows)
-        assert 10_000 <= store.trip_us < 30_000
-        for _ in range(RECENT):
+        assert store.trip_us == pytest.approx(10_000)
+        for _ in range(RECENT - 1):
             list(store.select(ALL).rows)
-        assert store.trip_us >= 30_000  # the quick one is long ago
+        assert store.trip_us == pytest.approx(10_000)
+        list(store.select(ALL).rows)
+        assert store.trip_us == pytest.approx(30_000)  # the quick one is too long ago

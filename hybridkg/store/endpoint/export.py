@@ -218,8 +218,8 @@ class Export:
 
     def _keep(self) -> None:
         taken = [self._pages_us, self._pages_read, self._rows]
-        self._kept |= {"longest": self._longest, "is_capped": self._is_capped, "taken": taken}
-        self._kept["repeats"] = self._repeats
+        found = {"longest": self._longest, "is_capped": self._is_capped, "repeats": self._repeats}
+        self._kept |= found | {"taken": taken}
         write_durably(self._folder / STATE, json.dumps(self._kept))
 
     # --- reading -----------------------------------------------------------------
