@@ -13,8 +13,9 @@ from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.planner.costs import UNPRICED, Costs, OfRanking, costs_of, unpriced
+from hybridkg.planner.costs import UNPRICED, Costs, costs_of, unpriced
 from hybridkg.planner.joins import lowered
+from hybridkg.planner.of_ranking import OfRanking
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranking import Ranking
 from hybridkg.query import ast

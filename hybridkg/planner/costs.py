@@ -9,11 +9,9 @@ that is fair in all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import inf, sqrt
 
-from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
 from hybridkg.operators.rank_join import FIRST_DEPTH
@@ -47,30 +45,6 @@ def costs_of(ranking: Ranking, planning: Planning) -> Costs:
     if known is None:
         known = planning.costs[id(ranking)] = Costs(ranking, planning)
     return known
-
-
-@dataclass(frozen=True)
-class OfRanking:
-    """What a strategy is expected to cost, in microseconds: a function of a plan and its planning.
-
-    Args:
-        of: tells it from what is known of the ranking.
-        applies: whether it knows a ranking; no value of a parameter changes this.
-        otherwise: for a plan that does not rank.
-        least: no more than `of` tells, at less effort.
-    """
-
-    of: Callable[[Costs], Size]
-    applies: Callable[[Ranking], bool] = lambda ranking: True
-    otherwise: Size | None = None
-    least: Callable[[Costs], float] | None = None
-
-    def __call__(self, logical: Plan, planning: Planning) -> Size | None:
-        """None where the strategy does not apply."""
-        ranking = planning.ranking(logical)
-        if ranking is None:
-            return self.otherwise
-        return self.of(costs_of(ranking, planning)) if self.applies(ranking) else None
 
 
 class Costs:

@@ -11,8 +11,8 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import BindJoin
 from hybridkg.operators.left_join import BindLeftJoin
 from hybridkg.operators.text_join import TextJoin
-from hybridkg.planner.costs import OfRanking
 from hybridkg.planner.joins import joined
+from hybridkg.planner.of_ranking import OfRanking
 from hybridkg.planner.planning import Planning
 
 

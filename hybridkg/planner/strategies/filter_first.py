@@ -7,7 +7,7 @@ from operator import attrgetter
 from hybridkg.algebra.nodes import Plan
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.filter_first import FilterFirst as Operator
-from hybridkg.planner.costs import OfRanking
+from hybridkg.planner.of_ranking import OfRanking
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import candidates_of, of_one_variable, ranked_top, rest_of, under
 from hybridkg.planner.ranking import Ranking

@@ -10,7 +10,8 @@ from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.filter_first import FilterFirst
 from hybridkg.operators.filtered_topk import FilteredTopK
 from hybridkg.operators.rank_first import RankFirst as Operator
-from hybridkg.planner.costs import OfRanking, costs_of
+from hybridkg.planner.costs import costs_of
+from hybridkg.planner.of_ranking import OfRanking
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import by_one_match, candidates_of, ranked_top, rest_of, under
 from hybridkg.planner.ranking import Ranking

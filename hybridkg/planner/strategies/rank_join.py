@@ -8,7 +8,8 @@ from operator import attrgetter
 from hybridkg.algebra.nodes import Plan
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.rank_join import RankJoin as Operator
-from hybridkg.planner.costs import OfRanking, costs_of
+from hybridkg.planner.costs import costs_of
+from hybridkg.planner.of_ranking import OfRanking
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import candidates_of, ends_early, ranked_top, rest_of, under
 from hybridkg.planner.ranking import Ranking

@@ -8,8 +8,8 @@ from operator import attrgetter
 from hybridkg.algebra.nodes import Match, Plan, Project, Rank, Slice, Snippet
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.text_relation import TextRelation
-from hybridkg.planner.costs import OfRanking
 from hybridkg.planner.lower import lower
+from hybridkg.planner.of_ranking import OfRanking
 from hybridkg.planner.planning import Planning
 from hybridkg.query import ast
 

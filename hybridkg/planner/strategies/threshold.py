@@ -7,7 +7,7 @@ from operator import attrgetter
 from hybridkg.algebra.nodes import Plan
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.threshold import Threshold as Operator
-from hybridkg.planner.costs import OfRanking
+from hybridkg.planner.of_ranking import OfRanking
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranked import candidates_of, ends_early, fuses, ranked_top, rest_of, under
 from hybridkg.planner.ranking import Ranking
