@@ -86,6 +86,7 @@ class Answering:
                     snapshot.ranked,
                     snapshot.cost,
                     snapshot.far_store,
+                    snapshot.far_statistics,
                     template=template,
                     values=request.values,
                 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any, cast
 
 from hybridkg.config import EncodingSettings
@@ -298,8 +299,9 @@ def build_projection(
     *,
     union_default_graph: bool,
     loaded: ProjectionBuilder | None = None,
+    stays: bool = True,
 ) -> dict[str, Any]:
-    """Writes `projection/` into a generation whose `nodes.*` are there.
+    """Writes `projection/` and its statistics into a generation whose `nodes.*` are there.
 
     Args:
         folder: of the generation.
@@ -307,6 +309,7 @@ def build_projection(
         progress: told about triples read.
         union_default_graph: how the store shows the graph.
         loaded: a builder that has got all statements while they were loaded; otherwise the store is read.
+        stays: whether the projection does, or its statistics alone.
 
     Returns:
         Counts; or only `note`, why the graph can have no projection.
@@ -321,17 +324,19 @@ def build_projection(
             counts = builder.finish(folder / PROJECTION, nodes)
     progress.done(counts.get("triples", 0))
     if "note" not in counts:
-        _count_statistics(folder / PROJECTION, nodes, progress, union_default_graph=union_default_graph)
+        _count_statistics(folder, nodes, progress, union_default_graph=union_default_graph)
+    if not stays and (folder / PROJECTION).exists():
+        rmtree(folder / PROJECTION)
     return counts
 
 
 def _count_statistics(folder: Path, nodes: NodeTable, progress: Progress, *, union_default_graph: bool) -> None:
-    """Writes the statistics of a projection into its folder."""
+    """Writes the statistics of the projection of a generation."""
     from hybridkg.graph.stored import open_columns
     from hybridkg.statistics.catalog import write_statistics
     from hybridkg.statistics.collect import collect
 
-    columns = open_columns(folder, nodes, union_default_graph=union_default_graph)
+    columns = open_columns(folder / PROJECTION, nodes, union_default_graph=union_default_graph)
     write_statistics(folder, collect(columns, progress))
 
 

@@ -31,6 +31,7 @@ from hybridkg.interfaces.vector_index import (
     kind_of,
 )
 from hybridkg.snapshot import VECTORS, Snapshot, engine_name
+from hybridkg.statistics.catalog import PART as STATISTICS
 from hybridkg.store.building import Building
 from hybridkg.store.durable import link_tree
 from hybridkg.store.generations import Folder
@@ -113,6 +114,7 @@ def migrate(folder: Folder, to: str, progress: Progress) -> dict[str, Any]:
         elif (state.generation.path / VECTORS).is_dir():
             building.keep(VECTORS)
         building.keep(PROJECTION)
+        building.keep(STATISTICS)
         building.settings = settings
     return {**told, "notes": move.notes}
 

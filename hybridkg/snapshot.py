@@ -18,6 +18,7 @@ from hybridkg.interfaces.graph_index import GraphIndex
 from hybridkg.interfaces.graph_store import FarStore, GraphStore
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.reranker import RerankPlace
+from hybridkg.interfaces.statistics import GraphStatistics
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndex, kind_of
@@ -180,22 +181,23 @@ class Snapshot:
 
     @cached_property
     def statistics(self) -> Statistics | None:
-        """Figures of the projection; None where there are none that can be read, and nothing needs them."""
+        """Figures of the graph; None where there are none that can be read, and nothing needs them."""
         try:
             return self.read_statistics()
         except CorruptError:
             return None
 
     def read_statistics(self) -> Statistics | None:
-        """Figures of the projection; None where it has none, or is not used.
+        """Figures of the graph as it was indexed; None where it was not, or another one is asked.
 
         Raises:
             CorruptError: their file is damaged.
         """
-        from hybridkg.graph.stored import FOLDER
         from hybridkg.statistics.catalog import read_statistics
 
-        return None if self.projection is None else read_statistics(self.generation.path / FOLDER)
+        if self.projection is None and not (self.endpoint and lies_at(self.generation) == self.config.graph):
+            return None
+        return read_statistics(self.generation.path)
 
     @cached_property
     def costs(self) -> UnitCosts:
@@ -271,12 +273,17 @@ class Snapshot:
 
     def planning(self) -> Planning:
         """What the planner sees, for one query."""
-        return Planning(self.graph, self.ranked, self.cost, self.far_store)
+        return Planning(self.graph, self.ranked, self.cost, self.far_store, self.far_statistics)
 
     @property
     def far_store(self) -> FarStore | None:
         """The graph, where it lies at an endpoint, to be asked how patterns begin."""
         return cast(FarStore, self.store) if self.endpoint else None
+
+    @property
+    def far_statistics(self) -> GraphStatistics | None:
+        """What a graph was found to have that lies at an endpoint, and has no projection here that knows better."""
+        return self.statistics if self.endpoint and self.projection is None else None
 
     def texts(self, nodes: Sequence[Node], fields: Sequence[str] = ()) -> list[list[tuple[str, str, str]]]:
         """(field, text, language) of each of some entities, as they were indexed."""

@@ -398,10 +398,10 @@ def _build(
     building.built("text", engine[1].name_of(building.path / "text"))
     if "vectors" in counts:
         building.built(VECTORS, folder.config.vectors)
-    if folder.config.graph != EMBEDDED and folder.config.endpoint.projection == "none":
-        return counts
-    projection = build_projection(building.path, store, progress, union_default_graph=union, loaded=loaded)
+    stays = folder.config.graph == EMBEDDED or folder.config.endpoint.projection != "none"
+    projection = build_projection(building.path, store, progress, union_default_graph=union, loaded=loaded, stays=stays)
     if "note" in projection:
-        return {**counts, "notes": [*counts["notes"], projection["note"]]}
-    building.built(PROJECTION, "embedded")
+        return {**counts, "notes": [*counts["notes"], projection["note"]]} if stays else counts
+    if stays:
+        building.built(PROJECTION, "embedded")
     return counts

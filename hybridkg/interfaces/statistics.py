@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Pattern, Size
 from hybridkg.rdf.terms import Term
 
 Leg = tuple[str, Term | None]
@@ -85,8 +85,13 @@ class PredicateStatistics:
 class GraphStatistics(Protocol):
     """Figures of a graph. Safe to use from many threads; answers take microseconds."""
 
-    triples: int
-    subjects: int
+    @property
+    def triples(self) -> int:
+        """How many there are."""
+
+    @property
+    def subjects(self) -> int:
+        """Distinct ones."""
 
     def predicate(self, iri: str) -> PredicateStatistics | None:
         """What is known of a predicate; None for one that is too rare to be listed, or does not occur."""
@@ -120,6 +125,9 @@ class GraphStatistics(Protocol):
             open_low: `low` itself is outside.
             open_high: `high` itself is outside.
         """
+
+    def values(self, pattern: Pattern, variable: str) -> Size | None:
+        """How many distinct values a variable has in the solutions of a pattern; None where nothing is known."""
 
     def star(self, legs: Sequence[Leg]) -> Size:
         """How many distinct subjects have all of these predicates, with these objects."""

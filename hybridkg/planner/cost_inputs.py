@@ -114,9 +114,10 @@ def graph_of(
     for fragment in ranking.by_variable[variable]:
         prepared, rows_each = planning.prepared(fragment), 1.0
         if prepared is None:
-            wanted = _worth_reading(matching, ranking.k, n, cost)
+            expected = planning.expected(fragment, variable)
+            wanted = _worth_reading(matching, ranking.k, n, cost, expected)
             begun = planning.beginning(fragment, variable, wanted) if wanted else None
-            own = in_store(begun, entities)
+            own = in_store(begun, entities, expected)
             rows_each = _rows_each(begun, fragment, variable)
             rows = n if _has_closure(fragment) else own.guess * rows_each
             # Of those that pass a filter by text, or of all.
@@ -145,15 +146,19 @@ def graph_of(
     return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole_us, question, known, patterns)
 
 
-def _worth_reading(matching: float, k: int | None, entities: float, cost: CostModel) -> int:
-    """How many solutions of a pattern to read before a plan is chosen; 0 where the text costs little.
+def _worth_reading(matching: float, k: int | None, entities: float, cost: CostModel, expected: Size | None) -> int:
+    """How many solutions of a pattern to read before a plan is chosen; 0 where the text costs little, or it is known
+    how many there are, or so few are not expected to be all.
 
     Args:
         matching: entities that the graph is asked about if the text goes first.
         k: rows wanted.
         entities: of the index.
         cost: unit costs.
+        expected: by the statistics of the graph; None without any.
     """
+    if expected is not None and expected.low == expected.high:
+        return 0
     matches_us = matching * (cost.us_per_scored_posting + cost.us_per_probe_in_store)
     if matches_us < LEAST_READING_US + cost.us_per_store_question:
         return 0
@@ -161,7 +166,8 @@ def _worth_reading(matching: float, k: int | None, entities: float, cost: CostMo
     if k is not None:  # of s entities the best k are among the best k * entities / s of the text
         each = cost.us_per_hit + cost.us_per_probe_in_store
         even_us = min(even_us, sqrt(max(k, 1) * entities * each * cost.us_per_store_row))
-    return min(MOST_READ, int(even_us / cost.us_per_store_row / PART_READ))
+    most = min(MOST_READ, int(even_us / cost.us_per_store_row / PART_READ))
+    return 0 if expected is not None and expected.guess > most else most
 
 
 def _rows_each(begun: Beginning | None, fragment: Fragment, variable: str) -> float:
@@ -177,24 +183,30 @@ def _has_closure(fragment: Fragment) -> bool:
     return any(isinstance(node, ast.PathRepeat) for node in walk(fragment.group))
 
 
-def in_store(begun: Beginning | None, entities: float) -> Size:
+def in_store(begun: Beginning | None, entities: float, expected: Size | None = None) -> Size:
     """How many entities a pattern has that only the store knows.
 
     Args:
-        begun: its first solutions; None where nothing is known.
+        begun: its first solutions; None where they have not been read.
         entities: of the index.
+        expected: by the statistics of the graph; None without any.
 
     >>> in_store(Beginning(rows=60, values=40, is_whole=True), 10_000.0)
     Size(low=0.0, guess=40.0, high=40.0)
     >>> in_store(Beginning(rows=300, values=100, is_whole=False), 10_000.0)  # 9,900 / ln(100): all magnitudes as likely
     Size(low=100.0, guess=2149.7576854210965, high=10000.0)
+    >>> in_store(Beginning(rows=300, values=100, is_whole=False), 10_000.0, Size(0.0, 40.0, 500.0))
+    Size(low=100.0, guess=248.53397382384475, high=500.0)
     """
     if begun is None:
-        return Size(0.0, entities * UNKNOWN_SHARE, entities)
+        if expected is None:
+            return Size(0.0, entities * UNKNOWN_SHARE, entities)
+        return Size(*(min(size, entities) for size in expected))
+    most = entities if expected is None else min(entities, expected.high)
     values = min(float(begun.values), entities)
-    if begun.is_whole or values >= entities:
+    if begun.is_whole or values >= most:
         return Size(0.0, values, values)
-    return Size(values, (entities - values) / log(entities / max(values, 1.0)), entities)
+    return Size(values, (most - values) / log(most / max(values, 1.0)), most)
 
 
 def joined(most: float, size: Size, entities: float, agreed: Agreed | None) -> tuple[float, float, float]:

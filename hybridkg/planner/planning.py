@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from hybridkg.algebra.nodes import Fragment, Match, Plan, children
 from hybridkg.algebra.to_pattern import Declined
 from hybridkg.errors import HybridkgError
-from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern
+from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern, Size
 from hybridkg.interfaces.graph_store import Beginning, FarStore
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, postings_read
+from hybridkg.interfaces.statistics import GraphStatistics
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import TextQuery
 from hybridkg.operators.base import PhysicalOperator
@@ -57,6 +58,7 @@ class Planning:
         text: the text index; None before the first index.
         cost: unit costs of this machine.
         store: the graph at an endpoint, which is asked how patterns begin; None for one that lies here.
+        statistics: of that graph, where there is no projection of it.
         switching: whether a strategy may give up for another one that its own cost has caught up with.
         asking: whether it may be asked.
         costs: what is known of rankings, by their identity (costs.py).
@@ -66,6 +68,7 @@ class Planning:
     text: RankedIndex | None = None
     cost: CostModel = field(default_factory=CostModel)
     store: FarStore | None = None
+    statistics: GraphStatistics | None = None
     switching: bool = True
     asking: bool = True
     costs: dict[int, Any] = field(default_factory=dict)
@@ -159,6 +162,13 @@ class Planning:
         spine = ranking.spine
         alone = len(spine.matches) == len(spine.fragments) == 1 and not spine.others
         return query, alone and say_all(fragment.group, variable, query.conditions)
+
+    def expected(self, fragment: Fragment, variable: str) -> Size | None:
+        """How many values a fragment has that only the store knows, as statistics have it; None where they have not."""
+        known, pattern = self.statistics, self.pattern(fragment)
+        if known is None or isinstance(pattern, Declined):
+            return None
+        return self.once((id(fragment), variable, "expected"), lambda: known.values(pattern, variable))
 
     def beginning(self, fragment: Fragment, variable: str, most: int) -> Beginning | None:
         """How a fragment begins that only an endpoint knows; None where it is not asked, or does not tell. If its first

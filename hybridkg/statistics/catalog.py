@@ -14,20 +14,23 @@ from pathlib import Path
 from typing import Any
 
 from hybridkg.errors import CorruptError
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Pattern, Size
 from hybridkg.interfaces.statistics import Bucket, Degrees, Leg, PredicateStatistics
 from hybridkg.rdf.terms import RDF_TYPE, Term
 from hybridkg.statistics.characteristic_sets import Bound, CharacteristicSets, whole
 from hybridkg.statistics.histograms import finite, triples_in_range
+from hybridkg.statistics.pattern_values import values_of
 
 FORMAT = 1
 """Version of the file. Another one is not read: statistics can always be counted again."""
 
-FILE = "statistics.json"
-"""In the folder of the projection."""
+PART = "statistics"
 
-MOST_FREQUENT = 16
-"""Objects of each predicate that are listed with their counts."""
+FILE = f"{PART}.json"
+"""In the folder of a generation."""
+
+MOST_FREQUENT = 100
+"""Objects of each predicate that are listed with their counts, as PostgreSQL does (its default_statistics_target)."""
 
 LONGEST_TERM = 200
 """Characters of a term that is kept, as N-Triples writes it."""
@@ -136,6 +139,10 @@ class Statistics:
             return self._unsure(self.other_predicates.one, iri)
         buckets = found.histograms.get(segment, ())
         return self._unsure(triples_in_range(buckets, low, high, open_low=open_low, open_high=open_high), iri)
+
+    def values(self, pattern: Pattern, variable: str) -> Size | None:
+        """How many distinct values a variable has in the solutions of a pattern; None where nothing is known."""
+        return values_of(pattern, variable, self)
 
     def star(self, legs: Sequence[Leg]) -> Size:
         """How many distinct subjects have all of these predicates, with these objects.
@@ -247,16 +254,16 @@ class Statistics:
 
 
 def write_statistics(folder: Path, statistics: Statistics) -> None:
-    """Writes the file into the folder of a projection that is being built."""
+    """Writes the file into the folder of a generation that is being built."""
     text = json.dumps(statistics.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     (folder / FILE).write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
 def read_statistics(folder: Path) -> Statistics | None:
-    """The statistics in the folder of a projection; None where there are none, or of another version.
+    """The statistics in the folder of a generation; None where there are none, or of another version.
 
     Raises:
-        CorruptError: the file cannot be read, or is not what was written. The projection does not need it.
+        CorruptError: the file cannot be read, or is not what was written. No query needs it.
     """
     path = folder / FILE
     try:

@@ -112,8 +112,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 RESTORE = "restore the folder from a backup, or load the data into a new knowledge base"
 
-DISPENSABLE = ("projection/", "vectors/")
-"""Folders that most queries can do without; whoever opens one looks after it, and an index step makes it anew."""
+DISPENSABLE = ("projection/", "statistics.json", "vectors/")
+"""What most queries can do without; whoever opens one looks after it, and an index step makes it anew."""
 
 
 def _from_json(value: Mapping[str, Any]) -> Manifest:

@@ -214,6 +214,31 @@ def test_a_plan_that_is_asked_for_is_not_weighed(asked_kb):
     assert len(beginnings(asked)) == before
 
 
+@pytest.mark.parametrize(
+    ("pattern", "is_begun"),
+    [
+        ("?s <http://e/in> <http://e/many> .", False),  # counted
+        ("?s <http://e/in> <http://e/many> . { SELECT ?s { ?s <http://e/in> <http://e/few> } }", False),  # read whole
+        ('?s <http://e/in> <http://e/many> ; <http://www.w3.org/2000/01/rdf-schema#label> "red fish" .', True),  # 1,500
+        ("?s <http://e/in> <http://e/many> ; <http://e/in> ?other .", False),  # all 3,000
+    ],
+)
+def test_what_statistics_know_or_expect_to_be_large_is_not_begun(asked_kb, monkeypatch, pattern, is_begun):
+    kb, asked = asked_kb
+    monkeypatch.setattr(cost_inputs, "LEAST_READING_US", -1e9)
+    monkeypatch.setattr(cost_inputs, "PART_READ", 1e-9)
+    before = len(asked)
+    kb.explain(query(pattern))
+    assert any(f"LIMIT {cost_inputs.MOST_READ}" in one.query for one in asked[before:]) == is_begun
+
+
+def test_statistics_stay_where_the_projection_does_not(asked_kb):
+    kb, _ = asked_kb
+    assert kb.snapshot.projection is None
+    assert kb.statistics().having("http://e/in", NamedNode("http://e/few")).guess == FEW
+    assert not (kb.snapshot.generation.path / "projection").exists()
+
+
 @pytest.mark.usefixtures("always_worth_it")
 @pytest.mark.parametrize(
     ("pattern", "is_begun"),

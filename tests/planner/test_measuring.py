@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from hybridkg import KnowledgeBase, measuring
 from hybridkg.cli import cli
 from hybridkg.errors import CorruptError
-from hybridkg.graph.stored import FOLDER
 from hybridkg.interfaces.meter import ADJACENCY, Lesson
 from hybridkg.planner.cost_model import UNITS, CostModel
 from hybridkg.planner.unit_costs import FILE, FIXED
@@ -47,15 +46,13 @@ def test_the_statistics_of_an_index_are_those_of_its_graph(path):
 
 def test_the_same_graph_gives_the_same_statistics(path, tmp_path):
     KnowledgeBase.create(tmp_path / "g.kb").load(FILMS, index=True)
-    first, second = (
-        KnowledgeBase.open(one).snapshot.generation.path / FOLDER / STATISTICS for one in (path, tmp_path / "g.kb")
-    )
+    first, second = (KnowledgeBase.open(one).snapshot.generation.path / STATISTICS for one in (path, tmp_path / "g.kb"))
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_damaged_statistics_are_told_and_no_query_needs_them(path):
     kb = KnowledgeBase.open(path)
-    file = kb.snapshot.generation.path / FOLDER / STATISTICS
+    file = kb.snapshot.generation.path / STATISTICS
     file.write_bytes(b"x" * file.stat().st_size)
     with pytest.raises(CorruptError, match=r"statistics\.json"):
         kb.statistics()

@@ -1,0 +1,304 @@
+"""How many values the solutions of a pattern give a variable, by the statistics of the graph alone.
+
+For a graph that lies elsewhere, without columns here to count in. What is assumed is what the projection assumes of
+joins (graph/match/guesses.py): parts are independent, the values of a variable in a smaller set are contained in the
+larger one (Selinger et al., SIGMOD 1979), and a value with d neighbours on average has one in a set of share s with
+probability 1 - (1 - s)^d. Bounds hold whatever depends on what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import ceil, inf, isnan
+from typing import NamedTuple
+
+from hybridkg.interfaces.graph_index import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Distinct,
+    Exists,
+    Inverse,
+    Join,
+    LeftJoin,
+    Link,
+    Minus,
+    Pattern,
+    Restrict,
+    Same,
+    Scan,
+    Size,
+    Slot,
+    Test,
+    Union,
+    Values,
+    Variable,
+)
+from hybridkg.interfaces.statistics import GraphStatistics
+from hybridkg.rdf.terms import RDF_TYPE, XSD, Literal, NamedNode
+
+DOUBT_SHARE = 0.1
+"""So many of the values that a test is about are taken to pass it, where no histogram says how many."""
+
+DEPTH = 6
+"""How many triple patterns away from a variable are looked at."""
+
+MOST_SCANS = 32
+"""A join of more triple patterns is not looked at: what hangs on what is followed anew from each of them."""
+
+NUMERIC = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "float"))
+
+
+def values_of(pattern: Pattern, variable: str, known: GraphStatistics) -> Size | None:
+    """How many distinct values a variable has in the solutions of a pattern.
+
+    Args:
+        pattern: as the projection would be asked it.
+        variable: without `?`.
+        known: of the graph that is asked.
+
+    Returns:
+        None where statistics say nothing: of longer paths, or where a part may leave the variable unbound.
+
+    >>> from hybridkg.graph.reference import columns_of
+    >>> from hybridkg.rdf.terms import Triple
+    >>> from hybridkg.statistics.collect import collect
+    >>> a, b, c, p, q = (NamedNode(f"e:{x}") for x in "abcpq")
+    >>> known = collect(columns_of([Triple(a, p, c), Triple(b, p, c), Triple(b, q, a)]))
+    >>> values_of(Scan(Variable("x"), Link("e:p"), c), "x", known)
+    Size(low=2.0, guess=2.0, high=2.0)
+    """
+    match pattern:
+        case Scan() | Join() | Restrict():
+            joined = _Joined.of(pattern, known)
+            return None if joined is None else joined.size(variable)
+        case Values(variables, rows) if variable in variables:
+            found = {row[variables.index(variable)] for row in rows}
+            return None if None in found else Size(*[float(len(found))] * 3)
+        case Union(branches):
+            return _union([values_of(branch, variable, known) for branch in branches])
+        case LeftJoin(left, _):
+            return values_of(left, variable, known)
+        case Minus(left) | Exists(left):
+            size = values_of(left, variable, known)
+            return None if size is None else Size(0.0, size.guess * _passing(pattern, variable, size, known), size.high)
+        case Distinct(child, variables) if variable in variables:
+            return values_of(child, variable, known)
+    return None
+
+
+def _union(found: Sequence[Size | None]) -> Size | None:
+    sizes = [size for size in found if size is not None]
+    if len(sizes) < len(found) or not sizes:
+        return None
+    low, high = max(size.low for size in sizes), sum(size.high for size in sizes)
+    return Size(low, sum(size.guess for size in sizes), high)
+
+
+def _passing(pattern: Minus | Exists, variable: str, left: Size, known: GraphStatistics) -> float:
+    """The share of the values of the left side that the right one leaves."""
+    right = values_of(pattern.right, variable, known)
+    share = 0.5 if right is None else min(1.0, right.guess / max(float(known.subjects), left.guess, 1.0))
+    return share if isinstance(pattern, Exists) and not pattern.negated else 1.0 - share
+
+
+class _Edge(NamedTuple):
+    """A triple pattern with one predicate."""
+
+    subject: Slot
+    predicate: str
+    object: Slot
+
+    def near(self, variable: str) -> tuple[bool, Slot]:
+        """Whether a variable is the subject, and what is at the other end."""
+        forward = self.subject == Variable(variable)
+        return forward, self.object if forward else self.subject
+
+    def has(self, variable: str) -> bool:
+        """Whether a variable is at one of its ends."""
+        return Variable(variable) in (self.subject, self.object)
+
+
+@dataclass
+class _Joined:
+    """Parts of a pattern that all have to hold.
+
+    Args:
+        known: of the graph.
+        edges: the triple patterns.
+        tests: of values, by variable.
+        others: further parts.
+    """
+
+    known: GraphStatistics
+    edges: list[_Edge] = field(default_factory=list)
+    tests: dict[str, list[Test]] = field(default_factory=dict)
+    others: list[Pattern] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, pattern: Pattern, known: GraphStatistics) -> _Joined | None:
+        """None where a path is longer than a predicate, or there are too many parts."""
+        joined, waiting = cls(known), [pattern]
+        while waiting:
+            match part := waiting.pop():
+                case Join(parts):
+                    waiting += parts
+                case Restrict(child, tests):
+                    waiting.append(child)
+                    for variable, test in _by_variable(tests):
+                        joined.tests.setdefault(variable, []).append(test)
+                case Scan(subject, Link(predicate), object_):
+                    joined.edges.append(_Edge(subject, predicate, object_))
+                case Scan(subject, Inverse(Link(predicate)), object_):
+                    joined.edges.append(_Edge(object_, predicate, subject))
+                case Scan():
+                    return None
+                case _:
+                    joined.others.append(part)
+            if len(joined.edges) + len(joined.others) > MOST_SCANS:
+                return None
+        return joined
+
+    def size(self, variable: str) -> Size | None:
+        """Of the values of a variable; None where no part binds it."""
+        found = self._values(variable, None, frozenset(), tested=True)
+        if found is None:
+            return None
+        plain = len(self.edges) == 1 and not self.others and variable not in self.tests
+        low = self._least(variable, self.edges[0]) if plain else 0.0
+        return Size(min(low, found.high), min(max(found.guess, low), found.high), found.high)
+
+    def _least(self, variable: str, edge: _Edge) -> float:
+        """How many values a single triple pattern gives a variable at least, by tests of the other end."""
+        forward, far = edge.near(variable)
+        if edge.subject == edge.object:
+            return 0.0
+        if not isinstance(far, Variable):
+            return self._constant(edge, forward).low
+        if far.name not in self.tests:
+            return self._ends(edge.predicate, forward).low
+        triples = self._in_range(edge, far.name) if forward else None
+        return 0.0 if triples is None else ceil(triples.low / max(self._most(edge.predicate, outward=True), 1.0))
+
+    def _values(self, variable: str, via: _Edge | None, seen: frozenset[str], *, tested: bool) -> Size | None:
+        """By all that hangs on a variable but an edge, and perhaps its tests; the lower bound is left at 0."""
+        sizes, universe, high = list[float](), 1.0, inf
+        for edge in self.edges:
+            if not edge.has(variable):
+                continue
+            forward, far = edge.near(variable)
+            ends = self._ends(edge.predicate, forward)
+            universe = max(universe, ends.guess)
+            if edge is via:
+                continue
+            if edge.subject == edge.object:
+                own = Size(0.0, ends.guess * DOUBT_SHARE, ends.high)
+            elif isinstance(far, Variable):
+                own = self._by_edge(edge, far.name, forward, seen | {variable})
+            else:
+                own = self._constant(edge, forward)
+            sizes.append(own.guess)
+            high = min(high, own.high)
+        for other in self.others:
+            found = values_of(other, variable, self.known)
+            if found is not None:
+                sizes.append(found.guess)
+                high = min(high, found.high)
+                universe = max(universe, found.guess)
+        if not sizes:
+            return None
+        guess = universe
+        for size in sizes:
+            guess *= min(1.0, size / universe)
+        if tested:
+            guess *= DOUBT_SHARE ** len(self.tests.get(variable, ()))
+        return Size(0.0, min(guess, high), high)
+
+    def _by_edge(self, edge: _Edge, far: str, forward: bool, seen: frozenset[str]) -> Size:
+        """How many values of its near end an edge leaves, by what the rest leaves of the far end."""
+        mine, theirs = self._ends(edge.predicate, forward), self._ends(edge.predicate, not forward)
+        if far in seen or len(seen) > DEPTH:
+            return mine
+        pairs = self.known.triples_of(edge.predicate).guess
+        share, high = 1.0, mine.high
+        rest = self._values(far, edge, seen, tested=False)
+        if rest is not None:
+            share = min(1.0, rest.guess / max(theirs.guess, 1.0))
+            high = min(high, rest.high * self._most(edge.predicate, outward=not forward))
+        if far in self.tests:
+            triples = self._in_range(edge, far) if forward else None
+            if triples is None:
+                share *= DOUBT_SHARE
+            else:
+                share *= min(1.0, triples.guess / max(pairs, 1.0))
+                high = min(high, triples.high)
+        if share >= 1.0 or mine.guess == 0:
+            return Size(0.0, mine.guess, high)
+        guess = min(mine.guess * (1.0 - (1.0 - share) ** (pairs / mine.guess)), share * pairs)
+        return Size(0.0, min(guess, high), high)
+
+    def _constant(self, edge: _Edge, forward: bool) -> Size:
+        """How many values an edge has at one end for a constant at the other."""
+        iri, known = edge.predicate, self.known
+        if not forward:
+            found = known.predicate(iri)
+            triples = known.triples_of(iri)
+            mean = triples.guess if found is None else found.triples / found.subjects
+            most = self._most(iri, outward=True)
+            return Size(0.0, min(mean, most), most)
+        assert not isinstance(edge.object, Variable)
+        if iri == RDF_TYPE and isinstance(edge.object, NamedNode):
+            return known.instances(edge.object.value)
+        return known.having(iri, edge.object)
+
+    def _ends(self, iri: str, forward: bool) -> Size:
+        """Distinct subjects of a predicate, or objects."""
+        found, triples = self.known.predicate(iri), self.known.triples_of(iri)
+        if found is None:
+            return triples
+        count = float(found.subjects if forward else found.objects)
+        return Size(count, count, triples.high if triples.high == inf else count)
+
+    def _most(self, iri: str, *, outward: bool) -> float:
+        """Triples that one end of a predicate has at most."""
+        found, triples = self.known.predicate(iri), self.known.triples_of(iri)
+        if found is None or triples.high == inf:
+            return triples.high
+        return float((found.outward if outward else found.inward).most)
+
+    def _in_range(self, edge: _Edge, variable: str) -> Size | None:
+        """How many triples of an edge have a number as object that passes every test; None where a test is another."""
+        low, high, open_low, open_high = -inf, inf, False, False
+        for test in self.tests[variable]:
+            if not isinstance(test, Comparison) or test.op == "!=" or (bound := _number(test.constant)) is None:
+                return None
+            if test.op in (">", ">=", "=") and (bound, test.op == ">") > (low, open_low):
+                low, open_low = bound, test.op == ">"
+            if test.op in ("<", "<=", "=") and (-bound, test.op == "<") > (-high, open_high):
+                high, open_high = bound, test.op == "<"
+        return self.known.in_range(edge.predicate, "number", low, high, open_low=open_low, open_high=open_high)
+
+
+def _by_variable(tests: Sequence[Test]) -> Iterator[tuple[str, Test]]:
+    for test in tests:
+        match test:
+            case AllOf(inner):
+                yield from _by_variable(inner)
+            case AnyOf(inner):
+                yield from ((name, test) for name, _ in list(_by_variable(inner))[:1])
+            case Same(left):
+                yield left, test
+            case _:
+                yield test.variable, test
+
+
+def _number(constant: object) -> float | None:
+    """The value of a number; None for what is none, or NaN, to which nothing compares."""
+    if not isinstance(constant, Literal) or constant.datatype.value not in NUMERIC:
+        return None
+    try:
+        value = float(constant.value)
+    except ValueError:
+        return None
+    return None if isnan(value) else value

@@ -1,0 +1,121 @@
+"""What statistics expect of a pattern: the truth is within the bounds, and what can be counted is counted."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from generated_patterns import DATES, FEW, NODES, Maker, typed
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slow_patterns import SlowGraph
+
+from hybridkg.graph.reference import columns_of
+from hybridkg.interfaces.graph_index import (
+    Alternative,
+    Closure,
+    Comparison,
+    Exists,
+    Inverse,
+    Join,
+    Link,
+    Minus,
+    Restrict,
+    Scan,
+    Size,
+    Steps,
+    Union,
+    Values,
+    Variable,
+)
+from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode, Triple
+from hybridkg.statistics.collect import collect
+from hybridkg.statistics.pattern_values import MOST_SCANS, values_of
+
+X, Y, Z = (Variable(name) for name in "xyz")
+PLAIN = [*FEW, *typed("integer", "0", "1", "2", "-3"), *typed("decimal", "1.5", "0.1"), *DATES[:4], Literal("z")]
+"""Without the numbers of which a histogram of doubles takes two for one."""
+
+
+def exactly(count: float) -> Size:
+    return Size(count, count, count)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32))
+def test_the_truth_is_within_the_bounds(seed):
+    maker = Maker(Random(seed), PLAIN)
+    triples, pattern = maker.graph(), maker.pattern()
+    known = collect(columns_of(triples), most_predicates=Random(seed).choice([1, 1000]))
+    for name in "stuv":
+        size = values_of(pattern, name, known)
+        if size is None:
+            continue
+        truth = len({solution[name] for solution in SlowGraph(triples).solutions(pattern) if name in solution})
+        assert size.low <= truth <= size.high, (triples, pattern, name)
+        assert size.low <= size.guess <= size.high
+
+
+CITES, YEAR, AUTHOR = (NamedNode(f"x:{name}") for name in ("cites", "year", "author"))
+PAPERS = [NamedNode(f"x:paper{i}") for i in range(300)]
+GRAPH = [
+    *(Triple(paper, NamedNode(RDF_TYPE), NamedNode("x:Paper")) for paper in PAPERS),
+    *(Triple(paper, YEAR, Literal(2000 + i % 10)) for i, paper in enumerate(PAPERS)),
+    *(Triple(paper, CITES, PAPERS[i // 100]) for i, paper in enumerate(PAPERS[3:], 3)),
+    *(Triple(paper, AUTHOR, NODES[i % len(NODES)]) for i, paper in enumerate(PAPERS)),
+    *(Triple(node, NamedNode("x:works"), NamedNode(f"x:at{i % 2}")) for i, node in enumerate(NODES)),
+]
+KNOWN = collect(columns_of(GRAPH))
+YEARS = (Comparison("y", ">=", Literal(2001)), Comparison("y", "<", Literal(2004)))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "size"),
+    [
+        (Scan(X, Link(RDF_TYPE), NamedNode("x:Paper")), exactly(300)),
+        (Scan(X, Link(RDF_TYPE), NamedNode("x:Absent")), exactly(0)),
+        (Scan(X, Link("x:cites"), PAPERS[1]), exactly(100)),
+        (Scan(PAPERS[1], Inverse(Link("x:cites")), X), exactly(100)),
+        (Scan(Y, Link("x:cites"), X), exactly(3)),
+        (Restrict(Scan(X, Link("x:year"), Y), YEARS), exactly(90)),
+        # 180 of 300 by three of five authors, which is what the graph has.
+        (Join((Scan(X, Link("x:author"), Y), Scan(Y, Link("x:works"), NamedNode("x:at0")))), Size(0, 180, 180)),
+        # As many as by chance: 97 cite the first paper, 180 of 300 have an author there.
+        (
+            Join((
+                Scan(X, Link("x:cites"), PAPERS[0]), Scan(X, Link("x:author"), Y),
+                Scan(Y, Link("x:works"), NamedNode("x:at0")),
+            )),
+            Size(0, 97 * 0.6, 97),
+        ),
+        (
+            Union((Scan(X, Link("x:cites"), PAPERS[0]), Scan(X, Link("x:cites"), PAPERS[1]))),
+            Size(100, 197, 197),
+        ),
+        (Minus(Scan(X, Link(RDF_TYPE), NamedNode("x:Paper")), Scan(X, Link("x:cites"), PAPERS[0])),
+         Size(0, 300 * (1 - 97 / 305), 300)),
+        (Exists(Scan(X, Link(RDF_TYPE), NamedNode("x:Paper")), Scan(X, Link("x:cites"), PAPERS[0])),
+         Size(0, 300 * 97 / 305, 300)),
+        (Values(("x",), ((PAPERS[0],), (PAPERS[1],), (PAPERS[0],))), exactly(2)),
+    ],
+)  # fmt: skip
+def test_what_a_pattern_is_expected_to_have(pattern, size):
+    found = values_of(pattern, "x", KNOWN)
+    assert found is not None
+    assert found == pytest.approx(size)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        Scan(X, Closure(Link("x:cites"), 0, None), Y),
+        Scan(X, Steps((Link("x:cites"), Link("x:cites"))), Y),
+        Scan(X, Alternative((Link("x:cites"), Link("x:author"))), Y),
+        Scan(Z, Link("x:cites"), Y),
+        Union((Scan(X, Link("x:cites"), Y), Scan(Y, Link("x:cites"), Z))),
+        Values(("x",), ((PAPERS[0],), (None,))),
+        Join(tuple(Scan(X, Link("x:cites"), Variable(f"v{i}")) for i in range(MOST_SCANS + 1))),
+    ],
+)
+def test_what_statistics_say_nothing_of(pattern):
+    assert values_of(pattern, "x", KNOWN) is None
