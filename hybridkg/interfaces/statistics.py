@@ -129,6 +129,12 @@ class GraphStatistics(Protocol):
     def values(self, pattern: Pattern, variable: str) -> Size | None:
         """How many distinct values a variable has in the solutions of a pattern; None where nothing is known."""
 
+    def rows(self, pattern: Pattern) -> float | None:
+        """About how many solutions a pattern has; None where nothing is known."""
+
+    def least_read(self, pattern: Pattern) -> float | None:
+        """About how many triples an engine reads at least to find them; None where nothing is known."""
+
     def star(self, legs: Sequence[Leg]) -> Size:
         """How many distinct subjects have all of these predicates, with these objects."""
 

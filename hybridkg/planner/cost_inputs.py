@@ -11,7 +11,7 @@ from hybridkg.interfaces.graph_index import PreparedPattern, Size
 from hybridkg.interfaces.graph_store import Beginning
 from hybridkg.operators.conditions import whole
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.planning import Agreed, Planning
+from hybridkg.planner.planning import Agreed, Expected, Planning
 from hybridkg.planner.ranked import fuses
 from hybridkg.planner.ranking import Ranking
 from hybridkg.planner.settled import settled
@@ -115,11 +115,14 @@ def graph_of(
         prepared, rows_each = planning.prepared(fragment), 1.0
         if prepared is None:
             expected = planning.expected(fragment, variable)
-            wanted = _worth_reading(matching, ranking.k, n, cost, expected)
+            sized = None if expected is None else expected.values
+            wanted = _worth_reading(matching, ranking.k, n, cost, sized)
             begun = planning.beginning(fragment, variable, wanted) if wanted else None
-            own = in_store(begun, entities, expected)
-            rows_each = _rows_each(begun, fragment, variable)
+            own = in_store(begun, entities, sized)
+            rows_each = _rows_each(begun, expected, fragment, variable)
             rows = n if _has_closure(fragment) else own.guess * rows_each
+            if expected is not None:
+                rows = max(rows, expected.read)
             # Of those that pass a filter by text, or of all.
             rows_us = min(rows * cost.us_per_store_row, passing * cost.us_per_probe_in_store)
             whole_us += rows_us
@@ -170,10 +173,13 @@ def _worth_reading(matching: float, k: int | None, entities: float, cost: CostMo
     return 0 if expected is not None and expected.guess > most else most
 
 
-def _rows_each(begun: Beginning | None, fragment: Fragment, variable: str) -> float:
-    """How many solutions a fragment has for each value of a variable, as its first solutions say."""
-    is_set = fragment.variables == {variable} and whole(fragment.group) is not fragment.group
-    return 1.0 if begun is None or is_set else max(1.0, begun.rows / max(begun.values, 1))
+def _rows_each(begun: Beginning | None, expected: Expected | None, fragment: Fragment, variable: str) -> float:
+    """How many solutions a fragment has for each value of a variable, as its first solutions say, or statistics."""
+    if fragment.variables == {variable} and whole(fragment.group) is not fragment.group:
+        return 1.0
+    if begun is not None:
+        return max(1.0, begun.rows / max(begun.values, 1))
+    return 1.0 if expected is None else max(1.0, expected.rows / max(expected.values.guess, 1.0))
 
 
 def _has_closure(fragment: Fragment) -> bool:

@@ -311,8 +311,15 @@ class Costs:
         cost, spine, (most, *others), first = self._cost, self._ranking.spine, self._joined_lists, self._first
         graph = self._graphs[spine.variables[0]]
         before = cost.us_per_text_scoring + self._first_us
+        in_store, asked = any(prepared is None for prepared, *_ in graph.patterns), set[int]()
         for variable, own in self._graphs.items():
-            asked_us = own.whole_us if self._is_too_long else first * self._each_us(variable)
+            fragments = set(map(id, self._ranking.by_variable[variable]))
+            if in_store and fragments <= asked:
+                continue  # the store is asked once for the rows of a pattern
+            asked |= fragments
+            asked_us = own.whole_us if self._is_too_long and not in_store else first * self._each_us(variable)
+            if self._is_too_long and in_store:  # so many rows have come before it is known that there are more
+                asked_us += first * cost.us_per_store_row
             before += min(own.whole_us, asked_us)
         if spine.leading > 1:  # the second one scores rows of the first, not ids
             before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)

@@ -49,6 +49,20 @@ class Agreed(NamedTuple):
     is_whole: bool
 
 
+class Expected(NamedTuple):
+    """What statistics say of a pattern.
+
+    Args:
+        values: of a variable.
+        rows: solutions, about.
+        read: triples that an engine reads to find them, about and at least.
+    """
+
+    values: Size
+    rows: float
+    read: float
+
+
 @dataclass
 class Planning:
     """The planning of one query; what several strategies ask is found out once.
@@ -163,12 +177,15 @@ class Planning:
         alone = len(spine.matches) == len(spine.fragments) == 1 and not spine.others
         return query, alone and say_all(fragment.group, variable, query.conditions)
 
-    def expected(self, fragment: Fragment, variable: str) -> Size | None:
-        """How many values a fragment has that only the store knows, as statistics have it; None where they have not."""
+    def expected(self, fragment: Fragment, variable: str) -> Expected | None:
+        """What statistics say of a fragment that only the store knows; None where they say nothing."""
         known, pattern = self.statistics, self.pattern(fragment)
         if known is None or isinstance(pattern, Declined):
             return None
-        return self.once((id(fragment), variable, "expected"), lambda: known.values(pattern, variable))
+        values = known.values(pattern, variable)
+        if values is None:
+            return None
+        return Expected(values, known.rows(pattern) or values.guess, known.least_read(pattern) or 0.0)
 
     def beginning(self, fragment: Fragment, variable: str, most: int) -> Beginning | None:
         """How a fragment begins that only an endpoint knows; None where it is not asked, or does not tell. If its first

@@ -19,7 +19,7 @@ from hybridkg.interfaces.statistics import Bucket, Degrees, Leg, PredicateStatis
 from hybridkg.rdf.terms import RDF_TYPE, Term
 from hybridkg.statistics.characteristic_sets import Bound, CharacteristicSets, whole
 from hybridkg.statistics.histograms import finite, triples_in_range
-from hybridkg.statistics.pattern_values import values_of
+from hybridkg.statistics.pattern_values import least_read, rows_of, values_of
 
 FORMAT = 1
 """Version of the file. Another one is not read: statistics can always be counted again."""
@@ -143,6 +143,14 @@ class Statistics:
     def values(self, pattern: Pattern, variable: str) -> Size | None:
         """How many distinct values a variable has in the solutions of a pattern; None where nothing is known."""
         return values_of(pattern, variable, self)
+
+    def rows(self, pattern: Pattern) -> float | None:
+        """About how many solutions a pattern has; None where nothing is known."""
+        return rows_of(pattern, self)
+
+    def least_read(self, pattern: Pattern) -> float | None:
+        """About how many triples an engine reads at least to find them; None where nothing is known."""
+        return least_read(pattern, self)
 
     def star(self, legs: Sequence[Leg]) -> Size:
         """How many distinct subjects have all of these predicates, with these objects.

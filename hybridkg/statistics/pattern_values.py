@@ -1,4 +1,4 @@
-"""How many values the solutions of a pattern give a variable, by the statistics of the graph alone.
+"""How many solutions a pattern has, and how many values they give a variable, by the statistics of the graph alone.
 
 For a graph that lies elsewhere, without columns here to count in. What is assumed is what the projection assumes of
 joins (graph/match/guesses.py): parts are independent, the values of a variable in a smaller set are contained in the
@@ -8,7 +8,7 @@ probability 1 - (1 - s)^d. Bounds hold whatever depends on what.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, inf, isnan
 from typing import NamedTuple
@@ -86,6 +86,41 @@ def values_of(pattern: Pattern, variable: str, known: GraphStatistics) -> Size |
         case Distinct(child, variables) if variable in variables:
             return values_of(child, variable, known)
     return None
+
+
+def rows_of(pattern: Pattern, known: GraphStatistics) -> float | None:
+    """About how many solutions a pattern has; None where statistics say nothing.
+
+    >>> from hybridkg.graph.reference import columns_of
+    >>> from hybridkg.rdf.terms import Triple
+    >>> from hybridkg.statistics.collect import collect
+    >>> a, b, c, p, q = (NamedNode(f"e:{x}") for x in "abcpq")
+    >>> known = collect(columns_of([Triple(a, p, b), Triple(a, p, c), Triple(b, q, a), Triple(c, q, a)]))
+    >>> rows_of(Join((Scan(Variable("x"), Link("e:p"), Variable("y")), Scan(Variable("y"), Link("e:q"), a))), known)
+    2.0
+    """
+    return _counted(pattern, known, lambda joined: joined.rows())
+
+
+def least_read(pattern: Pattern, known: GraphStatistics) -> float | None:
+    """About how many triples an engine reads at least to find a pattern: those that it had best begin with; None where
+    statistics say nothing.
+    """
+    return _counted(pattern, known, lambda joined: joined.least_pairs())
+
+
+def _counted(pattern: Pattern, known: GraphStatistics, count: Callable[[_Joined], float]) -> float | None:
+    match pattern:
+        case Scan() | Join() | Restrict():
+            joined = _Joined.of(pattern, known)
+            return None if joined is None else count(joined)
+        case Values(_, rows):
+            return float(len(rows))
+        case Union(branches):
+            found = [_counted(branch, known, count) for branch in branches]
+            return None if None in found else sum(one for one in found if one is not None)
+        case LeftJoin(left) | Minus(left) | Exists(left) | Distinct(left):
+            return _counted(left, known, count)
 
 
 def _union(found: Sequence[Size | None]) -> Size | None:
@@ -168,6 +203,35 @@ class _Joined:
         plain = len(self.edges) == 1 and not self.others and variable not in self.tests
         low = self._least(variable, self.edges[0]) if plain else 0.0
         return Size(min(low, found.high), min(max(found.guess, low), found.high), found.high)
+
+    def rows(self) -> float:
+        """About how many solutions; of parts that are no triple patterns, as if they had one for each."""
+        rows, domains = 1.0, dict[str, float]()
+        for edge in self.edges:
+            rows *= self._pairs(edge)
+            for forward, end in ((True, edge.subject), (False, edge.object)):
+                if isinstance(end, Variable):
+                    domain = max(1.0, self._ends(edge.predicate, forward).guess)
+                    if end.name in domains:
+                        rows /= max(domain, domains[end.name])
+                    domains[end.name] = max(domain, domains.get(end.name, 1.0))
+        return rows
+
+    def least_pairs(self) -> float:
+        """Triples of the triple pattern that has the fewest."""
+        return min(map(self._pairs, self.edges), default=0.0)
+
+    def _pairs(self, edge: _Edge) -> float:
+        """About how many triples a triple pattern has, by its constants and tests."""
+        is_open = [isinstance(end, Variable) for end in edge[::2]]
+        if not all(is_open):
+            return self._constant(edge, forward=is_open[0]).guess if any(is_open) else 1.0
+        assert isinstance(edge.object, Variable)
+        if edge.object.name in self.tests:
+            triples = self._in_range(edge, edge.object.name)
+            if triples is not None:
+                return triples.guess
+        return self.known.triples_of(edge.predicate).guess
 
     def _least(self, variable: str, edge: _Edge) -> float:
         """How many values a single triple pattern gives a variable at least, by tests of the other end."""

@@ -119,3 +119,23 @@ def test_what_a_pattern_is_expected_to_have(pattern, size):
 )
 def test_what_statistics_say_nothing_of(pattern):
     assert values_of(pattern, "x", KNOWN) is None
+
+
+WORKS_AT = Join((Scan(X, Link("x:author"), Y), Scan(Y, Link("x:works"), NamedNode("x:at0"))))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "rows", "read"),
+    [
+        (Scan(X, Link("x:cites"), Y), 297, 297),
+        (Scan(X, Link("x:cites"), PAPERS[1]), 100, 100),
+        (Restrict(Scan(X, Link("x:year"), Y), YEARS), 90, 90),
+        (WORKS_AT, 300 * 3 / 5, 3),
+        (Union((Scan(X, Link("x:cites"), PAPERS[1]), WORKS_AT)), 280, 103),
+        (Minus(Scan(X, Link("x:cites"), PAPERS[1]), WORKS_AT), 100, 100),
+        (Scan(X, Closure(Link("x:cites"), 0, None), Y), None, None),
+    ],
+)
+def test_how_many_solutions_it_has_and_where_an_engine_had_best_begin(pattern, rows, read):
+    assert KNOWN.rows(pattern) == (None if rows is None else pytest.approx(rows))
+    assert KNOWN.least_read(pattern) == (None if read is None else pytest.approx(read))
