@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from hybridkg.interfaces.text_index import Condition
+from hybridkg.interfaces.text_index import AnyOf, Condition
 from hybridkg.rdf.terms import XSD, Literal
 from hybridkg.rdf.tsv import unescaped
 
@@ -72,6 +72,18 @@ def number_of(value: str) -> float | None:
         return None
     most = sys.float_info.max
     return max(-most, min(most, float(text[1:]))) + 0.0  # which turns -0.0 into 0.0
+
+
+def agrees(values_of: Callable[[str], Sequence[str]], condition: Condition | AnyOf) -> bool:
+    """Whether an entity satisfies a condition, or the conditions of one of the branches.
+
+    Args:
+        values_of: the objects of a predicate, as N-Triples writes them.
+        condition: a condition, or branches.
+    """
+    if isinstance(condition, AnyOf):
+        return any(all(agrees(values_of, one) for one in branch) for branch in condition.branches)
+    return satisfies(values_of(condition.predicate), condition)
 
 
 def satisfies(values: Sequence[str], condition: Condition) -> bool:

@@ -60,6 +60,17 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class AnyOf:
+    """Sets of conditions, of which the entity satisfies one: of the branches of a UNION, or of the rows of VALUES.
+
+    Args:
+        branches: each with one condition or more.
+    """
+
+    branches: tuple[tuple[Condition, ...], ...]
+
+
+@dataclass(frozen=True)
 class TextQuery:
     """One MATCH as the index sees it.
 
@@ -73,7 +84,7 @@ class TextQuery:
         model: a name of RANKING_MODELS.
         arguments: the model's named arguments, in the order written.
         conditions: entities that break one may be left out, whatever their score; others never. Only those of
-            which `TextIndex.holds` is true.
+            which `TextIndex.holds` is true, also of those in branches.
     """
 
     text: str
@@ -83,7 +94,7 @@ class TextQuery:
     all_terms: bool = False
     model: str = "bm25f"
     arguments: tuple[Argument, ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Condition | AnyOf, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from hybridkg.entities.filters import number_of
-from hybridkg.interfaces.text_index import Condition
+from hybridkg.interfaces.text_index import AnyOf, Condition
 from hybridkg.query import ast
 from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import XSD, Literal, NamedNode
@@ -31,49 +31,99 @@ LARGEST_FLOAT = 3.4028234663852886e38
 """The largest finite xsd:float."""
 
 
-def conditions(group: ast.Group, variable: str) -> tuple[Condition, ...]:
+def conditions(group: ast.Group, variable: str) -> tuple[Condition | AnyOf, ...]:
     """Conditions that every value of a variable satisfies in every solution of a rank-free group.
 
-    Reads triple patterns with a constant object, and with a number in a range that a FILTER gives. What is optional,
-    excluded, one of several branches, or about a graph that is named is passed over.
+    Reads triple patterns with a constant object, with one of the constants that VALUES gives, and with a number in a
+    range that a FILTER gives; and branches of UNION which all say something like that. What is optional, excluded, or
+    about a graph that is named is passed over.
 
     Args:
         group: asked about the default graph; of a query with a dataset clause nothing is known.
         variable: the entity.
 
     Returns:
-        Distinct conditions in the order written; satisfied in the sense of entities.filters.satisfies.
+        Distinct conditions in the order written; satisfied in the sense of entities.filters.agrees.
     """
+    found: dict[Condition | AnyOf, None] = {}
+    room = MOST_CONDITIONS
+    for one in _said(group, variable):
+        if one not in found and len(leaves(one)) <= room:
+            found[one] = None
+            room -= len(leaves(one))
+    return tuple(found)
+
+
+def leaves(condition: Condition | AnyOf) -> tuple[Condition, ...]:
+    """The condition, or those of all branches."""
+    if isinstance(condition, AnyOf):
+        return tuple(one for branch in condition.branches for one in branch)
+    return (condition,)
+
+
+def _said(group: ast.Group, variable: str) -> Iterator[Condition | AnyOf]:
     required = list(_required(group))
-    own = [
-        pattern
-        for pattern in required
-        if isinstance(pattern, ast.TriplePattern)
-        and pattern.subject == ast.Var(variable)
-        and isinstance(pattern.predicate, ast.Iri)
-    ]
-    found: dict[Condition, None] = {}
     ranges = _ranges([element.condition for element in required if isinstance(element, ast.Filter)])
-    for pattern in own:
-        assert isinstance(pattern.predicate, ast.Iri)
-        constant = _constant(pattern, variable)
-        if constant is not None:
-            found[constant] = None
-        elif isinstance(pattern.object, ast.Var) and pattern.object.name in ranges:
-            found[replace(ranges[pattern.object.name], predicate=pattern.predicate.value)] = None
-    return tuple(found)[:MOST_CONDITIONS]
+    given = [element for element in required if isinstance(element, ast.InlineData)]
+    for element in required:
+        if isinstance(element, ast.UnionPattern):
+            branches = [tuple(_plain(branch, variable)) for branch in element.branches]
+            if all(branches):
+                yield AnyOf(tuple(branches))
+            continue
+        if not isinstance(element, ast.TriplePattern) or element.subject != ast.Var(variable):
+            continue
+        if (constant := _constant(element, variable)) is not None:
+            yield constant
+        elif isinstance(element.predicate, ast.Iri) and isinstance(element.object, ast.Var):
+            if element.object.name in ranges:
+                yield replace(ranges[element.object.name], predicate=element.predicate.value)
+            for table in given:
+                if element.object in table.variables:
+                    yield from _one_of(element, table, variable)
 
 
-def say_all(group: ast.Group, variable: str, found: Collection[Condition]) -> bool:
-    """Whether the entities that satisfy some of the conditions of a group are those of its solutions, each once.
+def _plain(group: ast.Group, variable: str) -> Iterator[Condition]:
+    """What a branch says without branches of its own."""
+    for element in _required(group):
+        if isinstance(element, ast.TriplePattern) and (constant := _constant(element, variable)) is not None:
+            yield constant
+
+
+def _one_of(pattern: ast.TriplePattern, table: ast.InlineData, variable: str) -> Iterator[AnyOf]:
+    """That the object of a triple pattern is one of those in a table; nothing where one of them is left open."""
+    branches: dict[tuple[Condition], None] = {}
+    for row in table.rows:
+        value = row[table.variables.index(pattern.object)]
+        constant = None if value is None else _constant(replace(pattern, object=value), variable)
+        if constant is None:
+            return
+        branches[(constant,)] = None
+    if branches:
+        yield AnyOf(tuple(branches))
+
+
+def say_all(group: ast.Group, variable: str, found: Collection[Condition | AnyOf]) -> bool:
+    """Whether the entities that satisfy some of the conditions of a group are those of its solutions, each once unless
+    there are branches.
 
     Ranges never are: their bounds are widened.
     """
     elements = whole(group).elements
-    if not all(isinstance(element, ast.Triples) for element in elements):
+    if not all(isinstance(element, ast.Triples | ast.UnionPattern) for element in elements):
         return False
-    required = list(_required(group))
-    return bool(required) and all(_constant(one, variable) in found for one in required)
+    required, waiting = list(_required(group)), list(found)
+    for one in required:
+        if isinstance(one, ast.UnionPattern):
+            branches = tuple(tuple(_plain(branch, variable)) for branch in one.branches)
+            said = AnyOf(branches) in waiting
+            if not said or not all(
+                say_all(branch, variable, own) for branch, own in zip(one.branches, branches, strict=True)
+            ):
+                return False
+        elif _constant(one, variable) not in waiting:
+            return False
+    return bool(required)
 
 
 def _constant(pattern: ast.Syntax, variable: str) -> Condition | None:
@@ -86,8 +136,8 @@ def _constant(pattern: ast.Syntax, variable: str) -> Condition | None:
     return None
 
 
-def _required(group: ast.Group) -> Iterator[ast.TriplePattern | ast.Filter]:
-    """The triple patterns and filters that hold in every solution; a group within the group is joined with it."""
+def _required(group: ast.Group) -> Iterator[ast.TriplePattern | ast.Filter | ast.UnionPattern | ast.InlineData]:
+    """What holds in every solution; a group within the group is joined with it."""
     waiting = [iter(whole(group).elements)]
     while waiting:
         element = next(waiting[-1], None)
@@ -96,7 +146,7 @@ def _required(group: ast.Group) -> Iterator[ast.TriplePattern | ast.Filter]:
                 waiting.pop()
             case ast.Triples(items):
                 yield from (item for item in items if isinstance(item, ast.TriplePattern))
-            case ast.Filter():
+            case ast.Filter() | ast.UnionPattern() | ast.InlineData():
                 yield element
             case ast.Group(elements):
                 waiting.append(iter(elements))

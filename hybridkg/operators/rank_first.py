@@ -8,11 +8,14 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.interfaces.meter import LOOKS
-from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
+from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.filter_first import best_first
 from hybridkg.operators.id_sets import held
+from hybridkg.operators.known import Known
+from hybridkg.operators.pushed import said_of, shown, with_conditions
 from hybridkg.operators.slices import Slice
 from hybridkg.operators.text_access import best_matches, scores_among
 from hybridkg.operators.text_query import checked_index, ranked_query
@@ -64,10 +67,11 @@ class RankFirst(BestRows):
         follow = len(self.top.matches) == 1 and self.top.ties_follow(self.candidates[0].variable)
         seen, pool = np.zeros(0, np.uint32), Pool.empty([score for _, score in self.top.matches])
         looks, passed, (other, budget) = 0, 0, self.other
+        queries = self._queries(checked_index(context.text, self.top.matches[0][0]))
         spent = 0.0
         while True:
             context.meter.add(LOOKS, 1)
-            lists = [self._look(match, depth, context) for match, _ in self.top.matches]
+            lists = [self._look(match, query, depth, context) for match, query in queries]
             done = any(ends for _, _, ends in lists)
             last = {score: own[-1] for (_, own, _), (_, score) in zip(lists, self.top.matches, strict=True) if len(own)}
             bound = -np.inf if done else float(value.of(last, {}))
@@ -97,9 +101,26 @@ class RankFirst(BestRows):
                 return
             depth *= DEEPER
 
-    def _look(self, match: ast.RankedItem, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:
+    def _queries(self, index: RankedIndex) -> list[tuple[ast.RankedItem, RankedQuery]]:
+        """What the index is asked for each MATCH: for a single one, those that the graph may let take part."""
+        queries = [(match, ranked_query(match)) for match, _ in self.top.matches]
+        (candidates,), (match, query) = self.candidates, queries[0]
+        if len(queries) > 1 or match.top is not None or not candidates.fragments:
+            return queries
+        return [(match, with_conditions(query, said_of(candidates.variable, candidates.fragments[0]), index))]
+
+    def _look(
+        self, match: ast.RankedItem, query: RankedQuery, depth: int, context: ExecutionContext
+    ) -> tuple[Ids, Scores, bool]:
         """As `look`; but beside other lists, one of TOP is read to its end: no score tells who is in it."""
-        return look(match, depth if match.top is None or len(self.top.matches) == 1 else match.top, context)
+        return look(match, query, depth if match.top is None or len(self.top.matches) == 1 else match.top, context)
+
+    def details(self, known: Known) -> str:
+        """The conditions that go along to the index."""
+        if known.text is None:
+            return ""
+        _, query = self._queries(known.text)[0]
+        return shown(query.conditions).lstrip() if isinstance(query, TextQuery) else ""
 
     def _survivors(self, fresh: Ids, lists: list[tuple[Ids, Scores, bool]], context: ExecutionContext) -> Pool:
         """Those of some entities that the graph lets take part and that every MATCH matches."""
@@ -177,11 +198,11 @@ class Pool:
         return Slice(relations, max(bound, float(left.values.max(initial=-np.inf))), follow), left
 
 
-def look(match: ast.RankedItem, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:
+def look(match: ast.RankedItem, query: RankedQuery, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:
     """The best of the relation of a MATCH, best first, and whether there are no more."""
     index = checked_index(context.text, match)
     k = depth if match.top is None else min(depth, match.top)
-    ids, scores = best_matches(index, ranked_query(match), k, context, sized=True)
+    ids, scores = best_matches(index, query, k, context, sized=True)
     return ids, scores, len(ids) < k or k == match.top
 
 

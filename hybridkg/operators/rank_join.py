@@ -19,6 +19,7 @@ from hybridkg.operators.known import Known, times
 from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH, look
 from hybridkg.operators.slices import Slice
 from hybridkg.operators.text_access import relation
+from hybridkg.operators.text_query import ranked_query
 
 Relation: TypeAlias = "tuple[Ids, Scores]"
 """(ids, scores) of a ranked list."""
@@ -64,7 +65,7 @@ class RankJoin(BestRows):
         before, spent = context.spent(), 0.0
         while True:
             context.meter.add(LOOKS, 1)
-            lists = {score: look(match, depth, context) for match, score in self.top.matches}
+            lists = {score: look(match, ranked_query(match), depth, context) for match, score in self.top.matches}
             looks += 1
             context.tell(self, looks=looks, read=max(len(ids) for ids, _, _ in lists.values()))
             relations = {score: (ids, own) for score, (ids, own, _) in lists.items()}

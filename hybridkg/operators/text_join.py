@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,15 +11,15 @@ from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import PreparedPattern
 from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, PROBES, SCORED_POSTINGS
 from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, limit_of
-from hybridkg.interfaces.text_index import Condition, Ids, Scores, TextQuery
+from hybridkg.interfaces.text_index import AnyOf, Condition, Ids, Scores, TextQuery
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.candidates import Candidates
 from hybridkg.operators.columns import InColumns, NumberColumn
-from hybridkg.operators.conditions import conditions
 from hybridkg.operators.context import JOINED, ExecutionContext
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.known import Known, times
 from hybridkg.operators.probing import Begun, begin, rows_meeting
+from hybridkg.operators.pushed import said_of, shown, with_conditions
 from hybridkg.operators.text_access import every_match, scores_among
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
@@ -128,18 +128,16 @@ class TextJoin(PhysicalOperator):
 
     def narrowed(self, index: RankedIndex) -> RankedQuery:
         """The question, with what the fragment says of the entity as far as the index knows about it."""
-        held = tuple(condition for condition in self._conditions if index.holds(condition))
-        question = self._question
-        return replace(question, conditions=held) if held and isinstance(question, TextQuery) else question
+        return with_conditions(self._question, self._conditions, index)
 
     @cached_property
     def _question(self) -> RankedQuery:
         return ranked_query(self.match)
 
     @cached_property
-    def _conditions(self) -> tuple[Condition, ...]:
-        """What the fragment says of the entity; the index knows the default graph, so nothing of any other."""
-        return () if self.fragment.dataset else conditions(self.fragment.group, self.match.entity.name)
+    def _conditions(self) -> tuple[Condition | AnyOf, ...]:
+        """What the fragment says of the entity."""
+        return said_of(self.match.entity.name, self.fragment)
 
     def _joined(self, rows: list[Row], score_of: Mapping[Term | None, Literal], context: ExecutionContext) -> Solutions:
         """The rows that have a score, with it."""
@@ -160,17 +158,7 @@ class TextJoin(PhysicalOperator):
         """Model, fields, terms with df; the conditions that go along to the index; what it is joined with."""
         query = None if known.text is None else self.narrowed(known.text)
         pushed = query.conditions if isinstance(query, TextQuery) else ()
-        where = f" where {' and '.join(map(_shown, pushed))}" if pushed else ""
-        return f"{describe(self.match, known.text)}{where}\n{self.fragment.details(known)}"
-
-
-def _shown(condition: Condition) -> str:
-    """A condition for EXPLAIN: `2018 <= <year> <= 2022`."""
-    if condition.equals is not None:
-        return f"<{condition.predicate}> = {condition.equals}"
-    low = "" if condition.low is None else f"{condition.low:.10g} <= "
-    high = "" if condition.high is None else f" <= {condition.high:.10g}"
-    return f"{low}<{condition.predicate}>{high}"
+        return f"{describe(self.match, known.text)}{shown(pushed)}\n{self.fragment.details(known)}"
 
 
 MATCHES_PER_PROBE = 20

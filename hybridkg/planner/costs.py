@@ -71,6 +71,8 @@ class Costs:
         self._agreed = planning.agreed(ranking) if self._is_far else None
         self._first = self._joined_lists[0] if self._agreed is None else self._agreed.most
         """The same for the first MATCH, with what goes along with it to an index that is far away."""
+        self._looked_at = [self._first] if scored == (0,) else self._lists
+        """The same as `_lists` for a plan that reads the best first: of one alone, with what goes along with it."""
         self._reads = self._lists if only_texts else [planning.read(match.match) for match in ranking.scored]
         """Postings that its best are found among, for each of them."""
         self._optional = [float(planning.most(match.match)) for match in ranking.optional] if ranking.optional else []
@@ -189,7 +191,7 @@ class Costs:
         """To read the lists as deep as it takes and to ask the graph about what they bring; at most until as much is
         spent as the candidate set would cost, which then is found after all.
         """
-        restricted, lists, k = self._ranking.is_restricted, self._lists, self._k or 1.0
+        restricted, lists, k = self._ranking.is_restricted, self._looked_at, self._k or 1.0
         variable = self._ranking.variables[0] if restricted else None
         instead = inf
         if restricted and self._switching:  # the better way to score a candidate set
@@ -233,7 +235,8 @@ class Costs:
     def rank_first_least(self) -> float:
         """What that takes if one look is enough."""
         restricted, cost = self._ranking.is_restricted, self._cost
-        us = cost.us_per_look + self._lists_us(max(LEAST_DEPTH, 2.0 * (self._k or 1.0))) + self._cases[0][1]
+        depth = max(LEAST_DEPTH, 2.0 * (self._k or 1.0))
+        us = cost.us_per_look + self._lists_us(depth, self._looked_at) + self._cases[0][1]
         return ALMOST * (us + self._graphs[self._ranking.variables[0]].question_us if restricted else us)
 
     @property
@@ -244,7 +247,7 @@ class Costs:
     def _look_us(self, depth: float, lists: Sequence[float], variable: str | None) -> float:
         """One look at the best of some lists, and what it takes to test and score what it brings."""
         cost, fresh = self._cost, 0.0
-        us = cost.us_per_look + self._lists_us(depth)
+        us = cost.us_per_look + self._lists_us(depth, lists)
         for most in lists:
             fresh += min(depth, most)
         fresh *= 1.0 - 1.0 / DEEPER
@@ -255,10 +258,10 @@ class Costs:
             us += len(lists) * (cost.us_per_text_scoring + self._scored_us(fresh, fresh / len(lists)))
         return us
 
-    def _lists_us(self, depth: float) -> float:
-        """To read the scored relations so deep."""
+    def _lists_us(self, depth: float, lists: Sequence[float]) -> float:
+        """To read the scored relations so deep, of which so many entities match."""
         cost, us = self._cost, 0.0
-        for most, read in zip(self._lists, self._reads, strict=True):
+        for most, read in zip(lists, self._reads, strict=True):
             us += cost.us_per_text_question + read * cost.us_per_posting + min(depth, most) * cost.us_per_hit
         return us
 
@@ -286,7 +289,7 @@ class Costs:
                 read = [min(depth, most) for most in lists]
                 us += cost.us_per_look + questions_us
                 us += together([ids * us_each for ids, us_each in zip(read, each_us, strict=True)])
-                us += self._lists_us(depth)
+                us += self._lists_us(depth, lists)
                 pairs = linked * factor
                 for ids in read:
                     pairs *= ids / n

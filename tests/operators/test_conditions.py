@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hybridkg.entities.filters import satisfies
-from hybridkg.interfaces.text_index import Condition
+from hybridkg.entities.filters import agrees
+from hybridkg.interfaces.text_index import AnyOf, Condition
 from hybridkg.operators.conditions import MOST_CONDITIONS, conditions, say_all
 from hybridkg.query.parser import parse
 
@@ -65,6 +65,7 @@ leaf = st.one_of(
     st.builds(lambda p: f"?o <{E}{p}> ?e .", st.sampled_from("pq")),
     filters,
     filters,
+    st.builds(lambda some: f"VALUES ?n {{ {' '.join(some)} }}", st.lists(constants | st.just("UNDEF"), max_size=3)),
 )
 wrapped = st.builds(
     lambda before, parts: before % " ".join(parts),
@@ -76,7 +77,11 @@ wrapped = st.builds(
     ),
     st.lists(leaf, min_size=1, max_size=3),
 )
-groups = st.lists(st.one_of(leaf, leaf, wrapped), min_size=1, max_size=5).map(" ".join)
+united = st.builds(
+    lambda *branches: " UNION ".join(f"{{ {' '.join(parts)} }}" for parts in branches),
+    *[st.lists(leaf, min_size=1, max_size=2)] * 2,
+)
+groups = st.lists(st.one_of(leaf, leaf, wrapped, united), min_size=1, max_size=5).map(" ".join)
 
 
 def stored(graph: list[tuple[str, str, str]]) -> ox.Store:
@@ -87,7 +92,7 @@ def stored(graph: list[tuple[str, str, str]]) -> ox.Store:
     return store
 
 
-def broken(store: ox.Store, pattern: str) -> list[tuple[str, Condition]]:
+def broken(store: ox.Store, pattern: str) -> list[tuple[str, Condition | AnyOf]]:
     """Entities in solutions, with a condition that they do not satisfy."""
     found = conditions(parse(f"SELECT * {{ {pattern} }}").form.where, "e")
     entities = {row["e"] for row in store.query(f"SELECT ?e {{ {pattern} }}") if row["e"] is not None}
@@ -96,8 +101,10 @@ def broken(store: ox.Store, pattern: str) -> list[tuple[str, Condition]]:
         for entity in entities
         if not isinstance(entity, ox.Literal)
         for condition in found
-        if not satisfies(
-            [str(q.object) for q in store.quads_for_pattern(entity, ox.NamedNode(condition.predicate), None, None)],
+        if not agrees(
+            lambda iri, entity=entity: [
+                str(q.object) for q in store.quads_for_pattern(entity, ox.NamedNode(iri), None, None)
+            ],
             condition,
         )
     ]
@@ -130,22 +137,35 @@ def test_a_constant_is_the_text_of_the_term_that_the_store_has(constant, value):
     assert (condition.equals == held) == matches
 
 
-@settings(max_examples=200, deadline=None)
-@given(graphs, st.lists(st.tuples(st.sampled_from("pq"), st.one_of(constants, constants, st.just("?n"))), max_size=3))
-@example([(f"<{E}a>", "p", f"<{E}a>"), (f"<{E}a>", "q", '"5"')], [("p", f"<{E}a>")])
-def test_conditions_that_say_all_are_those_of_the_solutions(graph, parts):
-    pattern = " . ".join(f"?e <{E}{name}> {value}" for name, value in parts)
+parts_st = st.lists(st.tuples(st.sampled_from("pq"), st.one_of(constants, constants, st.just("?n"))), max_size=3)
+
+
+@settings(max_examples=300, deadline=None)
+@given(graphs, parts_st, st.none() | st.tuples(parts_st, parts_st))
+@example([(f"<{E}a>", "p", f"<{E}a>"), (f"<{E}a>", "q", '"5"')], [("p", f"<{E}a>")], None)
+@example([(f"<{E}a>", "p", f"<{E}a>"), (f"<{E}b>", "q", '"5"')], [], ([("p", f"<{E}a>")], [("q", '"5"')]))
+def test_conditions_that_say_all_are_those_of_the_solutions(graph, parts, branches):
+    def text(some):
+        return " . ".join(f"?e <{E}{name}> {value}" for name, value in some)
+
+    pattern = text(parts)
+    if branches is not None:
+        pattern += " ".join(["", f"{{ {text(branches[0])} }} UNION {{ {text(branches[1])} }}"])
+    every = [parts, *branches] if branches is not None else [parts]
     where, store = parse(f"SELECT * {{ {pattern} }}").form.where, stored(graph)
     found = conditions(where, "e")
     is_all = say_all(where, "e", found)
-    assert is_all == (bool(parts) and all(value != "?n" for _, value in parts))
+    said = all(value != "?n" for some in every for _, value in some)
+    assert is_all == (said and (bool(parts) if branches is None else all(branches)))
     if is_all:
         values: dict[str, dict[str, list[str]]] = {}
         for quad in store.quads_for_pattern(None, None, None, ox.DefaultGraph()):
             values.setdefault(str(quad.subject), {}).setdefault(quad.predicate.value, []).append(str(quad.object))
-        agreeing = [e for e, own in values.items() if all(satisfies(own.get(c.predicate, []), c) for c in found)]
+        agreeing = [
+            e for e, own in values.items() if all(agrees(lambda iri, own=own: own.get(iri, []), c) for c in found)
+        ]
         rows = [str(row["e"]) for row in store.query(f"SELECT ?e {{ {pattern} }}")]
-        assert sorted(agreeing) == sorted(rows)
+        assert sorted(agreeing) == sorted(rows if branches is None else set(rows))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +184,7 @@ def test_what_else_is_said_may_leave_out_more(pattern):
     assert not say_all(where, "e", conditions(where, "e"))
 
 
-def of(pattern: str) -> list[Condition]:
+def of(pattern: str) -> list[Condition | AnyOf]:
     return list(conditions(parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}").form.where, "e"))
 
 
@@ -188,11 +208,25 @@ def test_constants_and_ranges_are_found():
     ]
 
 
+def test_branches_and_tables_of_constants_are_found():
+    p, q, r = (Condition(E + name, f"<{E}x>") for name in "pqr")
+    both = AnyOf(((Condition(E + "p", f"<{E}x>"),), (Condition(E + "p", f"<{E}y>"),)))
+    assert of("{ ?e :p :x } UNION { ?e :q :x ; :r :x ; :s ?o }") == [AnyOf(((p,), (q, r)))]
+    assert of("?e :p ?c . VALUES ?c { :x :y :x } ?e :q :x") == [both, q]
+    assert of("{ ?e :p ?c } { VALUES (?d ?c) { (1 :x) (UNDEF :y) } }") == [both]
+
+
 @pytest.mark.parametrize(
     "pattern",
     [
         "OPTIONAL { ?e :p :x }",
-        "{ ?e :p :x } UNION { ?e :p :y }",
+        "{ ?e :p :x } UNION { ?x :p :y }",
+        "{ ?e :p :x } UNION { OPTIONAL { ?e :p :y } }",
+        "{ ?e :p :x } UNION { { ?e :p :y } UNION { ?e :p :z } }",
+        "?e :p ?x VALUES ?x { :y UNDEF }",
+        "?e :p ?x VALUES ?y { :y }",
+        "?e :p ?x OPTIONAL { VALUES ?x { :y } }",
+        "VALUES ?e { :y }",
         "?e :p ?x MINUS { ?e :p :x }",
         "GRAPH :g { ?e :p :x }",
         "{ SELECT ?e { ?e :p :x } }",
@@ -220,4 +254,7 @@ def test_what_is_not_certain_gives_no_condition(pattern):
 
 def test_conditions_are_bounded_in_number():
     assert len(of(" ".join(f"?e :p {i} ." for i in range(500)))) == MOST_CONDITIONS
+    table = "VALUES ?c { " + " ".join(map(str, range(MOST_CONDITIONS))) + " }"
+    assert of("?e :q :x , ?c . " + table) == [Condition(E + "q", f"<{E}x>")]
+    assert len(of("?e :q ?c . " + table)) == 1
     assert len(of("?e :p ?n FILTER(" + " && ".join(f"?n > {i}" for i in range(150)) + ")")) == 1

@@ -12,9 +12,11 @@ from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.strategy import STRATEGIES
-from hybridkg.interfaces.text_index import Condition
+from hybridkg.interfaces.text_index import AnyOf, Condition
 from hybridkg.operators import probing
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.known import Known
+from hybridkg.operators.rank_first import RankFirst
 from hybridkg.planner.choose import choose
 from hybridkg.planner.planning import Planning
 from hybridkg.query.parser import parse
@@ -77,6 +79,8 @@ elements = st.one_of(
                 "OPTIONAL { %s }",
                 "MINUS { %s }",
                 "{ %s } UNION { ?a ?some ?thing }",
+                f"{{ %s }} UNION {{ ?a <{E}q> <{E}a> }}",
+                f"VALUES ?c {{ <{E}a> <{E}b> }} %s",
                 f"GRAPH <{E}g> {{ %s }}",
                 "GRAPH ?g { %s OPTIONAL { ?a ?some ?thing } }",
                 "{ %s }",
@@ -102,7 +106,9 @@ queries = st.builds(
 
 
 joins = st.builds(
-    lambda dataset, words, parts: f'SELECT * {dataset} {{ ?a MATCH "{words}" AS ?s . {" ".join(parts)} }} RANK BY ?s',
+    lambda dataset, words, parts, k: (
+        f'SELECT * {dataset} {{ ?a MATCH "{words}" AS ?s . {" ".join(parts)} }} RANK BY ?s {k}'
+    ),
     st.sampled_from(["", "", f"FROM <{E}g>"]),
     st.sampled_from(["red", "fish", "boat", "blue", "red boat"]),
     st.sampled_from(
@@ -113,8 +119,11 @@ joins = st.builds(
             (f"?a <{E}year> ?y .", "FILTER(1999.5 > ?y)"),
             (f"?a <{E}year> 01999 .",),
             (f"?a <{E}p> <{E}a> .", f"?a <{E}p> ?b ."),
+            (f"{{ ?a <{E}p> <{E}a> }} UNION {{ ?a <{E}q> <{E}b> ; <{E}year> 1999 }}",),
+            (f"?a <{E}p> ?c . VALUES ?c {{ <{E}a> <{E}b> }}",),
         ]
     ),
+    st.sampled_from(["", "LIMIT 1", "LIMIT 2"]),
 )
 
 
@@ -207,6 +216,9 @@ def test_conditions_are_pushed_when_the_index_holds_them(text):
         ("?a :q :c ; :p ?b .", (3.0, False)),
         ("?a :year ?y FILTER(?y < 2000) .", (2.0, False)),
         ("?a :p ?b .", None),
+        ("{ ?a :q :c } UNION { ?a :year 1995 }", (3.0, True)),
+        ("{ ?a :year 1995 } UNION { ?a :year 1999 }", (2.0, True)),
+        ("?a :year ?y . VALUES ?y { 1995 1999 }", (2.0, False)),
     ],
 )
 def test_how_many_agree_with_conditions_is_counted_with_the_other_sizes(text, pattern, agreed):
@@ -232,3 +244,25 @@ def test_under_a_dataset_clause_nothing_is_pushed(text):
     head = "SELECT * FROM :g"
     calls = asked(index.start(9, "p", GRAPH, nodes), nodes, '?a :p :b . ?a MATCH "red"', head=head)
     assert calls[-1][1].conditions == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "pushed"),
+    [
+        ("?a :q :c .", (Condition(E + "q", f"<{E}c>"),)),
+        ("{ ?a :q :c } UNION { ?a :q :d }", (AnyOf(tuple((Condition(E + "q", f"<{E}{x}>"),) for x in "cd")),)),
+        ("?a :p :b .", ()),
+    ],
+)
+def test_the_best_are_read_of_those_that_the_conditions_leave(text, pattern, pushed):
+    index, nodes = text
+    graph = [ox.Quad(node, ox.NamedNode(E + "q"), ox.NamedNode(E + "c")) for node in NODES[1:4]]
+    query = f'PREFIX : <{E}> SELECT ?a ?s {{ {pattern} ?a MATCH "red boat" AS ?s }} RANK BY ?s LIMIT 1'
+    index.start(0, "q", graph, nodes)
+    found = rows(query, graph, index, nodes, "rank_first")
+    assert [query.conditions for kind, query in index.asked if kind == "topk"] == [pushed]
+    assert found == rows(query, graph, index.start(None), nodes, "reference")
+    index.start(0, "q", graph, nodes)
+    plan = choose(rewrite(from_ast(parse(query))), Planning(None, Ranked(index)), "rank_first")
+    ranking = next(operator for operator in plan.root.walk() if isinstance(operator, RankFirst))
+    assert ranking.details(Known(text=Ranked(index))).startswith("where ") == bool(pushed)

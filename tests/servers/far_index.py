@@ -13,10 +13,11 @@ import pyoxigraph as ox
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.rules import rewrite
-from hybridkg.entities.filters import satisfies
+from hybridkg.entities.filters import agrees
 from hybridkg.entities.table import NodeTable
 from hybridkg.interfaces.strategy import STRATEGIES
-from hybridkg.interfaces.text_index import Condition, IndexedField, TextQuery, TextQuestion
+from hybridkg.interfaces.text_index import AnyOf, Condition, IndexedField, TextQuery, TextQuestion
+from hybridkg.operators.conditions import leaves
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.planning import Planning
 from hybridkg.query.parser import parse
@@ -58,11 +59,12 @@ class FarIndex(EmbeddedTextIndex):
         return condition.predicate in self.held
 
     def _kept(self, query: TextQuery, ids) -> np.ndarray:
-        assert all(self.holds(condition) for condition in query.conditions)
-        return np.array(
-            [all(satisfies(self.values.get((i, c.predicate), ()), c) for c in query.conditions) for i in ids.tolist()],
-            bool,
-        )
+        assert all(self.holds(leaf) for condition in query.conditions for leaf in leaves(condition))
+
+        def agreeing(i: int, condition: Condition | AnyOf) -> bool:
+            return agrees(lambda iri: self.values.get((i, iri), ()), condition)
+
+        return np.array([all(agreeing(i, one) for one in query.conditions) for i in ids.tolist()], bool)
 
     def most(self, query: TextQuery) -> int:
         self.prepare([query])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from hybridkg.elastic.server import Body
 from hybridkg.errors import TextQueryError
-from hybridkg.interfaces.text_index import Condition, Ids
+from hybridkg.interfaces.text_index import AnyOf, Condition, Ids
 from hybridkg.text.elastic.mapping import GAP, SEPARATOR, TERMS, VALUE_GAP
 from hybridkg.text.items import Group, Item, OnField, Pattern, Patterns, ResolvedQuery
 
@@ -134,8 +134,17 @@ def frequencies(items: Sequence[tuple[int, Item]], fields: Sequence[OnField]) ->
     return groups
 
 
-def condition(own: Condition, number: int) -> Body:
-    """The filter for a condition on the predicate of the profile's filter of that number."""
+def condition(own: Condition | AnyOf, filters: Sequence[str]) -> Body:
+    """The filter for a condition.
+
+    Args:
+        own: on predicates of the filters.
+        filters: of the profile.
+    """
+    if isinstance(own, AnyOf):
+        branches = [{"bool": {"filter": [condition(one, filters) for one in branch]}} for branch in own.branches]
+        return {"bool": {"should": branches, "minimum_should_match": 1}}
+    number = filters.index(own.predicate)
     if own.equals is not None:
         return {"term": {f"filter.p{number}": {"value": own.equals}}}
     # Elasticsearch tells -0.0 from 0.0.

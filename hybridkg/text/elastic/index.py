@@ -244,7 +244,7 @@ class ElasticTextIndex(FieldsOfIndex):
             self._connected = True
 
     def _conditions(self, query: TextQuery) -> list[Body]:
-        return [bodies.condition(one, self._identity.filters.index(one.predicate)) for one in query.conditions]
+        return [bodies.condition(one, self._identity.filters) for one in query.conditions]
 
     def _count(self, query: TextQuery) -> Steps[int]:
         resolved = self._resolve(query)

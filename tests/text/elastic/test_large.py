@@ -10,8 +10,9 @@ from elastic_server import unique_name
 from engine_pair import assert_same_best, assert_same_relation, assert_same_scores, build_pair
 
 from hybridkg.elastic.pages import BEST_FIRST, BY_NODE, Pages
-from hybridkg.entities.filters import satisfies
-from hybridkg.interfaces.text_index import Condition, FieldChoice, IndexedField, TextQuery, TextQuestion
+from hybridkg.entities.filters import agrees
+from hybridkg.interfaces.text_index import AnyOf, Condition, FieldChoice, IndexedField, TextQuery, TextQuestion
+from hybridkg.operators.conditions import leaves
 
 pytestmark = pytest.mark.needs_elastic
 
@@ -176,13 +177,16 @@ class TestConditions:
         held = filters()
         plain = TextQuery("same red sea", model=model)
         ids, scores = large.embedded.matching(plain)
-        for conditions in [(one,) for one in CONDITIONS] + [tuple(CONDITIONS[9::-9]), (CONDITIONS[0], CONDITIONS[12])]:
-            if not all(map(large.elastic.holds, conditions)):
+        branches = AnyOf(((CONDITIONS[0], CONDITIONS[12]), (CONDITIONS[2],), (CONDITIONS[11],)))
+        some = [(one,) for one in CONDITIONS] + [tuple(CONDITIONS[9::-9]), (CONDITIONS[0], CONDITIONS[12])]
+        for conditions in [*some, (branches,), (branches, CONDITIONS[1])]:
+            if not all(large.elastic.holds(leaf) for one in conditions for leaf in leaves(one)):
                 assert any(len(one.equals or "") > 1_000 for one in conditions)
                 continue
-            kept = np.array(
-                [all(satisfies(held[one.predicate].get(e, []), one) for one in conditions) for e in ids.tolist()], bool
-            )
+            agreeing = [
+                all(agrees(lambda iri, e=e: held[iri].get(e, []), one) for one in conditions) for e in ids.tolist()
+            ]
+            kept = np.array(agreeing, bool)
             query = TextQuery(plain.text, model=model, conditions=conditions)
             own_ids, own_scores = large.elastic.matching(query)
             assert own_ids.tolist() == ids[kept].tolist(), conditions
