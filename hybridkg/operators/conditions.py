@@ -91,7 +91,10 @@ def _plain(group: ast.Group, variable: str) -> Iterator[Condition]:
 
 
 def _one_of(pattern: ast.TriplePattern, table: ast.InlineData, variable: str) -> Iterator[AnyOf]:
-    """That the object of a triple pattern is one of those in a table; nothing where one of them is left open."""
+    """That the object of a triple pattern is one of those in a table; nothing where one of them is left open, or there
+    are many."""
+    if len(table.rows) > MOST_CONDITIONS:
+        return
     branches: dict[tuple[Condition], None] = {}
     for row in table.rows:
         value = row[table.variables.index(pattern.object)]

@@ -210,7 +210,7 @@ def in_store(begun: Beginning | None, entities: float, expected: Size | None = N
         return Size(*(min(size, entities) for size in expected))
     most = entities if expected is None else min(entities, expected.high)
     values = min(float(begun.values), entities)
-    if begun.is_whole or values >= most:
+    if begun.is_whole or max(values, 1.0) >= most:
         return Size(0.0, values, values)
     return Size(values, (most - values) / log(most / max(values, 1.0)), most)
 

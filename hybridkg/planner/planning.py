@@ -41,7 +41,7 @@ class Agreed(NamedTuple):
     Args:
         variable: whose entities.
         most: no more of them have a row.
-        is_whole: whether so many have, one each, if nothing else takes part.
+        is_whole: whether so many have, if nothing else takes part; one row each, unless the graph has branches.
     """
 
     variable: str

@@ -12,6 +12,7 @@ from scripted_endpoint import Asked, Said, ScriptedEndpoint
 from hybridkg import KnowledgeBase
 from hybridkg.config import Config, EndpointSettings
 from hybridkg.errors import UnsupportedQueryError
+from hybridkg.interfaces.graph_index import Size
 from hybridkg.interfaces.graph_store import Beginning
 from hybridkg.planner import cost_inputs
 from hybridkg.store.endpoint import kept
@@ -230,6 +231,12 @@ def test_what_statistics_know_or_expect_to_be_large_is_not_begun(asked_kb, monke
     before = len(asked)
     kb.explain(query(pattern))
     assert any(f"LIMIT {cost_inputs.MOST_READ}" in one.query for one in asked[before:]) == is_begun
+
+
+@pytest.mark.parametrize("values", [0, 1, 2])
+def test_a_beginning_that_contradicts_statistics_is_believed(values):
+    begun = Beginning(values, values, False)
+    assert cost_inputs.in_store(begun, 100.0, Size(0.0, 1.0, 1.0)) == Size(0.0, values, values)
 
 
 def test_statistics_stay_where_the_projection_does_not(asked_kb):

@@ -257,4 +257,5 @@ def test_conditions_are_bounded_in_number():
     table = "VALUES ?c { " + " ".join(map(str, range(MOST_CONDITIONS))) + " }"
     assert of("?e :q :x , ?c . " + table) == [Condition(E + "q", f"<{E}x>")]
     assert len(of("?e :q ?c . " + table)) == 1
+    assert not of("?e :q ?c . " + table.replace("{ 0 ", "{ -1 0 "))
     assert len(of("?e :p ?n FILTER(" + " && ".join(f"?n > {i}" for i in range(150)) + ")")) == 1
