@@ -92,7 +92,8 @@ def _plain(group: ast.Group, variable: str) -> Iterator[Condition]:
 
 def _one_of(pattern: ast.TriplePattern, table: ast.InlineData, variable: str) -> Iterator[AnyOf]:
     """That the object of a triple pattern is one of those in a table; nothing where one of them is left open, or there
-    are many."""
+    are many.
+    """
     if len(table.rows) > MOST_CONDITIONS:
         return
     branches: dict[tuple[Condition], None] = {}
