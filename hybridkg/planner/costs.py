@@ -88,6 +88,8 @@ class Costs:
             self._graphs[variable] = graph_of(
                 ranking, variable, planning, self._entities, self._filters, self._scored_us, self._least_of(variable)
             )
+        in_store = any(prepared is None for graph in self._graphs.values() for prepared, *_ in graph.patterns)
+        self._rows_question_us = self._cost.us_per_store_question if in_store else self._cost.us_per_graph_question
         self._compared: list[float] = []
         """Of each list that is fused: what it takes to compare the candidates with a NEAR, in postings."""
         if self._is_fused:
@@ -388,7 +390,7 @@ class Costs:
     def _once_us(self, fragments: int) -> float:
         """What asking for rows of some fragments, and the operators above the choice of the entities, take once."""
         operators = OPERATORS + fragments + len(self._ranking.spine.matches)
-        return fragments * self._cost.us_per_graph_question + operators * self._cost.us_per_operator
+        return fragments * self._rows_question_us + operators * self._cost.us_per_operator
 
     def _row_us(self, variable: str, fragments: int) -> float:
         """What they take for each row."""

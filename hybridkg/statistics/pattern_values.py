@@ -200,8 +200,7 @@ class _Joined:
         found = self._values(variable, None, frozenset(), tested=True)
         if found is None:
             return None
-        plain = len(self.edges) == 1 and not self.others and variable not in self.tests
-        low = self._least(variable, self.edges[0]) if plain else 0.0
+        low = self._least(variable, self.edges[0]) if len(self.edges) == 1 and not self.others else 0.0
         return Size(min(low, found.high), min(max(found.guess, low), found.high), found.high)
 
     def rows(self) -> float:
@@ -236,7 +235,8 @@ class _Joined:
     def _least(self, variable: str, edge: _Edge) -> float:
         """How many values a single triple pattern gives a variable at least, by tests of the other end."""
         forward, far = edge.near(variable)
-        if edge.subject == edge.object:
+        tested = self.tests.keys() - ({far.name} if isinstance(far, Variable) else set())
+        if tested or edge.subject == edge.object:
             return 0.0
         if not isinstance(far, Variable):
             return self._constant(edge, forward).low

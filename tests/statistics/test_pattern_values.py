@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 from generated_patterns import DATES, FEW, NODES, Maker, typed
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from slow_patterns import SlowGraph
 
@@ -43,6 +43,7 @@ def exactly(count: float) -> Size:
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32))
+@example(35748)  # a test of a variable that nothing binds
 def test_the_truth_is_within_the_bounds(seed):
     maker = Maker(Random(seed), PLAIN)
     triples, pattern = maker.graph(), maker.pattern()
