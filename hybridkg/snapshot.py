@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from hybridkg.advice import Advisor
-from hybridkg.config import EMBEDDED, Config
+from hybridkg.config import Config
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import CorruptError, IndexCorruptError
@@ -25,13 +25,13 @@ from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndex, kind_o
 from hybridkg.model_parameters import folders_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
-from hybridkg.operators.probing import PROBES_AT_ONCE
-from hybridkg.planner.cost_model import CostModel
+from hybridkg.planner.cost_model import CostModel, far_costs
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.unit_costs import UnitCosts
 from hybridkg.rdf.terms import Node, Quad, Triple
 from hybridkg.store.generation import Generation
 from hybridkg.store.generations import Folder
+from hybridkg.store.opening import lies_at, open_graph
 from hybridkg.store.oxigraph import OxigraphStore
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Snapshot:
         generation = folder.current()
         config = folder.config
         union = config.default_graph == "union"
-        store = _store(generation, config)
+        store = open_graph(generation, config)
         documents = _documents(generation.documents)
         text_folder = generation.path / "text"
         if not text_folder.is_dir() or lies_at(generation) != config.graph:
@@ -195,7 +195,7 @@ class Snapshot:
         """
         from hybridkg.statistics.catalog import read_statistics
 
-        if self.projection is None and not (self.endpoint and lies_at(self.generation) == self.config.graph):
+        if self.projection is None and not (self.endpoint and self._is_of_this_graph):
             return None
         return read_statistics(self.generation.path)
 
@@ -206,15 +206,15 @@ class Snapshot:
         engine = "embedded" if self.text is None else engine_name(folder / "text")
         found = self.generation.manifest.endpoint
         far: dict[str, float] = {}
-        if self.endpoint and lies_at(self.generation) == self.config.graph:
-            far = _far(found["round_trip_us"], found["row_us"])
+        if self.endpoint and self._is_of_this_graph:
+            far = far_costs(found["round_trip_us"], found["row_us"])
         return UnitCosts.open(folder.parent, engine, far=far)
 
     @property
     def cost(self) -> CostModel:
         """What units of work cost, as far as it is known at this moment."""
         if (store := self.far_store) is not None:
-            self.costs.at_most(_far(store.trip_us, self.costs.model.us_per_store_row))
+            self.costs.at_most(far_costs(store.trip_us, self.costs.model.us_per_store_row))
         return self.costs.model
 
     def is_measured(self) -> bool:
@@ -247,12 +247,17 @@ class Snapshot:
         return self.store.url
 
     @property
+    def _is_of_this_graph(self) -> bool:
+        """Whether what is derived here is of the graph that kb.toml names."""
+        return lies_at(self.generation) == self.config.graph
+
+    @property
     def endpoint_state(self) -> dict[str, Any]:
         """What `stats` says of the endpoint; empty where the graph lies here."""
         if not self.endpoint:
             return {}
         found = self.generation.manifest.endpoint
-        if lies_at(self.generation) != self.config.graph:
+        if not self._is_of_this_graph:
             return {"endpoint": {"url": self.endpoint, "state": "not exported; hybridkg index does"}}
         about: dict[str, Any] = {"url": self.endpoint, "exported": found["at"]}
         about |= {"longest_answer": found["longest"]} | ({"answers": "cut there"} if found["is_capped"] else {})
@@ -261,7 +266,7 @@ class Snapshot:
     @property
     def quads(self) -> int:
         """Of the graph; those of an endpoint as they were counted when it was exported."""
-        return self.generation.manifest.counts["quads"] if lies_at(self.generation) == self.config.graph else 0
+        return self.generation.manifest.counts["quads"] if self._is_of_this_graph else 0
 
     def context(self) -> ExecutionContext:
         """The state of one run over this snapshot."""
@@ -324,25 +329,6 @@ class Snapshot:
         }
 
 
-def lies_at(generation: Generation) -> str:
-    """Where the graph lay that a generation was indexed from, as kb.toml says it."""
-    return str(generation.manifest.endpoint.get("graph", EMBEDDED))
-
-
-def _store(generation: Generation, config: Config) -> GraphStore:
-    """The graph: in the generation, or at the endpoint that kb.toml names."""
-    if config.graph == EMBEDDED:
-        return OxigraphStore.open(generation.graph, union_default_graph=config.default_graph == "union")
-    from hybridkg.store.endpoint.connection import Connection
-    from hybridkg.store.endpoint.store import EndpointStore
-
-    connection, found = Connection(config.graph, config.endpoint), generation.manifest.endpoint
-    if lies_at(generation) != config.graph:
-        return EndpointStore(connection)
-    known = {name: found[name] for name in ("longest", "is_capped", "repeats")}
-    return EndpointStore(connection, **known)
-
-
 class _LazyLinker:
     """The linker of a state, imported when a query first asks for links.
 
@@ -377,22 +363,6 @@ def engine_name(text_folder: Path) -> str:
     """The text engine that built the index in a folder."""
     file = text_folder / ENGINE_FILE
     return file.read_text(encoding="ascii").strip() if file.is_file() else "embedded"
-
-
-def _far(trip_us: float, row_us: float) -> dict[str, float]:
-    """Unit costs of a graph at an endpoint; nothing is cheaper there than here.
-
-    Args:
-        trip_us: there and back, in microseconds.
-        row_us: one more row.
-    """
-    near = CostModel()
-    trip, row = max(trip_us, near.us_per_store_question), max(row_us, near.us_per_store_row)
-    return {
-        "us_per_store_question": trip,
-        "us_per_store_row": row,
-        "us_per_probe_in_store": row + trip / PROBES_AT_ONCE,
-    }
 
 
 def _documents(folder: Path) -> Documents | None:

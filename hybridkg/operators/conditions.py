@@ -62,7 +62,7 @@ def leaves(condition: Condition | AnyOf) -> tuple[Condition, ...]:
 
 
 def _said(group: ast.Group, variable: str) -> Iterator[Condition | AnyOf]:
-    required = list(_required(group))
+    required = list(_required(whole(group)))
     ranges = _ranges([element.condition for element in required if isinstance(element, ast.Filter)])
     given = [element for element in required if isinstance(element, ast.InlineData)]
     for element in required:
@@ -116,7 +116,7 @@ def say_all(group: ast.Group, variable: str, found: Collection[Condition | AnyOf
     elements = whole(group).elements
     if not all(isinstance(element, ast.Triples | ast.UnionPattern) for element in elements):
         return False
-    required, waiting = list(_required(group)), list(found)
+    required, waiting = list(_required(whole(group))), list(found)
     for one in required:
         if isinstance(one, ast.UnionPattern):
             branches = tuple(tuple(_plain(branch, variable)) for branch in one.branches)
@@ -142,7 +142,7 @@ def _constant(pattern: ast.Syntax, variable: str) -> Condition | None:
 
 def _required(group: ast.Group) -> Iterator[ast.TriplePattern | ast.Filter | ast.UnionPattern | ast.InlineData]:
     """What holds in every solution; a group within the group is joined with it."""
-    waiting = [iter(whole(group).elements)]
+    waiting = [iter(group.elements)]
     while waiting:
         element = next(waiting[-1], None)
         match element:

@@ -35,6 +35,7 @@ from hybridkg.interfaces.meter import (
     STORE_ROWS,
     TEXT_QUESTIONS,
 )
+from hybridkg.operators.probing import PROBES_AT_ONCE
 
 FARTHEST = 20.0
 """Times a default: a unit cost is never taken to be more, nor less than the inverse, whatever has been measured. Biased
@@ -177,3 +178,19 @@ DEFAULTS = {"embedded": CostModel(), "elasticsearch": ELASTICSEARCH}
 def default_costs(engine: str) -> CostModel:
     """The unit costs of a text engine before anything is measured; for a stranger those of the embedded one."""
     return DEFAULTS.get(engine, DEFAULTS["embedded"])
+
+
+def far_costs(trip_us: float, row_us: float) -> dict[str, float]:
+    """Unit costs of a graph at an endpoint; nothing is cheaper there than here.
+
+    Args:
+        trip_us: there and back, in microseconds.
+        row_us: one more row.
+    """
+    near = CostModel()
+    trip, row = max(trip_us, near.us_per_store_question), max(row_us, near.us_per_store_row)
+    return {
+        "us_per_store_question": trip,
+        "us_per_store_row": row,
+        "us_per_probe_in_store": row + trip / PROBES_AT_ONCE,
+    }

@@ -88,8 +88,7 @@ class Costs:
             self._graphs[variable] = graph_of(
                 ranking, variable, planning, self._entities, self._filters, self._scored_us, self._least_of(variable)
             )
-        in_store = any(prepared is None for graph in self._graphs.values() for prepared, *_ in graph.patterns)
-        self._rows_question_us = self._cost.us_per_store_question if in_store else self._cost.us_per_graph_question
+        self._in_store = any(one is None for graph in self._graphs.values() for one, *_ in graph.patterns)
         self._compared: list[float] = []
         """Of each list that is fused: what it takes to compare the candidates with a NEAR, in postings."""
         if self._is_fused:
@@ -278,10 +277,10 @@ class Costs:
         fragments = len(self._ranking.spine.fragments)
         whole, each = self._once_us(fragments), self._row_us(self._ranking.variables[0], fragments)
         each_us = [self._each_us(variable) for variable in self._ranking.variables]
-        in_store = any(prepared is None for prepared, *_ in graphs[0].patterns)
-        together = sum if in_store else min  # the store is asked about each list, the projection about both at once
-        rows_each = self._rows_each(self._ranking.variables[0]) if in_store else 0.0
-        questions_us, longest = (sum if in_store else max)([graph.question_us for graph in graphs]), max(lists)
+        # The store is asked about each list, the projection about both at once.
+        together = sum if self._in_store else min
+        rows_each = self._rows_each(self._ranking.variables[0]) if self._in_store else 0.0
+        questions_us, longest = (sum if self._in_store else max)([graph.question_us for graph in graphs]), max(lists)
         found = []
         for factor in CORRELATIONS:
             # So deep in both lists there are k pairs; to be sure that no other is better takes another look.
@@ -316,15 +315,15 @@ class Costs:
         cost, spine, (most, *others), first = self._cost, self._ranking.spine, self._joined_lists, self._first
         graph = self._graphs[spine.variables[0]]
         before = cost.us_per_text_scoring + self._first_us
-        in_store, asked = any(prepared is None for prepared, *_ in graph.patterns), set[int]()
+        asked = set[int]()
         for variable, own in self._graphs.items():
             fragments = set(map(id, self._ranking.by_variable[variable]))
-            if in_store and fragments <= asked:
+            if self._in_store and fragments <= asked:
                 continue  # the store is asked once for the rows of a pattern
             asked |= fragments
-            asked_us = own.whole_us if self._is_too_long and not in_store else first * self._each_us(variable)
-            if self._is_too_long and in_store:  # so many rows have come before it is known that there are more
-                asked_us += first * cost.us_per_store_row
+            asked_us = first * self._each_us(variable)
+            if self._is_too_long:  # so many rows of the store have come before it is known that there are more
+                asked_us = asked_us + first * cost.us_per_store_row if self._in_store else own.whole_us
             before += min(own.whole_us, asked_us)
         if spine.leading > 1:  # the second one scores rows of the first, not ids
             before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
@@ -390,7 +389,8 @@ class Costs:
     def _once_us(self, fragments: int) -> float:
         """What asking for rows of some fragments, and the operators above the choice of the entities, take once."""
         operators = OPERATORS + fragments + len(self._ranking.spine.matches)
-        return fragments * self._rows_question_us + operators * self._cost.us_per_operator
+        question_us = self._cost.us_per_store_question if self._in_store else self._cost.us_per_graph_question
+        return fragments * question_us + operators * self._cost.us_per_operator
 
     def _row_us(self, variable: str, fragments: int) -> float:
         """What they take for each row."""

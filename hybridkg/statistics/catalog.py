@@ -25,6 +25,7 @@ FORMAT = 1
 """Version of the file. Another one is not read: statistics can always be counted again."""
 
 PART = "statistics"
+"""What a generation calls them."""
 
 FILE = f"{PART}.json"
 """In the folder of a generation."""

@@ -47,6 +47,9 @@ DEPTH = 6
 MOST_SCANS = 32
 """A join of more triple patterns is not looked at: what hangs on what is followed anew from each of them."""
 
+MOST_LOOKS = 200
+"""Variables that are looked at for one; where there are many ways to many of them, the last are taken to be free."""
+
 NUMERIC = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "float"))
 
 
@@ -164,12 +167,14 @@ class _Joined:
         edges: the triple patterns.
         tests: of values, by variable.
         others: further parts.
+        looks: variables that have been looked at.
     """
 
     known: GraphStatistics
     edges: list[_Edge] = field(default_factory=list)
     tests: dict[str, list[Test]] = field(default_factory=dict)
     others: list[Pattern] = field(default_factory=list)
+    looks: int = 0
 
     @classmethod
     def of(cls, pattern: Pattern, known: GraphStatistics) -> _Joined | None:
@@ -282,7 +287,8 @@ class _Joined:
     def _by_edge(self, edge: _Edge, far: str, forward: bool, seen: frozenset[str]) -> Size:
         """How many values of its near end an edge leaves, by what the rest leaves of the far end."""
         mine, theirs = self._ends(edge.predicate, forward), self._ends(edge.predicate, not forward)
-        if far in seen or len(seen) > DEPTH:
+        self.looks += 1
+        if far in seen or len(seen) > DEPTH or self.looks > MOST_LOOKS:
             return mine
         pairs = self.known.triples_of(edge.predicate).guess
         share, high = 1.0, mine.high

@@ -72,6 +72,7 @@ wrapped = st.builds(
     st.sampled_from(
         [
             *("{ %s }", "OPTIONAL { %s }", "{ %s } UNION { ?e ?any ?thing }", "MINUS { %s }", "{ SELECT ?e { %s } }"),
+            *("{ SELECT DISTINCT ?n { %s } }", "{ SELECT DISTINCT ?e { %s } }"),
             *("FILTER EXISTS { %s }", "FILTER NOT EXISTS { %s }", f"GRAPH <{E}g> {{ %s }}", "{ { %s } }"),
         ]
     ),
@@ -79,7 +80,7 @@ wrapped = st.builds(
 )
 united = st.builds(
     lambda *branches: " UNION ".join(f"{{ {' '.join(parts)} }}" for parts in branches),
-    *[st.lists(leaf, min_size=1, max_size=2)] * 2,
+    *[st.lists(leaf | wrapped, min_size=1, max_size=2)] * 2,
 )
 groups = st.lists(st.one_of(leaf, leaf, wrapped, united), min_size=1, max_size=5).map(" ".join)
 
@@ -223,6 +224,7 @@ def test_branches_and_tables_of_constants_are_found():
         "{ ?e :p :x } UNION { ?x :p :y }",
         "{ ?e :p :x } UNION { OPTIONAL { ?e :p :y } }",
         "{ ?e :p :x } UNION { { ?e :p :y } UNION { ?e :p :z } }",
+        "?e :q ?y . { { SELECT DISTINCT ?x { ?e :p :x ; :r ?x } } UNION { ?e :p :y } }",
         "?e :p ?x VALUES ?x { :y UNDEF }",
         "?e :p ?x VALUES ?y { :y }",
         "?e :p ?x OPTIONAL { VALUES ?x { :y } }",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -29,8 +30,9 @@ from hybridkg.interfaces.graph_index import (
     Variable,
 )
 from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode, Triple
+from hybridkg.statistics import pattern_values
 from hybridkg.statistics.collect import collect
-from hybridkg.statistics.pattern_values import MOST_SCANS, values_of
+from hybridkg.statistics.pattern_values import MOST_LOOKS, MOST_SCANS, values_of
 
 X, Y, Z = (Variable(name) for name in "xyz")
 PLAIN = [*FEW, *typed("integer", "0", "1", "2", "-3"), *typed("decimal", "1.5", "0.1"), *DATES[:4], Literal("z")]
@@ -140,3 +142,17 @@ WORKS_AT = Join((Scan(X, Link("x:author"), Y), Scan(Y, Link("x:works"), NamedNod
 def test_how_many_solutions_it_has_and_where_an_engine_had_best_begin(pattern, rows, read):
     assert KNOWN.rows(pattern) == (None if rows is None else pytest.approx(rows))
     assert KNOWN.least_read(pattern) == (None if read is None else pytest.approx(read))
+
+
+def test_many_ways_to_many_variables_end_soon(monkeypatch):
+    """Each look at a variable reads the edges once: what counts is how many there are."""
+    looks = []
+    by_edge = pattern_values._Joined._by_edge
+    monkeypatch.setattr(pattern_values._Joined, "_by_edge", lambda *given: (looks.append(1), by_edge(*given))[1])
+    names = [Variable(f"v{i}") for i in range(8)]
+    clique = Join(tuple(Scan(a, Link("x:cites"), b) for i, a in enumerate(names) for b in names[:i]))
+    chain = Join(tuple(Scan(a, Link("x:cites"), b) for a, b in pairwise(names[:7]) for _ in range(5)))
+    for pattern in (clique, chain):
+        looks.clear()
+        assert values_of(pattern, "v0", KNOWN).high <= 300
+        assert len(looks) < 40 * MOST_LOOKS
