@@ -87,8 +87,38 @@ class AdditiveForm(NamedTuple):  # a dataclass takes three times as long to make
         return not self.k1 and len(self.rows) > 1 and not (self.rows != self.rows[0]).any()
 
 
+class WordNumbers(NamedTuple):
+    """How a form follows from what the index has of words, where each is in the query once:
+
+        share[t, f] = weight[f] * cf[t, f] / tokens[f], weight 0 where cf is 0
+        gain[t] = gain[df[t]], 0 where no share is above 0
+        coefficient[t, f] = weight[f] * (1 - lambda[f])
+        background[t, f] = mu[f] * share[t, f], 0 where lambda is above 0
+        constant[t] = sum_f lambda[f] * share[t, f]
+
+    Where k1 is above 0 coefficients are the weights, and there is neither background nor constant. Fields that are read
+    as one text have one number each, and cf is that of all.
+
+    Args:
+        gain: float64[n], by df.
+        weight: float64[fields].
+        lambda_: float64[fields].
+        mu: float64[fields].
+        tokens: float64[fields], above 0.
+    """
+
+    gain: Floats
+    weight: Floats
+    lambda_: Floats
+    mu: Floats
+    tokens: Floats
+
+
 class Frame(Protocol):
     """What of a form does not depend on the words of the query."""
+
+    def word_numbers(self, most: int) -> tuple[AdditiveForm, WordNumbers]:
+        """A form of no words, and how that of words that at most `most` entities have follows from it."""
 
     def form(self, counts: Sequence[float], df: Sequence[int], cf: NDArray[np.int64]) -> AdditiveForm:
         """The form of words that may occur in every field, and of pairs of them.

@@ -86,7 +86,7 @@ def test_words_are_looked_up_alike_by_numpy_and_by_the_kernel(indexes, text, lan
     plain._shapes.clear()
     compiled = plain.read(query)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plain, "_fits_kernel", False)
+        patch.setattr(plain, "_of_index", None)
         plain._shapes.clear()  # nothing is remembered
         looked_up = plain.read(query)
     plain._shapes.clear()

@@ -167,6 +167,9 @@ class EmbeddedTextIndex(FieldsOfIndex):
         if k <= 0:
             self.check(query)
             return NONE, np.zeros(0)
+        found = self._plain.best(query, k) if among is None and not self._synonyms.rules else None
+        if found is not None:
+            return found
         plain = self._plain_query(query)
         if plain is not None:
             kernel = KERNEL.for_work(plain.postings + QUERY_AS_POSTINGS)
@@ -213,6 +216,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
             self._populated = True
             self._segment.populate(OFTEN_READ)
             self._narrow = np.minimum(self._lengths, LONG).astype(np.uint8)
+            self._plain.stays(self._ranks(), self._lengths, self._narrow)
         narrow = self._narrow if query.form.lengths is self._lengths else NO_LENGTHS
         return best_of(kernel, query, k, self._lists.packed, self._peaks, self._ranks(), among, narrow)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,13 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.ranking_model import ScoringTask
-from hybridkg.interfaces.text_index import TextQuery
+from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.text.additive import KERNEL, AdditiveForm, AdditiveModel, Frame, QueryLists
+from hybridkg.text.addresses import Addresses
 from hybridkg.text.analysis.standard import StandardAnalyzer
+from hybridkg.text.embedded.at_once import END, MOST_FIELDS, MOST_POSTINGS, OF_INDEX, AtOnce, LookedUp
+from hybridkg.text.embedded.at_once import MOST_WORDS as AT_ONCE
 from hybridkg.text.embedded.pairs import Pairs
 from hybridkg.text.embedded.postings import SegmentPostings, TermDictionary
 from hybridkg.text.embedded.term_sets import TermSets, mask_of
 from hybridkg.text.items import ResolvedQuery
+from hybridkg.text.layout import Array
 from hybridkg.text.resolve import UNORDERED_WINDOW
 from hybridkg.text.vocabulary import encoded
 
@@ -34,9 +39,6 @@ MOST_REMEMBERED_SHAPES = 64
 
 MOST_REMEMBERED_TEXTS = 32
 """Texts of a shape whose words an open index remembers: a plan asks for their frequencies, then for the best."""
-
-END = "\n"
-"""Behind each term that the kernel looks up; no word has it."""
 
 MOST_WORDS = 256
 """A longer text goes the general way, which has its own limits."""
@@ -104,6 +106,8 @@ class _Shape:
     """Word -> its term or STOPPED."""
     texts: dict[str, _Words] = field(default_factory=dict)
     """What has been read."""
+    at_once: list[Addresses] = field(default_factory=list)
+    """The frame as the kernel takes it that answers at once, once it has been asked for."""
 
 
 class PlainQueries:
@@ -132,12 +136,56 @@ class PlainQueries:
         self._pairs = pairs
         self._terms, self._lists, self._sets, self._n_fields = terms, lists, sets, n_fields
         self._resolve, self._outline = resolve, outline
-        self._arrays = terms.arrays, (*lists.arrays, *sets.arrays)
-        wanted = ("<u8", "<u8", "|u1"), ("<u4", "<u4", "<u4", "<u4", "|u1", "<u4")
-        self._fits_kernel = tuple(tuple(array.dtype.str for array in arrays) for arrays in self._arrays) == wanted
+        self._arrays = *terms.arrays, *lists.arrays, *sets.arrays
+        self._at_once: AtOnce | None = None
         self._shapes: dict[object, _Shape | None] = {}
         self._words: dict[tuple[int, str], dict[str, str]] = {}
         self._lock = threading.Lock()
+
+    def stays(self, ranks: Ids, lengths: NDArray[np.uint32], narrow: NDArray[np.uint8]) -> None:
+        """From now on queries of few postings are answered at once, as the kernel is there.
+
+        Args:
+            ranks: uint32[nodes], which decide ties; empty for the ids themselves.
+            lengths: uint32[fields, nodes].
+            narrow: uint8[fields, nodes], the smaller of each and LONG.
+        """
+        arrays = self._of_index
+        if arrays is not None and self._n_fields <= MOST_FIELDS:
+            self._at_once = AtOnce(self._n_fields, arrays, self._lists.packed, ranks, lengths, narrow)
+
+    @cached_property
+    def _of_index(self) -> tuple[Array, ...] | None:
+        """The arrays that the kernel looks words up in, in its types; those of a small index are narrower. None for a
+        very large index.
+        """
+        wider = [np.dtype(own.dtype) > np.dtype(wanted) for own, wanted in zip(self._arrays, OF_INDEX, strict=True)]
+        if any(wider):
+            return None
+        return tuple(np.ascontiguousarray(own, wanted) for own, wanted in zip(self._arrays, OF_INDEX, strict=True))
+
+    def best(self, query: TextQuery, k: int) -> tuple[Ids, Scores] | None:
+        """(ids, scores) of the best k, best first, at once; None where it takes more steps.
+
+        Args:
+            query: the question.
+            k: at least 1.
+        """
+        at_once = self._at_once
+        shape = None if at_once is None else self._shape_of(query)
+        if at_once is None or shape is None or query.text in shape.texts:
+            return None
+        terms = self._terms_of(shape, shape.analyzer.words(query.text))
+        words = [term for term in terms if term]
+        if not 0 < len(words) <= (1 if shape.window else AT_ONCE) or len({*words}) < len(words):
+            return None
+        if not shape.at_once:
+            shape.at_once.append(at_once.frame(shape.rows, *shape.frame.word_numbers(MOST_POSTINGS)))
+        found = at_once.answer(shape.at_once[0], words, k)
+        if isinstance(found, LookedUp):
+            self._remember(shape, query.text, _Words(terms, dict.fromkeys(words, 1.0), *found))
+            return None
+        return found
 
     def read(self, query: TextQuery) -> PlainQuery | None:
         """The query in numbers; None where it is not plain, or its model has no frame."""
@@ -169,7 +217,7 @@ class PlainQueries:
         read = self._read(query)
         return None if read is None else sum(read[1].df)
 
-    def _read(self, query: TextQuery) -> tuple[_Shape, _Words] | None:
+    def _shape_of(self, query: TextQuery) -> _Shape | None:
         text = query.text
         if query.all_terms or (query.syntax and not text.replace(" ", "").isalnum()):
             return None
@@ -183,17 +231,25 @@ class PlainQueries:
                 if len(self._shapes) >= MOST_REMEMBERED_SHAPES:
                     self._shapes.clear()
                 self._shapes[key] = shape
-            if shape is None:
-                return None
-        words = shape.texts.get(text)
+        return shape
+
+    def _read(self, query: TextQuery) -> tuple[_Shape, _Words] | None:
+        shape = self._shape_of(query)
+        if shape is None:
+            return None
+        words = shape.texts.get(query.text)
         if words is None:
-            raw = shape.analyzer.words(text)
+            raw = shape.analyzer.words(query.text)
             if len(raw) > MOST_WORDS:
                 return None
-            if len(shape.texts) >= MOST_REMEMBERED_TEXTS:
-                shape.texts.clear()
-            words = shape.texts[text] = self._look_up(shape, self._terms_of(shape, raw))
+            words = self._look_up(shape, self._terms_of(shape, raw))
+            self._remember(shape, query.text, words)
         return shape, words
+
+    def _remember(self, shape: _Shape, text: str, words: _Words) -> None:
+        if len(shape.texts) >= MOST_REMEMBERED_TEXTS:
+            shape.texts.clear()
+        shape.texts[text] = words
 
     def _terms_of(self, shape: _Shape, words: list[str]) -> list[str]:
         """The term of each word, STOPPED for a stop word."""
@@ -227,15 +283,17 @@ class PlainQueries:
         for term in terms:
             if term:
                 counts[term] = counts.get(term, 0) + 1
-        kernel = KERNEL.loaded if self._fits_kernel else None
-        if kernel is None:
+        kernel = KERNEL.loaded
+        arrays = None if kernel is None else self._of_index
+        if kernel is None or arrays is None:
             return self._look_up_numpy(shape, terms, counts)
         n, n_fields = len(counts), len(shape.fields)
         wanted = np.frombuffer(encoded(END.join(counts) + END), np.uint8)
         lists, cf = np.empty((5, n * n_fields), np.int64), np.empty((n, n_fields), np.int64)
         found = np.empty((2, n), np.int64)
-        of_terms, of_lists = self._arrays
-        n, postings = kernel.look_up(wanted, *of_terms, shape.rows, self._n_fields, *of_lists, lists, cf, found)
+        n, postings = kernel.look_up(
+            wanted, *arrays[:3], shape.rows, self._n_fields, *arrays[3:], lists, cf, found
+        )  # fmt: skip
         numbers, df = found.tolist()
         lists = lists if n == lists.shape[1] else np.ascontiguousarray(lists[:, :n])
         return _Words(terms, counts, numbers, df, cf, lists, postings)

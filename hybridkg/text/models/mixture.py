@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.explanation import ORDERED, TERM, UNORDERED, FieldShare, TermShare, shares
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, Postings, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import Ids
-from hybridkg.text.additive import SMALLEST, AdditiveForm, AdditiveModel
+from hybridkg.text.additive import SMALLEST, AdditiveForm, AdditiveModel, WordNumbers
 from hybridkg.text.sets import NONE, merged, union
 
 DEFAULT_LAMBDA = 0.1
@@ -261,6 +261,10 @@ class MixtureFrame:
         return AdditiveForm(
             bare.rows, bare.base, bare.slope, coefficient, gain, 0.0, background, constant, words, bare.lengths
         )
+
+    def word_numbers(self, most: int) -> tuple[AdditiveForm, WordNumbers]:
+        """The weights and the smoothing."""
+        return self.bare, WordNumbers(np.ones(most + 1), self.share[0], self.lambda_, self.mu, self.tokens)
 
     @cached_property
     def smooth(self) -> bool:
