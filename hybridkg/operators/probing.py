@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
+from hybridkg.algebra.certain import certain
 from hybridkg.operators.conditions import whole
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.query import ast
-from hybridkg.query.walk import walk
+from hybridkg.query.walk import variables, walk
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Row
 from hybridkg.rdf.terms import NamedNode, Term
@@ -87,9 +88,25 @@ def rows_meeting(
             return begun.rows
     probes = values()
     iris = [value for value in probes if isinstance(value, NamedNode)]
-    if len(iris) < len(probes):
+    if len(iris) < len(probes) or (context.store.url and not stands_values(fragment.group, variable)):
         return context.collect(_whole(fragment, context) if begun is None else chain(begun.rows, begun.rest))
     return context.collect(_probed(fragment, variable, iris, context))
+
+
+def stands_values(group: ast.Group, variable: str) -> bool:
+    """Whether values of a variable may be put into a group before it is matched, as Fuseki 5.6 does where it should
+    join them with what has been matched. That is another question where an OPTIONAL binds the variable first:
+    `{ OPTIONAL { ?a :p ?c } } ?a :q ?b` joins what has a `:p`; with <x:1>, which has none, in the place of ?a it joins
+    <x:1>, too.
+    """
+    return not any(
+        isinstance(element, ast.OptionalPattern)
+        and variable in variables(element)
+        and variable not in certain(ast.Group(part.elements[:i]))
+        for part in walk(group)
+        if isinstance(part, ast.Group)
+        for i, element in enumerate(part.elements)
+    )
 
 
 def _whole(fragment: SparqlFragment, context: ExecutionContext) -> Iterator[Row]:
