@@ -15,8 +15,9 @@ __all__ = ["HEADER", "Array", "ArrayReader", "ArrayStream", "ArrayWriter", "head
 
 HEADER = "text.json"
 FORMAT = "hybridkg-text"
-FORMAT_VERSION = 3
-"""2: where the languages of a field's values change. 3: packed postings in segments."""
+FORMAT_VERSION = 4
+"""2: where the languages of a field's values change. 3: packed postings in segments. 4: peaks of ranges of 4 ids, with
+the fields of each."""
 
 LAYOUT = Layout(FORMAT, FORMAT_VERSION, HEADER, "text index")
 

@@ -259,7 +259,7 @@ def test_ranges_passed_over_by_their_bounds_change_nothing(kernel, made, k, want
         patch.setattr(topk, "FIRST_RANGES", wanted)
         patch.setattr(topk, "MOST_RANGES", most)
         patch.setattr(topk, "FEWEST_RANGES", 1)
-        topk.pruned(form, query, found, packed, peaks, {}, NO_POSTINGS.ids, allowed, lengths)
+        topk.pruned(form, query, found, packed, peaks, {}, range(len(form.rows)), NO_POSTINGS.ids, allowed, lengths)
     assert found.scored <= len(ids)
     assert exactly(found.found()) == exactly(best(ids, scores, k, None))
 

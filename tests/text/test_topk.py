@@ -246,8 +246,9 @@ def test_no_score_is_above_the_bound_of_its_range(made, question, k):
     seen, pruned = [], topk.pruned
 
     def told(form, lists, best, packed, peaks, *rest):
-        pruned(form, lists, best, packed, peaks, *rest)
-        seen.append(topk._scratch.bounds[: peaks.ranges].copy())
+        nothing, unit = pruned(form, lists, best, packed, peaks, *rest)
+        seen.append(nothing + unit * (topk._scratch.bounds[: peaks.ranges].astype(np.float64) - 1))
+        return nothing, unit
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(topk, "pruned", told)

@@ -21,6 +21,9 @@ from hybridkg.text.lists_kernel import BLOCK, INLINE, LISTS, OPTIONS, SEGMENT, s
 from hybridkg.text.lists_kernel import readonly as _input
 from hybridkg.text.mixture_kernel import bounds_of_terms, least_product, logarithms
 
+OFTEN = 8
+"""Occurrences from which on a score is not looked up."""
+
 STRIP = 64
 """Entities that are compared with the k-th best score at once."""
 
@@ -126,6 +129,7 @@ def best_of_all(
     for f in range(n_fields):
         for one in range(LONG):
             inverse[f, one] = 1.0 / (base[f] + slope[f] * float64(one))
+    known_of, filled = np.empty((n_terms if saturates else 0, OFTEN * (LONG + 1))), np.zeros(n_terms, np.uint8)
     for i in range(n_lists):
         cursor[i] = lists[3, i] if lists[2, i] < 0 else lists[2, i]
     nothing = -0.0 if saturates else -1.0
@@ -147,6 +151,25 @@ def best_of_all(
             else:
                 n = _take(i, packed, first, at, widths, lists[2, i], lists[4, i], low, high, cursor, ids, often, n)
             c, row, g, u = coefficient[t, f], rows[f], gain[t], min(upon[t], MOST_UPON)
+            more = i + 1 < n_lists and lists[0, i + 1] == t
+            if saturates and begin == begun and not more:  # the only list of its term
+                if filled[t] == 0:
+                    filled[t] = 1
+                    for o in range(OFTEN):
+                        for one in range(LONG):
+                            s_ = c * float64(o) * inverse[f, one]
+                            known_of[t, o * (LONG + 1) + one] = g * s_ / (k1 + s_)
+                length, known_here = narrow[row], known_of[t]
+                for j in range(begin, n):
+                    d = uint64(ids[j])
+                    one, o = uint64(length[d]), uint64(often[j])
+                    if (one == uint64(LONG)) | (o >= uint64(OFTEN)):
+                        s_ = c * float64(often[j]) * (1.0 / (base[f] + slope[f] * float64(lengths[row, d])))
+                        total[d - from_] += g * s_ / (k1 + s_)
+                    else:
+                        total[d - from_] += known_here[o * uint64(LONG + 1) + one]
+                n = begun
+                continue
             if together:
                 for j in range(begin, n):
                     share[j] = c * float64(often[j])
@@ -162,7 +185,6 @@ def best_of_all(
                             share[j] = 1.0 / (base[f] + slope[f] * float64(lengths[row, ids[j]]))
                 for j in range(begin, n):
                     share[j] = c * float64(often[j]) * share[j]
-            more = i + 1 < n_lists and lists[0, i + 1] == t
             if begin > begun or more:  # of several lists
                 for j in range(begin, n):
                     x[uint64(ids[j]) - from_] += share[j]

@@ -14,6 +14,8 @@ from numba.core import cgutils
 from numba.core.types import Array
 from numba.extending import intrinsic
 
+from hybridkg.text.embedded.peaks import RANGE, SHIFT
+
 BLOCK = 128
 
 
@@ -307,7 +309,7 @@ def count_sets(sizes: Any, ids: Any, n_fields: Any, per_term: Any, sets: Any, en
     **_OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def highest(sizes: Any, ids: Any, tf: Any, lengths: Any, coefficient: Any, base: Any, slope: Any, out: Any) -> None:
-    """Fills float64[ranges], 0 before, with the largest x in each range of 8 ids, as `peaks.highest_numpy`."""
+    """Fills float64[ranges], 0 before, with the largest x in each range of ids, as `peaks.highest_numpy`."""
     n_fields, width = len(sizes), 65536
     x, cursor, stop = np.zeros(width), np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
     start = 0
@@ -315,7 +317,7 @@ def highest(sizes: Any, ids: Any, tf: Any, lengths: Any, coefficient: Any, base:
         cursor[f] = start
         start += sizes[f]
         stop[f] = start
-    for low in range(0, len(out) * 8, width):
+    for low in range(0, len(out) * RANGE, width):
         for f in range(n_fields):
             length = lengths[f if len(lengths) > 1 else 0]
             i = cursor[f]
@@ -326,9 +328,9 @@ def highest(sizes: Any, ids: Any, tf: Any, lengths: Any, coefficient: Any, base:
                 )
                 i += 1
             cursor[f] = i
-        for r in range(low >> 3, min(len(out), (low + width) >> 3)):
+        for r in range(low >> SHIFT, min(len(out), (low + width) >> SHIFT)):
             largest = 0.0
-            for d in range((r << 3) - low, (r << 3) - low + 8):
+            for d in range((r << SHIFT) - low, (r << SHIFT) - low + RANGE):
                 largest = max(largest, x[d])
                 x[d] = 0.0
             out[r] = largest

@@ -1,6 +1,6 @@
 """The compiled ranking of queries with common words. Import it through `hybridkg.text.kernels` only.
 
-Ranges of 8 ids are looked at from the highest bounds down, some at a time: a *batch*. Its ranges are numbered, and
+Ranges of 4 ids are looked at from the highest bounds down, some at a time: a *batch*. Its ranges are numbered, and
 what comes of their entities lies together in memory, however far from each other they are. Terms are looked for in a
 batch one after the other, rare ones first; after each, ranges are given up that the terms still to come cannot lift to
 the k-th best score. Scores of what is left are summed up in the order of the query: `additive.score_numpy` is the
@@ -13,12 +13,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import boolean, float32, float64, int32, int64, njit, uint8, uint32, uint64
+from numba import boolean, float64, int32, int64, njit, uint8, uint16, uint32, uint64
 from numba.core import types
 
 from hybridkg.text.additive import CHUNK, LONG
-from hybridkg.text.embedded.bounds_kernel import fill_bounds, next_cut, next_ranges, reached_by, steps_of
+from hybridkg.text.embedded.bounds_kernel import bound_of, fill_bounds, next_cut, next_ranges, reached_by, steps_of
 from hybridkg.text.embedded.dense_kernel import best_of_all
+from hybridkg.text.embedded.peaks import RANGE, SHIFT
 from hybridkg.text.embedded.ranges_kernel import take_all, take_near, take_plain
 from hybridkg.text.heap_kernel import offer, order_best
 from hybridkg.text.lists_kernel import LISTS, OPTIONS, ROOM, SEGMENT
@@ -36,38 +37,38 @@ ROUNDS = 3
 MORE = 8
 """Each round has so many times the ranges of the one before."""
 
-_TWO: Any = types.Tuple((int64, int64))  # type: ignore[no-untyped-call, unused-ignore]
+_FOUR: Any = types.Tuple((int64, int64, float64, float64))  # type: ignore[no-untyped-call, unused-ignore]
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def _limit(score: Any) -> Any:
-    """Bounds are sums of up to 64 singles: a little less than a score is asked of them."""
+    """Bounds are summed up in another order than scores: a little less than a score is asked of them."""
     return score - 1e-5 * (1.0 + abs(score))
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def _allow(allowed: Any, bounds: Any, out: Any) -> None:
-    """Leaves bounds only to ranges with any of some entities; out: uint8[ranges], 0, gets which of the eight."""
+    """Leaves bounds only to ranges with any of some entities; out: uint8[ranges], 0, gets which of them."""
     for j in range(len(allowed)):
-        out[allowed[j] >> 3] |= uint8(1) << uint8(allowed[j] & 7)
+        out[allowed[j] >> SHIFT] |= uint8(1) << uint8(allowed[j] & (RANGE - 1))
     for r in range(len(bounds)):
         if out[r] == 0:
-            bounds[r] = -np.inf
+            bounds[r] = uint16(0)
 
 
 @njit(
-    _TWO(
-        _input(uint64, 2), _input(uint8), _input(int64, 2), _input(float64, 2), _input(int64), _input(float64),
-        *SEGMENT, *LISTS, _input(uint32, 2), _input(uint8, 2), _input(int64), _input(float64), _input(float64),
+    _FOUR(
+        _input(uint64, 2), _input(uint8), _input(int64, 2), _input(float64, 2), _input(uint8), _input(int64),
+        _input(float64), *SEGMENT, *LISTS, _input(uint32, 2), _input(uint8, 2), _input(int64), _input(float64), _input(float64),
         _input(float64, 2), _input(float64), float64, _input(float64, 2), _input(float64), int64,
         _input(uint32), boolean, _input(uint32), int64, int64,
-        float32[::1], float64[::1], int32[::1], float64[::1], uint32[::1], float64[::1],
+        uint16[::1], float64[::1], int32[::1], float64[::1], uint32[::1], float64[::1],
         uint32[::1], uint32[::1], float64[::1],
     ),
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def best(
-    members: Any, levels: Any, where: Any, codes: Any, place: Any, highest: Any,
+    members: Any, levels: Any, where: Any, codes: Any, bit_of: Any, place: Any, highest: Any,
     packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any,
     lengths: Any, narrow: Any, rows: Any, base: Any, slope: Any, coefficient: Any, gain: Any, k1: Any,
     background: Any, constant: Any, words: Any, allowed: Any, only_allowed: Any, rank_of: Any, wanted: Any, most: Any,
@@ -79,8 +80,9 @@ def best(
     Args beyond those of the form and the lists:
         members: uint64[terms with peaks, words], which ranges have one.
         levels: uint8[...], of the peaks, two in a byte.
-        where: int64[c, 2], of each common term its row of `members`, and where its levels begin.
+        where: int64[c, 3], of each common term its row of `members`, where its levels begin, and where its sets of fields.
         codes: float64[c, 16], x of each level.
+        bit_of: uint8[fields], the place of each in a set of fields.
         place: int64[terms], the row of `where`; -1, -2, ... for the terms without peaks.
         highest: float64[terms], the largest background.
         narrow: uint8[rows, nodes], the smaller of each length and LONG; without rows if not at hand.
@@ -88,16 +90,16 @@ def best(
         rank_of: uint32[nodes], what decides ties; empty for the ids themselves.
         wanted: about how many ranges come first.
         most: ranges of a batch, at most.
-        bounds: float32[ranges], gets the bounds.
+        bounds: uint16[ranges], gets the bounds, as of `fill_bounds`.
         sums: float64[ranges], 0 and will be.
         slot_of: int32[ranges], -1 and will be.
-        floats: float64[(2 * terms + 3) * 8 * most or more].
-        whole: uint32[3 * (8 * most + ROOM) + 4 * most or more].
+        floats: float64[(2 * terms + 3) * RANGE * most or more].
+        whole: uint32[3 * (RANGE * most + ROOM) + 4 * most or more].
         room: float64[(3 + fields + terms) * CHUNK or more].
         out_ids, out_ranks, out_scores: room for k.
 
     Returns:
-        How many there are, and how many entities were scored.
+        How many there are, how many entities were scored, and what bounds mean, as `fill_bounds` returns it.
     """
     n_terms, n_fields, n_lists, n_ranges = len(gain), len(rows), lists.shape[1], len(bounds)
     saturates, is_narrow = k1 > 0.0, len(narrow) > 0
@@ -121,17 +123,17 @@ def best(
     n_words = members.shape[1]
     others = np.zeros((n_others, n_words), np.uint64)
     before = np.empty((n_terms, n_words), np.uint32)
-    steps, own_at, own_steps = np.empty((n_terms, 16)), np.zeros(n_others, np.int64), np.empty(n_own)
-    fill_bounds(
+    steps, own_at, own_steps = np.empty((n_terms, 16)), np.zeros(n_others + 1, np.int64), np.empty(n_own)
+    nothing, unit = fill_bounds(
         members, levels, where, codes, place, gain, k1, highest, packed, first, at, widths, lists, plain, plain_tf,
-        lengths, rows, base, slope, coefficient, others, before, steps, own_at, own_steps, sums, bounds,
+        lengths, rows, base, slope, coefficient, begins, others, before, steps, own_at, own_steps, sums, bounds,
     )  # fmt: skip
     members_of = np.zeros(n_ranges if only_allowed else 0, np.uint8)
     if only_allowed:
         _allow(allowed, bounds, members_of)
     # Of entities: x of each term, then its share; what comes of the terms so far. Of ranges: what each term does at
     # most, what the terms still to come do at most, and the most that comes of the terms so far.
-    width = uint64(8 * most)
+    width = uint64(RANGE * most)
     x, total = floats[: uint64(n_terms) * width], floats[uint64(n_terms) * width : uint64(n_terms + 1) * width]
     share, rest = floats[uint64(n_terms + 1) * width :], floats[uint64(n_terms + 2) * width :]
     reach, step = rest[most:], rest[2 * most :]
@@ -140,6 +142,7 @@ def best(
     docs, ids, often = whole[: width + ROOM], whole[width + ROOM : 2 * (width + ROOM)], whole[2 * (width + ROOM) :]
     ranges, live = whole[3 * (width + ROOM) :][:most], whole[3 * (width + ROOM) + most :][:most]
     having, matched = whole[3 * (width + ROOM) + 2 * most :][:most], np.empty(width, np.uint8)
+    inside, sets = whole[3 * (width + ROOM) + 3 * most :][:most], np.empty(n_terms * most, np.uint8)
     slots, entities = np.empty(CHUNK, np.uint32), np.empty(CHUNK, np.uint32)
     block_ids, block_tf = np.empty(ROOM, np.uint32), np.empty(ROOM, np.uint32)
     chunk, each = room[: (3 + n_fields) * CHUNK], room[(3 + n_fields) * CHUNK :]
@@ -148,14 +151,14 @@ def best(
     n_out, scored, limit, rounds = int64(0), int64(0), -math.inf, 0
     j: Any = uint64(0)
     m: Any = uint64(0)
-    upper = float32(np.inf)
+    upper = uint16(65535)
     lower = reached_by(bounds, wanted)
     while True:
         for i in range(n_lists):
             cursor[i] = lists[3, i] if lists[2, i] < 0 else lists[2, i]
         r = uint64(0)
         while True:
-            n, r = next_ranges(bounds, r, max(lower, float32(limit)), upper, ranges)
+            n, r = next_ranges(bounds, r, max(lower, bound_of(limit, nothing, unit)), upper, ranges)
             if n == uint64(0):
                 break
             if n_out == len(out_ids) and out_scores[0] != known:
@@ -163,7 +166,7 @@ def best(
                 least = limit = _limit(known)
                 if not saturates:
                     least = least_product(known, common, lowest) if common > 0.0 else -math.inf
-            n_docs, n_live = n << uint64(3), n
+            n_docs, n_live = n << uint64(SHIFT), n
             for j in range(n_docs):
                 total[j], matched[j] = one, 0
             for j in range(n):
@@ -172,7 +175,8 @@ def best(
             for t in range(uint64(n_terms)):
                 own = step[t * uint64(most) :]
                 steps_of(
-                    t, ranges, n, members, levels, where, place, others, before, steps, own_at, own_steps, own
+                    t, ranges, n, members, levels, where, place, others, before, steps, own_at, own_steps, own,
+                    sets[t * uint64(most) :],
                 )  # fmt: skip
                 if saturates:
                     for j in range(n):
@@ -184,25 +188,30 @@ def best(
                     x[j] = 0.0
             for turn in range(n_terms):
                 t = turns[turn]
-                own, g, u, n_having = step[t * most :], gain[t], upon[t], uint64(0)
+                own, own_sets, g, u, n_having = step[t * most :], sets[t * most :], gain[t], upon[t], uint64(0)
                 for j in range(n_live):
                     having[n_having] = live[j]
                     n_having += uint64(own[live[j]] >= 0.0)
                 if n_having == uint64(0):
                     continue
                 of_term = x[uint64(t) * width :]
-                low = int64(ranges[having[0]]) << 3
-                high = (int64(ranges[having[n_having - uint64(1)]]) + 1) << 3
-                share_of_ids = float64(high - low) / (float64(lengths.shape[1]) * float64(n_having))
                 for i in range(begins[t], begins[t + 1]):
-                    f, block, size = lists[1, i], lists[2, i], lists[4, i]
+                    f, block, size, n_in = lists[1, i], lists[2, i], lists[4, i], uint64(0)
+                    for j in range(n_having):
+                        inside[n_in] = having[j]
+                        n_in += uint64(own_sets[having[j]] >> bit_of[f]) & uint64(1)
+                    if n_in == uint64(0):
+                        continue
+                    low = int64(ranges[inside[0]]) << SHIFT
+                    high = (int64(ranges[inside[n_in - uint64(1)]]) + 1) << SHIFT
+                    share_of_ids = float64(high - low) / (float64(lengths.shape[1]) * float64(n_in))
                     if block < 0:
                         m = take_plain(
                             i, plain, plain_tf, lists[3, i] + size, low, high, cursor, slot_of, docs, ids, often
                         )  # fmt: skip
                     elif float64(size) * share_of_ids > SPARSE:
                         m = take_near(
-                            i, packed, first, at, widths, block, size, ranges, having, n_having, cursor, block_ids,
+                            i, packed, first, at, widths, block, size, ranges, inside, n_in, cursor, block_ids,
                             docs, ids, often,
                         )  # fmt: skip
                     else:
@@ -231,20 +240,20 @@ def best(
                             matched[docs[j]] = 1
                 for j in range(n_having):
                     slot = uint64(having[j])
-                    from_ = slot << uint64(3)
+                    from_ = slot << uint64(SHIFT)
                     most_here = 0.0
                     if saturates:
-                        for e in range(from_, from_ + uint64(8)):
+                        for e in range(from_, from_ + uint64(RANGE)):
                             of_term[e] = g * of_term[e] / (k1 + of_term[e])
                             total[e] += of_term[e]
-                        for e in range(from_, from_ + uint64(8)):
+                        for e in range(from_, from_ + uint64(RANGE)):
                             most_here = total[e] if total[e] > most_here else most_here
                         rest[slot] -= own[slot]
                     else:
-                        for e in range(from_, from_ + uint64(8)):
+                        for e in range(from_, from_ + uint64(RANGE)):
                             if of_term[e] > 0.0:  # u may be infinite
                                 total[e] *= 1.0 + of_term[e] * u
-                        for e in range(from_, from_ + uint64(8)):
+                        for e in range(from_, from_ + uint64(RANGE)):
                             most_here = total[e] if total[e] > most_here else most_here
                         rest[slot] /= max(own[slot], 1.0)
                     reach[slot] = most_here
@@ -263,12 +272,12 @@ def best(
             j = uint64(0)
             while j < n_live:
                 m = uint64(0)
-                while j < n_live and m + uint64(8) <= uint64(CHUNK):
+                while j < n_live and m + uint64(RANGE) <= uint64(CHUNK):
                     slot = uint64(live[j])
                     j += uint64(1)
-                    for e in range(uint64(8)):
-                        d = (slot << uint64(3)) + e
-                        slots[m], entities[m] = d, (uint64(ranges[slot]) << uint64(3)) + e
+                    for e in range(uint64(RANGE)):
+                        d = (slot << uint64(SHIFT)) + e
+                        slots[m], entities[m] = d, (uint64(ranges[slot]) << uint64(SHIFT)) + e
                         taken = (matched[d] != 0) & (not total[d] < least)
                         if only_allowed:
                             taken &= ((members_of[ranges[slot]] >> e) & uint64(1)) != uint64(0)
@@ -297,12 +306,12 @@ def best(
                 slot_of[ranges[j]] = -1
         if n_out == len(out_ids):
             limit = _limit(out_scores[0])
-        if lower <= float32(limit) or lower == float32(-np.inf):
+        if lower <= bound_of(limit, nothing, unit):
             break
-        upper, lower = lower, float32(-np.inf)
+        upper, lower = lower, uint16(1)
         if rounds < ROUNDS and limit > -math.inf:
             wanted *= MORE
-            lower = next_cut(bounds, float32(limit), upper, wanted)
+            lower = next_cut(bounds, bound_of(limit, nothing, unit), upper, wanted)
         rounds += 1
     order_best(out_ids[:n_out], out_ranks[:n_out], out_scores[:n_out])
-    return n_out, scored
+    return n_out, scored, nothing, unit

@@ -1,6 +1,6 @@
-"""Compiled taking of the postings of a list in ranges of 8 ids. Import it from kernel modules only: it imports numba.
+"""Compiled taking of the postings of a list in ranges of ids. Import it from kernel modules only: it imports numba.
 
-The ranges of a batch are numbered; what is taken goes to `docs`, 8 * number of the range + place in it, to `ids` and to
+The ranges of a batch are numbered; what is taken goes to `docs`, RANGE * number of the range + place in it, to `ids` and to
 `often`, the numbers of occurrences. `cursor[i]` is a block (of a plain list: a place) that nothing wanted is before.
 """
 
@@ -11,6 +11,7 @@ from typing import Any
 from numba import int64, njit, uint32, uint64
 
 from hybridkg.text.embedded.packing_kernel import occurrences_of, unpack_ids, unpack_occurrences
+from hybridkg.text.embedded.peaks import RANGE, SHIFT
 from hybridkg.text.lists_kernel import BLOCK, INLINE, seek_block, seek_plain
 
 SOME = 16
@@ -29,8 +30,8 @@ def take_plain(
     n = uint64(0)
     for j in range(uint64(begin), uint64(stop)):
         d = uint64(plain[j])
-        slot = int64(slot_of[d >> uint64(3)])
-        docs[n], ids[n], often[n] = uint32((slot << 3) | int64(d & uint64(7))), plain[j], plain_tf[j]
+        slot = int64(slot_of[d >> uint64(SHIFT)])
+        docs[n], ids[n], often[n] = uint32((slot << SHIFT) | int64(d & uint64(RANGE - 1))), plain[j], plain_tf[j]
         n += uint64(slot >= 0)
     return n
 
@@ -50,10 +51,10 @@ def take_all(
         before = n
         for j in range(here):  # without a branch: whether a range is wanted cannot be foreseen
             often[n] = uint32(j)
-            n += uint64(slot_of[uint64(block_ids[j]) >> uint64(3)] >= 0)
+            n += uint64(slot_of[uint64(block_ids[j]) >> uint64(SHIFT)] >= 0)
         for j in range(before, n):
             d = uint64(block_ids[often[j]])
-            docs[j] = uint32((int64(slot_of[d >> uint64(3)]) << 3) | int64(d & uint64(7)))
+            docs[j] = uint32((int64(slot_of[d >> uint64(SHIFT)]) << SHIFT) | int64(d & uint64(RANGE - 1)))
             ids[j] = uint32(d)
         if n - before > uint64(SOME):
             unpack_occurrences(packed, uint64(at[own]), widths, own, here, block_tf, uint64(0))
@@ -76,8 +77,8 @@ def take_near(
     own, unpacked = cursor[i], int64(-1)
     for h in range(n_having):
         slot = uint64(having[h])
-        target = uint64(ranges[slot]) << uint64(3)
-        behind = target + uint64(8)
+        target = uint64(ranges[slot]) << uint64(SHIFT)
+        behind = target + uint64(RANGE)
         if own + 1 < end and uint64(first[own + 1]) <= target:
             own = seek_block(target, first, own, end)
         if h == uint64(0):
@@ -93,7 +94,7 @@ def take_near(
                 while uint64(block_ids[j]) < target:
                     j += uint64(1)
                 while j < here and uint64(block_ids[j]) < behind:
-                    docs[n] = uint32((slot << uint64(3)) | (uint64(block_ids[j]) & uint64(7)))
+                    docs[n] = uint32((slot << uint64(SHIFT)) | (uint64(block_ids[j]) & uint64(RANGE - 1)))
                     ids[n] = block_ids[j]
                     often[n] = occurrences_of(packed, uint64(at[b]), widths, b, here, j)
                     n += uint64(1)

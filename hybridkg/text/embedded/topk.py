@@ -1,7 +1,7 @@
 """The best k of a query, without looking at what cannot be among them.
 
 Where a query has common words, the peaks of their ranges (peaks.py) and the postings of its other words give each
-range of 8 ids a bound that no score there is above. What has the highest bounds is scored first; of the rest only the
+range of 4 ids a bound that no score there is above. What has the highest bounds is scored first; of the rest only the
 ranges whose bound reaches the k-th best score so far. Everything is exact: bounds are above scores whatever the
 rounding, and a range whose bound equals the threshold is looked at, because ties are decided by rank.
 """
@@ -9,7 +9,7 @@ rounding, and a range whose bound equals the threshold is looked at, because tie
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from hybridkg.text.additive import (
     rank,
     rank_few,
 )
-from hybridkg.text.embedded.peaks import LEVELS, RANGE, Peaks
+from hybridkg.text.embedded.peaks import LEVELS, RANGE, SETS, Peaks
 from hybridkg.text.embedded.plain import PlainQuery
 from hybridkg.text.kernels import PATIENCE, LazyKernel
 
@@ -50,13 +50,13 @@ MOST_LOOK_UPS = 50_000
 the bounds of two common words in 100,000 entities. To rank a posting takes 4 to 11 ns.
 """
 
-MOST_RANGES = 1_024
+MOST_RANGES = 2_048
 """Ranges that are looked at together."""
 
-FEWEST_RANGES = 64
+FEWEST_RANGES = 128
 """The same of queries of many terms."""
 
-MOST_SUMS = 4_096
+MOST_SUMS = 8_192
 """Ranges times terms that are looked at together, so that what comes of their entities stays in the cache."""
 
 WINDOW = 32_768
@@ -111,10 +111,10 @@ def best_of(
         rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks)
         return best.found()
     readable = among is None and (form.together or len(narrow) > 0)
-    if readable and every_is_quicker(form, postings, k, len(common)):
+    if readable and every_is_quicker(form, postings, len(best.ids), len(common)):
         every(form, lists, best, packed, ranks, narrow)
     else:
-        pruned(form, lists, best, packed, peaks, common, ranks, among, narrow)
+        pruned(form, lists, best, packed, peaks, common, fields, ranks, among, narrow)
     return best.found()
 
 
@@ -127,14 +127,15 @@ def every_is_quicker(form: AdditiveForm, postings: int, k: int, common: int) -> 
         k: how many are wanted.
         common: how many terms have peaks.
     """
-    # Nanoseconds: of the windows, the postings and the choice. What is passed over is known after the bounds of all
-    # ranges and the scores of those that come first; what else must be looked at then takes a multiple of both, the
-    # more the more common terms there are.
+    # Nanoseconds, as measured (docs/text-index.md): of the windows, the postings and the choice; of the bounds, and of
+    # what is looked at in the lists, which grows with the postings at first, and with nothing but k in the end.
     terms, fields = form.coefficient.shape
     nodes = form.lengths.shape[1]
-    score_all = 0.3 * nodes + (9 if fields == 1 else 12) * (1 if form.k1 else 1.3) * postings + 400 * k
-    begin = 0.075 * common * nodes + 120 * terms * (FIRST_RANGES + k)
-    return bool(score_all <= (1 + common) * begin)
+    each = ((4.2 if fields == 1 else 7) + 0.6e-6 * nodes) * (1 if form.k1 else 1.3)
+    score_all = 0.3 * nodes + each * postings + 400 * k
+    size = nodes / 500_000
+    looked_at = min(0.85 * k ** (1 / 3) * size**-0.2 * postings, 20_000 * terms * k**0.4 * size**0.75)
+    return bool(score_all <= (0.15 + 0.075 * common) * nodes + looked_at)
 
 
 def every(
@@ -167,12 +168,13 @@ def pruned(
     best: Best,
     packed: PackedPostings,
     peaks: Peaks,
-    common: Mapping[int, tuple[int, int, Floats]],
+    common: Mapping[int, tuple[int, int, int, Floats]],
+    numbers: Sequence[int],
     ranks: Ids,
     among: Ids | None,
     narrow: NDArray[np.uint8],
-) -> None:
-    """Fills `best`, in order.
+) -> tuple[float, float]:
+    """Fills `best`, in order. Returns what the bounds of ranges mean, as `bounds_kernel.fill_bounds` has it.
 
     Args:
         form: the query.
@@ -181,6 +183,7 @@ def pruned(
         packed: what packed lists are in.
         peaks: of the same segment.
         common: what `peaks.of` tells of the terms that are bounded by peaks; the others are by their postings.
+        numbers: the index's number of each field of the form.
         ranks: as of `best_of`.
         among: as of `best_of`.
         narrow: as of `best_of`.
@@ -201,9 +204,10 @@ def pruned(
         peaks.ranges, (2 * n_terms + 3) * RANGE * most, 3 * (RANGE * most + ROOM) + 4 * most,
         (n_terms + n_fields + 3) * CHUNK,
     )  # fmt: skip
-    best.n, best.scored = kernel.best(
-        peaks.members, peaks.levels, np.array([found[:2] for found in common.values()], np.int64).reshape(-1, 2),
-        np.array([codes for _, _, codes in common.values()]).reshape(-1, LEVELS), place, highest,
+    best.n, best.scored, nothing, unit = kernel.best(
+        peaks.members, peaks.levels, np.array([found[:3] for found in common.values()], np.int64).reshape(-1, 3),
+        np.array([found[3] for found in common.values()]).reshape(-1, LEVELS),
+        np.array(numbers, np.uint8) % SETS, place, highest,
         packed.words, packed.first, packed.at, packed.widths, *lists,
         form.lengths, narrow, form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1,
         form.background, form.constant, form.words,
@@ -211,6 +215,7 @@ def pruned(
         _scratch.bounds[: peaks.ranges], _scratch.sums, _scratch.slots, _scratch.floats, _scratch.whole, _scratch.room,
         best.ids, best.ranks, best.scores,
     )  # fmt: skip
+    return nothing, unit
 
 
 def scores_of(kernel: Any, query: PlainQuery, packed: PackedPostings, wanted: Ids) -> tuple[Ids, Scores]:
@@ -253,13 +258,13 @@ class _Scratch(threading.local):
     """
 
     def __init__(self) -> None:
-        self.bounds, self.sums, self.slots = np.zeros(0, np.float32), np.zeros(0), np.zeros(0, np.int32)
+        self.bounds, self.sums, self.slots = np.zeros(0, np.uint16), np.zeros(0), np.zeros(0, np.int32)
         self.floats, self.room, self.whole = np.zeros(0), np.zeros(0), np.zeros(0, np.uint32)
 
     def grow(self, ranges: int, floats: int, whole: int, room: int) -> None:
         if len(self.bounds) < ranges:
             self.bounds, self.sums, self.slots = (
-                np.empty(ranges, np.float32),
+                np.empty(ranges, np.uint16),
                 np.zeros(ranges),
                 np.full(ranges, -1, np.int32),
             )
