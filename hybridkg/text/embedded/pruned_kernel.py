@@ -17,7 +17,18 @@ from numba import boolean, float64, int32, int64, njit, uint8, uint16, uint32, u
 from numba.core import types
 
 from hybridkg.text.additive import CHUNK, LONG
-from hybridkg.text.embedded.bounds_kernel import bound_of, fill_bounds, next_cut, next_ranges, reached_by, steps_of
+from hybridkg.text.embedded.bounds_kernel import (
+    bound_of,
+    fill_bounds,
+    list_highest,
+    list_levels,
+    next_cut,
+    next_listed,
+    next_ranges,
+    reached_in,
+    steps_of,
+    weigh,
+)
 from hybridkg.text.embedded.dense_kernel import best_of_all
 from hybridkg.text.embedded.peaks import RANGE, SHIFT
 from hybridkg.text.embedded.ranges_kernel import take_all, take_near, take_plain
@@ -33,6 +44,12 @@ SPARSE = 32
 
 ROUNDS = 3
 """Batches from the highest bounds down; then the other ranges come in the order of their ids."""
+
+LISTED = 64
+"""Room for so many times the ranges that come first: those of the first two batches are listed."""
+
+FEW = 32
+"""Of so few each batch of those that are listed has twice the ranges of the one before."""
 
 MORE = 8
 """Each round has so many times the ranges of the one before."""
@@ -59,7 +76,8 @@ def _allow(allowed: Any, bounds: Any, out: Any) -> None:
 @njit(
     _FOUR(
         _input(uint64, 2), _input(uint8), _input(int64, 2), _input(float64, 2), _input(uint8), _input(int64),
-        _input(float64), *SEGMENT, *LISTS, _input(uint32, 2), _input(uint8, 2), _input(int64), _input(float64), _input(float64),
+        _input(float64), *SEGMENT, *LISTS, _input(uint32, 2), _input(uint8, 2), _input(int64), _input(float64),
+        _input(float64),
         _input(float64, 2), _input(float64), float64, _input(float64, 2), _input(float64), int64,
         _input(uint32), boolean, _input(uint32), int64, int64,
         uint16[::1], float64[::1], int32[::1], float64[::1], uint32[::1], float64[::1],
@@ -80,7 +98,7 @@ def best(
     Args beyond those of the form and the lists:
         members: uint64[terms with peaks, words], which ranges have one.
         levels: uint8[...], of the peaks, two in a byte.
-        where: int64[c, 3], of each common term its row of `members`, where its levels begin, and where its sets of fields.
+        where: int64[c, 3], of each common term its row of `members`, where its levels begin, where its sets of fields.
         codes: float64[c, 16], x of each level.
         bit_of: uint8[fields], the place of each in a set of fields.
         place: int64[terms], the row of `where`; -1, -2, ... for the terms without peaks.
@@ -90,7 +108,7 @@ def best(
         rank_of: uint32[nodes], what decides ties; empty for the ids themselves.
         wanted: about how many ranges come first.
         most: ranges of a batch, at most.
-        bounds: uint16[ranges], gets the bounds, as of `fill_bounds`.
+        bounds: uint16[ranges], gets the bounds, as of `weigh`.
         sums: float64[ranges], 0 and will be.
         slot_of: int32[ranges], -1 and will be.
         floats: float64[(2 * terms + 3) * RANGE * most or more].
@@ -99,7 +117,7 @@ def best(
         out_ids, out_ranks, out_scores: room for k.
 
     Returns:
-        How many there are, how many entities were scored, and what bounds mean, as `fill_bounds` returns it.
+        How many there are, how many entities were scored, and what bounds mean, as `weigh` returns it.
     """
     n_terms, n_fields, n_lists, n_ranges = len(gain), len(rows), lists.shape[1], len(bounds)
     saturates, is_narrow = k1 > 0.0, len(narrow) > 0
@@ -116,7 +134,12 @@ def best(
         begins[lists[0, i] + 1] = i + 1
         often_in_all[lists[0, i]] += lists[4, i]
         n_own += lists[4, i] if place[lists[0, i]] < 0 else 0
-    turns = np.argsort(often_in_all)
+    turns = np.arange(n_terms)
+    for t in range(1, n_terms):  # the rarest first
+        i = t
+        while i > 0 and often_in_all[turns[i - 1]] > often_in_all[turns[i]]:
+            turns[i - 1], turns[i] = turns[i], turns[i - 1]
+            i -= 1
     for t in range(n_terms):
         begins[t + 1] = max(begins[t + 1], begins[t])
         n_others += int64(place[t] < 0)
@@ -124,13 +147,39 @@ def best(
     others = np.zeros((n_others, n_words), np.uint64)
     before = np.empty((n_terms, n_words), np.uint32)
     steps, own_at, own_steps = np.empty((n_terms, 16)), np.zeros(n_others + 1, np.int64), np.empty(n_own)
-    nothing, unit = fill_bounds(
-        members, levels, where, codes, place, gain, k1, highest, packed, first, at, widths, lists, plain, plain_tf,
-        lengths, rows, base, slope, coefficient, begins, others, before, steps, own_at, own_steps, sums, bounds,
+    shares = np.empty((n_terms, 17))
+    nothing, unit = weigh(
+        codes, place, gain, k1, highest, packed, first, at, widths, lists, plain, plain_tf, lengths, rows, base, slope,
+        coefficient, begins, others, before, steps, shares, own_at, own_steps, sums,
     )  # fmt: skip
     members_of = np.zeros(n_ranges if only_allowed else 0, np.uint8)
-    if only_allowed:
-        _allow(allowed, bounds, members_of)
+    room_of_list = min(LISTED * int64(wanted), n_ranges) + ROOM
+    listed, n_listed, lower, floor = np.empty(room_of_list, np.uint32), uint64(0), uint16(1), uint16(1)
+    is_filled: Any = n_terms > 1 or place[0] < 0 or only_allowed
+    if is_filled:
+        fill_bounds(
+            members, levels, where, place, gain, k1, highest, others, before, shares, own_at, own_steps, unit, bounds
+        )  # fmt: skip
+        if only_allowed:
+            _allow(allowed, bounds, members_of)
+        floor = next_cut(bounds, uint16(2), uint16(65535), MORE * wanted)
+        if floor > uint16(1):
+            n_listed = list_highest(bounds, floor, listed)
+    else:
+        n_listed, floor = list_levels(
+            members[where[0, 0]], levels, uint64(where[0, 1]), shares[0], unit, wanted, before[0], bounds, listed
+        )  # fmt: skip
+        is_filled = bool(n_listed == uint64(0))
+        if is_filled:
+            fill_bounds(
+                members, levels, where, place, gain, k1, highest, others, before, shares, own_at, own_steps, unit,
+                bounds,
+            )  # fmt: skip
+    is_listed = bool(n_listed > uint64(0))
+    if not is_listed:
+        lower = next_cut(bounds, uint16(2), uint16(65535), wanted)
+    else:
+        lower = max(reached_in(listed[:n_listed], bounds, wanted), floor) if is_filled else floor
     # Of entities: x of each term, then its share; what comes of the terms so far. Of ranges: what each term does at
     # most, what the terms still to come do at most, and the most that comes of the terms so far.
     width = uint64(RANGE * most)
@@ -151,14 +200,17 @@ def best(
     n_out, scored, limit, rounds = int64(0), int64(0), -math.inf, 0
     j: Any = uint64(0)
     m: Any = uint64(0)
-    upper = uint16(65535)
-    lower = reached_by(bounds, wanted)
+    upper, among_listed = uint16(65535), wanted
     while True:
         for i in range(n_lists):
             cursor[i] = lists[3, i] if lists[2, i] < 0 else lists[2, i]
         r = uint64(0)
         while True:
-            n, r = next_ranges(bounds, r, max(lower, bound_of(limit, nothing, unit)), upper, ranges)
+            least_bound = max(lower, bound_of(limit, nothing, unit))
+            if is_listed:
+                n, r = next_listed(listed[:n_listed], bounds, r, least_bound, upper, ranges)
+            else:
+                n, r = next_ranges(bounds, r, least_bound, upper, ranges)
             if n == uint64(0):
                 break
             if n_out == len(out_ids) and out_scores[0] != known:
@@ -308,7 +360,18 @@ def best(
             limit = _limit(out_scores[0])
         if lower <= bound_of(limit, nothing, unit):
             break
-        upper, lower = lower, uint16(1)
+        if is_listed and lower > floor:
+            among_listed *= 2 if len(out_ids) <= FEW else MORE
+            upper, lower = lower, max(reached_in(listed[:n_listed], bounds, among_listed), floor)
+            continue
+        if not is_filled:
+            fill_bounds(
+                members, levels, where, place, gain, k1, highest, others, before, shares, own_at, own_steps, unit,
+                bounds,
+            )  # fmt: skip
+            is_filled = True
+        wanted = MORE * wanted if is_listed else wanted
+        upper, lower, is_listed = lower, uint16(1), False
         if rounds < ROUNDS and limit > -math.inf:
             wanted *= MORE
             lower = next_cut(bounds, bound_of(limit, nothing, unit), upper, wanted)

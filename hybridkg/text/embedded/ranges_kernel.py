@@ -1,7 +1,8 @@
 """Compiled taking of the postings of a list in ranges of ids. Import it from kernel modules only: it imports numba.
 
-The ranges of a batch are numbered; what is taken goes to `docs`, RANGE * number of the range + place in it, to `ids` and to
-`often`, the numbers of occurrences. `cursor[i]` is a block (of a plain list: a place) that nothing wanted is before.
+The ranges of a batch are numbered; what is taken goes to `docs`, RANGE * number of the range + place in it, to `ids`
+and to `often`, the numbers of occurrences. `cursor[i]` is a block (of a plain list: a place) that nothing wanted is
+before.
 """
 
 from __future__ import annotations

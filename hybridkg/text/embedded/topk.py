@@ -174,7 +174,7 @@ def pruned(
     among: Ids | None,
     narrow: NDArray[np.uint8],
 ) -> tuple[float, float]:
-    """Fills `best`, in order. Returns what the bounds of ranges mean, as `bounds_kernel.fill_bounds` has it.
+    """Fills `best`, in order. Returns what the bounds of ranges mean, as `bounds_kernel.weigh` has it.
 
     Args:
         form: the query.
