@@ -48,7 +48,9 @@ MOST_SCANS = 32
 """A join of more triple patterns is not looked at: what hangs on what is followed anew from each of them."""
 
 MOST_LOOKS = 200
-"""Variables that are looked at for one; where there are many ways to many of them, the last are taken to be free."""
+"""Variables and nested parts that are looked at for one variable, in all parts together: 2 to 20 ms. Where there are
+more, the last variables are taken to be free, and the last parts to leave what the others give.
+"""
 
 NUMERIC = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "float"))
 
@@ -72,23 +74,7 @@ def values_of(pattern: Pattern, variable: str, known: GraphStatistics) -> Size |
     >>> values_of(Scan(Variable("x"), Link("e:p"), c), "x", known)
     Size(low=2.0, guess=2.0, high=2.0)
     """
-    match pattern:
-        case Scan() | Join() | Restrict():
-            joined = _Joined.of(pattern, known)
-            return None if joined is None else joined.size(variable)
-        case Values(variables, rows) if variable in variables:
-            found = {row[variables.index(variable)] for row in rows}
-            return None if None in found else Size(*[float(len(found))] * 3)
-        case Union(branches):
-            return _union([values_of(branch, variable, known) for branch in branches])
-        case LeftJoin(left, _):
-            return values_of(left, variable, known)
-        case Minus(left) | Exists(left):
-            size = values_of(left, variable, known)
-            return None if size is None else Size(0.0, size.guess * _passing(pattern, variable, size, known), size.high)
-        case Distinct(child, variables) if variable in variables:
-            return values_of(child, variable, known)
-    return None
+    return _Looks(known).values(pattern, variable)
 
 
 def rows_of(pattern: Pattern, known: GraphStatistics) -> float | None:
@@ -102,28 +88,28 @@ def rows_of(pattern: Pattern, known: GraphStatistics) -> float | None:
     >>> rows_of(Join((Scan(Variable("x"), Link("e:p"), Variable("y")), Scan(Variable("y"), Link("e:q"), a))), known)
     2.0
     """
-    return _counted(pattern, known, lambda joined: joined.rows())
+    return _counted(pattern, _Looks(known), lambda joined: joined.rows())
 
 
 def least_read(pattern: Pattern, known: GraphStatistics) -> float | None:
     """About how many triples an engine reads at least to find a pattern: those that it had best begin with; None where
     statistics say nothing.
     """
-    return _counted(pattern, known, lambda joined: joined.least_pairs())
+    return _counted(pattern, _Looks(known), lambda joined: joined.least_pairs())
 
 
-def _counted(pattern: Pattern, known: GraphStatistics, count: Callable[[_Joined], float]) -> float | None:
+def _counted(pattern: Pattern, looks: _Looks, count: Callable[[_Joined], float]) -> float | None:
     match pattern:
         case Scan() | Join() | Restrict():
-            joined = _Joined.of(pattern, known)
+            joined = looks.joined(pattern)
             return None if joined is None else count(joined)
         case Values(_, rows):
             return float(len(rows))
         case Union(branches):
-            found = [_counted(branch, known, count) for branch in branches]
+            found = [_counted(branch, looks, count) for branch in branches]
             return None if None in found else sum(one for one in found if one is not None)
         case LeftJoin(left) | Minus(left) | Exists(left) | Distinct(left):
-            return _counted(left, known, count)
+            return _counted(left, looks, count)
 
 
 def _union(found: Sequence[Size | None]) -> Size | None:
@@ -134,11 +120,71 @@ def _union(found: Sequence[Size | None]) -> Size | None:
     return Size(low, sum(size.guess for size in sizes), high)
 
 
-def _passing(pattern: Minus | Exists, variable: str, left: Size, known: GraphStatistics) -> float:
-    """The share of the values of the left side that the right one leaves."""
-    right = values_of(pattern.right, variable, known)
-    share = 0.5 if right is None else min(1.0, right.guess / max(float(known.subjects), left.guess, 1.0))
-    return share if isinstance(pattern, Exists) and not pattern.negated else 1.0 - share
+@dataclass
+class _Looks:
+    """One estimate: what it has found of the parts of a pattern, and how many looks it has left.
+
+    Args:
+        known: of the graph.
+        left: looks that it may still take.
+        found: sizes by part, by its place in memory, and variable.
+        flat: the parts of joins, by the place of the join in memory.
+    """
+
+    known: GraphStatistics
+    left: int = MOST_LOOKS
+    found: dict[tuple[int, str], Size | None] = field(default_factory=dict)
+    flat: dict[int, _Joined | None] = field(default_factory=dict)
+
+    def take(self) -> bool:
+        """Takes a look; False where none is left."""
+        self.left -= 1
+        return self.left >= 0
+
+    def values(self, pattern: Pattern, variable: str) -> Size | None:
+        """Of the values of a variable. Without looks that are left, of each join what its triple patterns say alone."""
+        at = (id(pattern), variable)
+        if at not in self.found:
+            self.found[at] = self._values(pattern, variable)
+        return self.found[at]
+
+    def nested(self, pattern: Pattern, variable: str) -> Size | None:
+        """The same of a part of which nothing has to be known."""
+        at = (id(pattern), variable)
+        return self.values(pattern, variable) if at in self.found or self.take() else None
+
+    def joined(self, pattern: Scan | Join | Restrict) -> _Joined | None:
+        """The parts of a join; None where it is not looked at."""
+        if id(pattern) not in self.flat:
+            self.flat[id(pattern)] = _Joined.of(pattern, self)
+        return self.flat[id(pattern)]
+
+    def _values(self, pattern: Pattern, variable: str) -> Size | None:
+        match pattern:
+            case Scan() | Join() | Restrict():
+                joined = self.joined(pattern)
+                return None if joined is None else joined.size(variable)
+            case Values(variables, rows) if variable in variables:
+                found = {row[variables.index(variable)] for row in rows}
+                return None if None in found else Size(*[float(len(found))] * 3)
+            case Union(branches):
+                return _union([self.values(branch, variable) for branch in branches])
+            case LeftJoin(left, _):
+                return self.values(left, variable)
+            case Minus(left) | Exists(left):
+                size = self.values(left, variable)
+                if size is None:
+                    return None
+                return Size(0.0, size.guess * self._passing(pattern, variable, size), size.high)
+            case Distinct(child, variables) if variable in variables:
+                return self.values(child, variable)
+        return None
+
+    def _passing(self, pattern: Minus | Exists, variable: str, left: Size) -> float:
+        """The share of the values of the left side that the right one leaves."""
+        right = self.nested(pattern.right, variable)
+        share = 0.5 if right is None else min(1.0, right.guess / max(float(self.known.subjects), left.guess, 1.0))
+        return share if isinstance(pattern, Exists) and not pattern.negated else 1.0 - share
 
 
 class _Edge(NamedTuple):
@@ -163,23 +209,21 @@ class _Joined:
     """Parts of a pattern that all have to hold.
 
     Args:
-        known: of the graph.
+        looks: the estimate that it is part of.
         edges: the triple patterns.
         tests: of values, by variable.
         others: further parts.
-        looks: variables that have been looked at.
     """
 
-    known: GraphStatistics
+    looks: _Looks
     edges: list[_Edge] = field(default_factory=list)
     tests: dict[str, list[Test]] = field(default_factory=dict)
     others: list[Pattern] = field(default_factory=list)
-    looks: int = 0
 
     @classmethod
-    def of(cls, pattern: Pattern, known: GraphStatistics) -> _Joined | None:
+    def of(cls, pattern: Pattern, looks: _Looks) -> _Joined | None:
         """None where a path is longer than a predicate, or there are too many parts."""
-        joined, waiting = cls(known), [pattern]
+        joined, waiting = cls(looks), [pattern]
         while waiting:
             match part := waiting.pop():
                 case Join(parts):
@@ -199,6 +243,11 @@ class _Joined:
             if len(joined.edges) + len(joined.others) > MOST_SCANS:
                 return None
         return joined
+
+    @property
+    def known(self) -> GraphStatistics:
+        """Of the graph."""
+        return self.looks.known
 
     def size(self, variable: str) -> Size | None:
         """Of the values of a variable; None where no part binds it."""
@@ -270,7 +319,7 @@ class _Joined:
             sizes.append(own.guess)
             high = min(high, own.high)
         for other in self.others:
-            found = values_of(other, variable, self.known)
+            found = self.looks.nested(other, variable)
             if found is not None:
                 sizes.append(found.guess)
                 high = min(high, found.high)
@@ -287,8 +336,7 @@ class _Joined:
     def _by_edge(self, edge: _Edge, far: str, forward: bool, seen: frozenset[str]) -> Size:
         """How many values of its near end an edge leaves, by what the rest leaves of the far end."""
         mine, theirs = self._ends(edge.predicate, forward), self._ends(edge.predicate, not forward)
-        self.looks += 1
-        if far in seen or len(seen) > DEPTH or self.looks > MOST_LOOKS:
+        if not self.looks.take() or far in seen or len(seen) > DEPTH:
             return mine
         pairs = self.known.triples_of(edge.predicate).guess
         share, high = 1.0, mine.high

@@ -156,3 +156,41 @@ def test_many_ways_to_many_variables_end_soon(monkeypatch):
         looks.clear()
         assert values_of(pattern, "v0", KNOWN).high <= 300
         assert len(looks) < 40 * MOST_LOOKS
+
+
+def nested_unions(depth: int, width: int) -> Join:
+    """A clique of variables, beside branches of which the first is such a pattern."""
+    names = [X, *(Variable(f"v{i}") for i in range(width))]
+    clique = tuple(Scan(a, Link("x:cites"), b) for i, a in enumerate(names) for b in names[i + 1 :])
+    pattern = Join(clique)
+    for _ in range(depth):
+        pattern = Join((*clique, Union((pattern, Scan(X, Link("x:cites"), PAPERS[0])))))
+    return pattern
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        nested_unions(2, 4),
+        nested_unions(15, 6),
+        Minus(nested_unions(3, 4), nested_unions(3, 4)),
+        Exists(nested_unions(3, 4), Minus(nested_unions(3, 4), nested_unions(3, 4))),
+        Join(tuple(Union((nested_unions(1, 4), nested_unions(2, 4))) for _ in range(20))),
+    ],
+)
+def test_parts_within_parts_end_soon(pattern, monkeypatch):
+    """What is looked at is counted for all parts together."""
+    looks = []
+    values = pattern_values._Joined._values
+    monkeypatch.setattr(
+        pattern_values._Joined, "_values", lambda *given, **named: (looks.append(1), values(*given, **named))[1]
+    )
+    assert values_of(pattern, "x", KNOWN).high <= 2 * 297
+    assert len(looks) <= 2 * MOST_LOOKS
+    assert KNOWN.rows(pattern) is not None
+    assert KNOWN.least_read(pattern) in (0, 297)  # 0 where unions alone are joined
+
+
+def test_every_branch_is_looked_at_however_many_there_are():
+    branches = tuple(Scan(X, Link("x:cites"), PAPERS[i % 3]) for i in range(3 * MOST_LOOKS))
+    assert values_of(Union(branches), "x", KNOWN).high == (97 + 100 + 100) * MOST_LOOKS
