@@ -8,27 +8,20 @@ by the store, depending on their datatypes; the bounds are widened by what that 
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from hybridkg.entities.filters import number_of
+from hybridkg.entities.number_bounds import bounds_of
 from hybridkg.interfaces.text_index import AnyOf, Condition
 from hybridkg.query import ast
 from hybridkg.rdf.stored import as_stored
-from hybridkg.rdf.terms import XSD, Literal, NamedNode
+from hybridkg.rdf.terms import Literal, NamedNode
 
 MOST_CONDITIONS = 64
 """Conditions of one fragment; more make the question longer and hardly the answer shorter."""
 
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 """The comparisons, and each as it reads from the other side."""
-
-EXACT_INTEGER = 1 << 24
-"""Up to here integers are the same number in every datatype, and so are comparisons with them."""
-
-LARGEST_FLOAT = 3.4028234663852886e38
-"""The largest finite xsd:float."""
 
 
 def conditions(group: ast.Group, variable: str) -> tuple[Condition | AnyOf, ...]:
@@ -220,24 +213,8 @@ def _bounds(constant: ast.Expression) -> tuple[float, float] | None:
     if not isinstance(constant, ast.Lit) or constant.datatype is None:
         return None
     value = _value(constant)
-    number = None if value is None else number_of(value)
-    if value is None or number is None:
+    bounds = None if value is None else bounds_of(value)
+    if bounds is None:
         return None
-    number = sign * number + 0.0
-    if value.endswith(f'"^^<{XSD}integer>') and abs(number) <= EXACT_INTEGER:
-        return number, number
-    return _below(number), -_below(-number)
-
-
-def _below(number: float) -> float:
-    """Two steps of xsd:float, or of xsd:double outside of its range, below a number.
-
-    >>> 0.0999999 < _below(0.1) < 0.1
-    True
-    """
-    if abs(number) > LARGEST_FLOAT:
-        return math.nextafter(math.nextafter(number, -math.inf), -math.inf)
-    nearest: float = struct.unpack("f", struct.pack("f", number))[0]
-    _, exponent = math.frexp(nearest)
-    step = math.ldexp(1.0, max(exponent - 24, -149))  # between this float and its neighbour away from zero
-    return min(nearest, number) - 2 * step
+    least, most = bounds
+    return (least, most) if sign > 0 else (-most + 0.0, -least + 0.0)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import ceil, inf, isnan
+from math import ceil, inf
 from typing import NamedTuple
 
 from hybridkg.interfaces.graph_index import (
     AllOf,
     AnyOf,
-    Comparison,
     Distinct,
     Exists,
     Inverse,
@@ -36,7 +35,8 @@ from hybridkg.interfaces.graph_index import (
     Variable,
 )
 from hybridkg.interfaces.statistics import GraphStatistics
-from hybridkg.rdf.terms import RDF_TYPE, XSD, Literal, NamedNode
+from hybridkg.rdf.terms import RDF_TYPE, NamedNode
+from hybridkg.statistics.number_ranges import passing
 
 DOUBT_SHARE = 0.1
 """So many of the values that a test is about are taken to pass it, where no histogram says how many."""
@@ -51,8 +51,6 @@ MOST_LOOKS = 200
 """Variables and nested parts that are looked at for one variable, in all parts together: 2 to 20 ms. Where there are
 more, the last variables are taken to be free, and the last parts to leave what the others give.
 """
-
-NUMERIC = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "double", "float"))
 
 
 def values_of(pattern: Pattern, variable: str, known: GraphStatistics) -> Size | None:
@@ -281,7 +279,7 @@ class _Joined:
             return self._constant(edge, forward=is_open[0]).guess if any(is_open) else 1.0
         assert isinstance(edge.object, Variable)
         if edge.object.name in self.tests:
-            triples = self._in_range(edge, edge.object.name)
+            triples = passing(edge.predicate, self.tests[edge.object.name], self.known)
             if triples is not None:
                 return triples.guess
         return self.known.triples_of(edge.predicate).guess
@@ -296,7 +294,7 @@ class _Joined:
             return self._constant(edge, forward).low
         if far.name not in self.tests:
             return self._ends(edge.predicate, forward).low
-        triples = self._in_range(edge, far.name) if forward else None
+        triples = passing(edge.predicate, self.tests[far.name], self.known) if forward else None
         return 0.0 if triples is None else ceil(triples.low / max(self._most(edge.predicate, outward=True), 1.0))
 
     def _values(self, variable: str, via: _Edge | None, seen: frozenset[str], *, tested: bool) -> Size | None:
@@ -345,7 +343,7 @@ class _Joined:
             share = min(1.0, rest.guess / max(theirs.guess, 1.0))
             high = min(high, rest.high * self._most(edge.predicate, outward=not forward))
         if far in self.tests:
-            triples = self._in_range(edge, far) if forward else None
+            triples = passing(edge.predicate, self.tests[far], self.known) if forward else None
             if triples is None:
                 share *= DOUBT_SHARE
             else:
@@ -385,18 +383,6 @@ class _Joined:
             return triples.high
         return float((found.outward if outward else found.inward).most)
 
-    def _in_range(self, edge: _Edge, variable: str) -> Size | None:
-        """How many triples of an edge have a number as object that passes every test; None where a test is another."""
-        low, high, open_low, open_high = -inf, inf, False, False
-        for test in self.tests[variable]:
-            if not isinstance(test, Comparison) or test.op == "!=" or (bound := _number(test.constant)) is None:
-                return None
-            if test.op in (">", ">=", "=") and (bound, test.op == ">") > (low, open_low):
-                low, open_low = bound, test.op == ">"
-            if test.op in ("<", "<=", "=") and (-bound, test.op == "<") > (-high, open_high):
-                high, open_high = bound, test.op == "<"
-        return self.known.in_range(edge.predicate, "number", low, high, open_low=open_low, open_high=open_high)
-
 
 def _by_variable(tests: Sequence[Test]) -> Iterator[tuple[str, Test]]:
     for test in tests:
@@ -409,14 +395,3 @@ def _by_variable(tests: Sequence[Test]) -> Iterator[tuple[str, Test]]:
                 yield left, test
             case _:
                 yield test.variable, test
-
-
-def _number(constant: object) -> float | None:
-    """The value of a number; None for what is none, or NaN, to which nothing compares."""
-    if not isinstance(constant, Literal) or constant.datatype.value not in NUMERIC:
-        return None
-    try:
-        value = float(constant.value)
-    except ValueError:
-        return None
-    return None if isnan(value) else value

@@ -6,9 +6,10 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from generated_patterns import DATES, FEW, NODES, Maker, typed
+from generated_patterns import DATES, FEW, ILL_TYPED, LITERALS, NODES, NUMBERS, OPERATORS, Maker, typed
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from pyoxigraph import Quad, Store
 from slow_patterns import SlowGraph
 
 from hybridkg.graph.reference import columns_of
@@ -36,7 +37,17 @@ from hybridkg.statistics.pattern_values import MOST_LOOKS, MOST_SCANS, values_of
 
 X, Y, Z = (Variable(name) for name in "xyz")
 PLAIN = [*FEW, *typed("integer", "0", "1", "2", "-3"), *typed("decimal", "1.5", "0.1"), *DATES[:4], Literal("z")]
-"""Without the numbers of which a histogram of doubles takes two for one."""
+"""Few, so that many are equal."""
+
+WRITTEN = [
+    *NUMBERS,
+    *ILL_TYPED,
+    *typed("integer", "1_0", " 1", "9007199254740992", "9007199254740994", "-9223372036854775808", "9" * 400),
+    *typed("decimal", "170141183460469231731.5", "0.999999999999999999", "16777217.0000001", "2.5", "1" * 50 + ".5"),
+    *typed("double", "infinity", "nan", "1e400", "-INF", "0.10000000149011612", "1e39", "2", "4.94e-324"),
+    *typed("float", "1e39", "16777217", "0.10000000149", "3.4028235e38", "2.5", "1_0"),
+]
+"""Numbers as a query or an endpoint may write them, close to each other and far out, and what is none."""
 
 
 def exactly(count: float) -> Size:
@@ -47,7 +58,7 @@ def exactly(count: float) -> Size:
 @given(st.integers(0, 2**32))
 @example(35748)  # a test of a variable that nothing binds
 def test_the_truth_is_within_the_bounds(seed):
-    maker = Maker(Random(seed), PLAIN)
+    maker = Maker(Random(seed), Random(seed).choice([PLAIN, LITERALS]))
     triples, pattern = maker.graph(), maker.pattern()
     known = collect(columns_of(triples), most_predicates=Random(seed).choice([1, 1000]))
     for name in "stuv":
@@ -57,6 +68,44 @@ def test_the_truth_is_within_the_bounds(seed):
         truth = len({solution[name] for solution in SlowGraph(triples).solutions(pattern) if name in solution})
         assert size.low <= truth <= size.high, (triples, pattern, name)
         assert size.low <= size.guess <= size.high
+
+
+of_numbers = st.sampled_from(WRITTEN) | st.sampled_from(typed("integer", "0", "1", "2"))
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(NODES), of_numbers), max_size=12),
+    st.lists(st.builds(Comparison, st.just("y"), st.sampled_from(OPERATORS), of_numbers), min_size=1, max_size=3),
+)
+@example([(NODES[0], typed("decimal", "1.000000000000000001")[0])], [Comparison("y", ">", Literal(1))])
+@example([(NODES[0], typed("decimal", "170141183460469231731.5")[0])], [Comparison("y", ">", Literal(2))])
+@example([(NODES[0], Literal(9))], [Comparison("y", "<", typed("integer", "9" * 400)[0])])
+@example([(NODES[0], Literal(9))], [Comparison("y", "<", typed("integer", "1_0")[0])])
+@example(
+    [(NODES[0], Literal(0)), (NODES[1], Literal(0))],
+    [Comparison("y", "=", Literal(0)), Comparison("y", "<", typed("integer", "9" * 20)[0])],
+)
+@example([(NODES[0], typed("double", "0.1")[0])], [Comparison("y", "=", typed("float", "0.1")[0])])
+@example([(NODES[0], Literal(16777217))], [Comparison("y", ">", typed("float", "16777216")[0])])
+def test_the_truth_is_within_the_bounds_of_numbers(having, tests):
+    store = Store()
+    store.extend(Quad(node, NamedNode("x:p"), number) for node, number in having)
+    triples = [quad.triple for quad in store]
+    known = collect(columns_of(triples))
+    pattern = Restrict(Scan(X, Link("x:p"), Y), tuple(tests))
+    solutions = SlowGraph(triples).solutions(pattern)
+    for name in "xy":
+        size = values_of(pattern, name, known)
+        assert size.low <= len({solution[name] for solution in solutions}) <= size.high, name
+        assert size.low <= size.guess <= size.high
+
+
+@pytest.mark.parametrize(
+    ("op", "size"), [(">", exactly(210)), (">=", exactly(240)), ("=", exactly(30)), ("<", exactly(60))]
+)
+def test_a_constant_that_many_have_is_told_from_its_neighbours(op, size):
+    assert values_of(Restrict(Scan(X, Link("x:year"), Y), (Comparison("y", op, Literal(2002)),)), "x", KNOWN) == size
 
 
 CITES, YEAR, AUTHOR = (NamedNode(f"x:{name}") for name in ("cites", "year", "author"))
