@@ -8,8 +8,9 @@ by the store, depending on their datatypes; the bounds are widened by what that 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from hybridkg.entities.number_bounds import bounds_of
 from hybridkg.interfaces.text_index import AnyOf, Condition
@@ -38,13 +39,9 @@ def conditions(group: ast.Group, variable: str) -> tuple[Condition | AnyOf, ...]
     Returns:
         Distinct conditions in the order written; satisfied in the sense of entities.filters.agrees.
     """
-    found: dict[Condition | AnyOf, None] = {}
-    room = MOST_CONDITIONS
-    for one in _said(group, variable):
-        if one not in found and len(leaves(one)) <= room:
-            found[one] = None
-            room -= len(leaves(one))
-    return tuple(found)
+    found = _Found()
+    _collect(_seen(group, variable), variable, found)
+    return tuple(found.conditions)
 
 
 def leaves(condition: Condition | AnyOf) -> tuple[Condition, ...]:
@@ -54,26 +51,56 @@ def leaves(condition: Condition | AnyOf) -> tuple[Condition, ...]:
     return (condition,)
 
 
-def _said(group: ast.Group, variable: str) -> Iterator[Condition | AnyOf]:
-    required = list(_required(whole(group)))
+@dataclass
+class _Found:
+    """Distinct conditions, as many as there is room for.
+
+    Args:
+        conditions: in the order found.
+        room: for so many more.
+    """
+
+    conditions: dict[Condition | AnyOf, None] = field(default_factory=dict)
+    room: int = MOST_CONDITIONS
+
+    def add(self, one: Condition | AnyOf) -> None:
+        """Takes a condition, if there is room for it."""
+        if one not in self.conditions and len(leaves(one)) <= self.room:
+            self.conditions[one] = None
+            self.room -= len(leaves(one))
+
+
+def _collect(group: ast.Group, variable: str, found: _Found) -> None:
+    """Reads each triple pattern once, and a table only where there is room for its rows."""
+    required = list(dict.fromkeys(_required(group)))
     ranges = _ranges([element.condition for element in required if isinstance(element, ast.Filter)])
-    given = [element for element in required if isinstance(element, ast.InlineData)]
+    tables = _tables([element for element in required if isinstance(element, ast.InlineData)])
     for element in required:
+        if not found.room:
+            return
         if isinstance(element, ast.UnionPattern):
-            branches = [tuple(_plain(branch, variable)) for branch in element.branches]
-            if all(branches):
-                yield AnyOf(tuple(branches))
+            branches = _branches(element, variable) if len(element.branches) <= found.room else ()
+            if branches and all(branches):
+                found.add(AnyOf(branches))
             continue
         if not isinstance(element, ast.TriplePattern) or element.subject != ast.Var(variable):
             continue
         if (constant := _constant(element, variable)) is not None:
-            yield constant
+            found.add(constant)
         elif isinstance(element.predicate, ast.Iri) and isinstance(element.object, ast.Var):
             if element.object.name in ranges:
-                yield replace(ranges[element.object.name], predicate=element.predicate.value)
-            for table in given:
-                if element.object in table.variables:
-                    yield from _one_of(element, table, variable)
+                found.add(replace(ranges[element.object.name], predicate=element.predicate.value))
+            fitting = []
+            for column in tables.get(element.object.name, ()):
+                if len(column.values) <= found.room and column.stored:
+                    found.add(AnyOf(tuple((Condition(element.predicate.value, value),) for value in column.stored)))
+                    fitting.append(column)
+            tables[element.object.name] = fitting  # what does not fit now never will
+
+
+def _branches(union: ast.UnionPattern, variable: str) -> tuple[tuple[Condition, ...], ...]:
+    """What each branch says; nothing of one that says nothing."""
+    return tuple(tuple(_plain(branch, variable)) for branch in union.branches)
 
 
 def _plain(group: ast.Group, variable: str) -> Iterator[Condition]:
@@ -83,21 +110,29 @@ def _plain(group: ast.Group, variable: str) -> Iterator[Condition]:
             yield constant
 
 
-def _one_of(pattern: ast.TriplePattern, table: ast.InlineData, variable: str) -> Iterator[AnyOf]:
-    """That the object of a triple pattern is one of those in a table; nothing where one of them is left open, or there
-    are many.
-    """
-    if len(table.rows) > MOST_CONDITIONS:
-        return
-    branches: dict[tuple[Condition], None] = {}
-    for row in table.rows:
-        value = row[table.variables.index(pattern.object)]
-        constant = None if value is None else _constant(replace(pattern, object=value), variable)
-        if constant is None:
-            return
-        branches[(constant,)] = None
-    if branches:
-        yield AnyOf(tuple(branches))
+@dataclass(frozen=True)
+class _Column:
+    """The distinct values that a table gives a variable."""
+
+    values: tuple[ast.Iri | ast.Lit, ...]
+
+    @cached_property
+    def stored(self) -> tuple[str, ...]:
+        """As the store has them, each once; nothing where one of them is none that a store takes."""
+        found = dict.fromkeys(map(_value, self.values))
+        return tuple(value for value in found if value is not None) if None not in found else ()
+
+
+def _tables(given: Sequence[ast.InlineData]) -> dict[str, list[_Column]]:
+    """By variable, the values that tables give it: of each that leaves none open, and has few rows."""
+    found: dict[str, dict[_Column, None]] = {}
+    for table in given:
+        if 0 < len(table.rows) <= MOST_CONDITIONS:
+            for variable, cells in zip(table.variables, zip(*table.rows, strict=True), strict=True):
+                values = tuple(dict.fromkeys(cell for cell in cells if cell is not None))
+                if None not in cells:
+                    found.setdefault(variable.name, {})[_Column(values)] = None
+    return {name: list(columns) for name, columns in found.items()}
 
 
 def say_all(group: ast.Group, variable: str, found: Collection[Condition | AnyOf]) -> bool:
@@ -106,13 +141,13 @@ def say_all(group: ast.Group, variable: str, found: Collection[Condition | AnyOf
 
     Ranges never are: their bounds are widened.
     """
-    elements = whole(group).elements
-    if not all(isinstance(element, ast.Triples | ast.UnionPattern) for element in elements):
+    seen, waiting = _seen(group, variable), list(found)
+    if not all(isinstance(element, ast.Triples | ast.UnionPattern) for element in seen.elements):
         return False
-    required, waiting = list(_required(whole(group))), list(found)
+    required = list(_required(seen))
     for one in required:
         if isinstance(one, ast.UnionPattern):
-            branches = tuple(tuple(_plain(branch, variable)) for branch in one.branches)
+            branches = _branches(one, variable)
             said = AnyOf(branches) in waiting
             if not said or not all(
                 say_all(branch, variable, own) for branch, own in zip(one.branches, branches, strict=True)
@@ -157,6 +192,16 @@ def whole(group: ast.Group) -> ast.Group:
         ):
             return where
     return group
+
+
+def _seen(group: ast.Group, variable: str) -> ast.Group:
+    """The group whose variable is the one of the group: that of a sub-select, where it shows the variable."""
+    match group.elements:
+        case (ast.SubSelect(ast.SelectQuery(projection)),) if projection is not None and all(
+            one.variable.name != variable for one in projection
+        ):
+            return group
+    return whole(group)
 
 
 def _value(constant: ast.Iri | ast.Lit) -> str | None:

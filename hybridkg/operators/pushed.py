@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
@@ -16,10 +16,16 @@ def said_of(variable: str, fragment: GraphFragment) -> tuple[Condition | AnyOf, 
     return () if fragment.dataset else conditions(fragment.group, variable)
 
 
-def with_conditions(query: RankedQuery, said: Sequence[Condition | AnyOf], index: RankedIndex) -> RankedQuery:
-    """A question with what the graph says of the entity, as far as the index knows about it."""
-    held = tuple(one for one in said if all(map(index.holds, leaves(one))))
-    return replace(query, conditions=held) if held and isinstance(query, TextQuery) else query
+def with_conditions(
+    query: RankedQuery, said: Callable[[], Sequence[Condition | AnyOf]], index: RankedIndex
+) -> RankedQuery:
+    """A question with what the graph says of the entity, as far as the index knows about it; one at hand knows
+    nothing, so it is not found out.
+    """
+    if index.scan_limit is None or not isinstance(query, TextQuery):
+        return query
+    held = tuple(one for one in said() if all(map(index.holds, leaves(one))))
+    return replace(query, conditions=held) if held else query
 
 
 def shown(pushed: Sequence[Condition | AnyOf]) -> str:

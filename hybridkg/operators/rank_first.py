@@ -107,7 +107,8 @@ class RankFirst(BestRows):
         (candidates,), (match, query) = self.candidates, queries[0]
         if len(queries) > 1 or match.top is not None or not candidates.fragments:
             return queries
-        return [(match, with_conditions(query, said_of(candidates.variable, candidates.fragments[0]), index))]
+        said = lambda: said_of(candidates.variable, candidates.fragments[0])
+        return [(match, with_conditions(query, said, index))]
 
     def _look(
         self, match: ast.RankedItem, query: RankedQuery, depth: int, context: ExecutionContext

@@ -128,7 +128,7 @@ class TextJoin(PhysicalOperator):
 
     def narrowed(self, index: RankedIndex) -> RankedQuery:
         """The question, with what the fragment says of the entity as far as the index knows about it."""
-        return with_conditions(self._question, self._conditions, index)
+        return with_conditions(self._question, lambda: self._conditions, index)
 
     @cached_property
     def _question(self) -> RankedQuery:

@@ -10,7 +10,7 @@ from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import UnknownNameError
 from hybridkg.operators import context as context_module
-from hybridkg.operators import score_rows
+from hybridkg.operators import pushed, score_rows
 from hybridkg.operators.known import Known
 from hybridkg.planner.choose import choose
 from hybridkg.planner.explain import Explanation
@@ -103,6 +103,15 @@ def test_explain_shows_the_conditions_that_go_along(text):
     plan = choose(rewrite(from_ast(query)), Planning(), "bind_join")
     shown = str(Explanation(plan, Known(index.start(9, ("q", "year"), GRAPH, nodes)), prefixes=(("", E),)))
     assert "where :q = :b and 2018 <= :year <= 2022" in shown
+
+
+@pytest.mark.parametrize("strategy", ["bind_join", "rank_first"])
+def test_what_the_graph_says_is_not_found_out_for_an_index_at_hand(text, strategy, monkeypatch):
+    index, _ = text
+    monkeypatch.setattr(pushed, "conditions", lambda *_: pytest.fail("read the fragment"))
+    query = parse(f'PREFIX : <{E}> SELECT * {{ ?a :q :b . ?a MATCH "red" AS ?s }} RANK BY ?s LIMIT 1')
+    plan = choose(rewrite(from_ast(query)), Planning(None, Ranked(index.start(None))), strategy)
+    assert "where" not in str(Explanation(plan, Known(Ranked(index))))
 
 
 def test_few_matches_of_another_text_come_along_with_the_first(text, monkeypatch):

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from hybridkg.entities.filters import agrees
 from hybridkg.interfaces.text_index import AnyOf, Condition
-from hybridkg.operators.conditions import MOST_CONDITIONS, conditions, say_all
+from hybridkg.operators import conditions as conditions_module
+from hybridkg.operators.conditions import MOST_CONDITIONS, conditions, leaves, say_all
+from hybridkg.query import ast
 from hybridkg.query.parser import parse
 
 E = "http://e/"
@@ -261,3 +263,73 @@ def test_conditions_are_bounded_in_number():
     assert len(of("?e :q ?c . " + table)) == 1
     assert not of("?e :q ?c . " + table.replace("{ 0 ", "{ -1 0 "))
     assert len(of("?e :p ?n FILTER(" + " && ".join(f"?n > {i}" for i in range(150)) + ")")) == 1
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "{ SELECT DISTINCT ?y { ?e :year 2 ; :q ?y } }",
+        "{ SELECT DISTINCT ?y { ?e :year 2 } }",
+        "{ SELECT DISTINCT ?y { { ?e :p :x } UNION { ?e :p :y } } }",
+        "{ SELECT DISTINCT ?e { ?e :year 2 } LIMIT 1 }",
+        "{ SELECT DISTINCT ?e (COUNT(?x) AS ?n) { ?e :year 2 } GROUP BY ?e }",
+    ],
+)
+def test_nothing_is_said_of_a_variable_that_a_sub_select_hides_or_cuts(pattern):
+    where = parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}").form.where
+    assert conditions(where, "e") == ()
+    assert not say_all(where, "e", ())
+    assert not say_all(where, "e", of("?e :year 2"))
+    assert not say_all(where, "e", of("{ ?e :p :x } UNION { ?e :p :y }"))
+
+
+@pytest.mark.parametrize("columns", ["?e", "?y ?e", "*"])
+def test_a_sub_select_says_all_of_a_variable_that_it_shows(columns):
+    where = parse(f"PREFIX : <{E}> SELECT * {{ {{ SELECT DISTINCT {columns} {{ ?e :year 2 }} }} }}").form.where
+    found = conditions(where, "e")
+    assert found == (Condition(E + "year", f'"2"{INTEGER}'),)
+    assert say_all(where, "e", found)
+
+
+MANY = 200
+PATTERNS = {
+    "alike": "?e :p ?c . ",
+    "of predicates": "?e :p%d ?c . ",
+    "of variables": "?e :p ?c%d . ",
+    "of predicates and variables": "?e :p%d ?c%d . ",
+}
+TABLES = {
+    "alike": f"VALUES ?c {{ {' '.join(map(str, range(60)))} }} ",
+    "of one value": "VALUES ?c { %d } ",
+    "different": f"VALUES ?c {{ %d {' '.join(map(str, range(1000, 1060)))} }} ",
+    "beside variables": "VALUES (?c ?c%d) { (1 1) (2 2) (3 3) } ",
+    "open": "VALUES ?c { %d UNDEF } ",
+}
+
+
+@pytest.mark.parametrize("patterns", PATTERNS)
+@pytest.mark.parametrize("tables", TABLES)
+def test_many_patterns_beside_many_tables_are_read_once(patterns, tables, monkeypatch):
+    """What is counted: constants that are put as the store has them, and conditions that are made."""
+    done = []
+    stored = conditions_module.as_stored
+    monkeypatch.setattr(conditions_module, "as_stored", lambda one: (done.append(one), stored(one))[1])
+    monkeypatch.setattr(
+        conditions_module, "Condition", lambda *given, **named: done.append(1) or Condition(*given, **named)
+    )
+
+    def many(text: str) -> str:
+        return "".join(text.replace("%d", str(i)) for i in range(MANY))
+
+    pattern = many(PATTERNS[patterns]) + many(TABLES[tables])
+    where = parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}").form.where
+    cells = sum(len(row) for part in where.elements if isinstance(part, ast.InlineData) for row in part.rows)
+    found = conditions(where, "e")
+    assert sum(len(leaves(one)) for one in found) <= MOST_CONDITIONS
+    assert len(done) <= cells + 3 * MANY
+
+
+def test_rows_that_fit_are_found_behind_those_that_do_not():
+    table = "VALUES ?c { " + " ".join(map(str, range(MOST_CONDITIONS))) + " }"
+    both = AnyOf(tuple((Condition(E + "p", f"<{E}{name}>"),) for name in "xy"))
+    assert of(f"?e :q :x ; :p ?c . {table} VALUES ?c {{ :x :y }}") == [Condition(E + "q", f"<{E}x>"), both]
