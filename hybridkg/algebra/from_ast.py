@@ -16,6 +16,7 @@ from hybridkg.algebra import nodes
 from hybridkg.algebra.certain import certain_of
 from hybridkg.algebra.forms import outside_graph, rows_of, text_is_not_bound, variables_of
 from hybridkg.algebra.least import least_of_lists
+from hybridkg.algebra.levels import check_width, levels, width
 from hybridkg.algebra.names import FreshNames, without_blank_nodes
 from hybridkg.algebra.projections import expressions_of, has_aggregate, spelled_out, with_expressions
 from hybridkg.algebra.reranking import reranked
@@ -81,6 +82,7 @@ class _Builder:
 
     def group(self, group: ast.Group) -> nodes.Plan:
         plan, filters = self._elements(group)
+        check_width(group, levels(plan) + len(filters))
         for condition in filters:
             plan = nodes.Filter(plan, condition, self.dataset)
         return plan
@@ -91,12 +93,15 @@ class _Builder:
         plan: nodes.Plan | None = None
         filters: list[ast.Expression] = []
         waiting: list[ast.RankedItem] = []
+        parts = 0
         for element in group.elements:
             if isinstance(element, ast.Filter):
                 filters.append(self._in_graph(element.condition))
             elif plan is None and not is_hybrid(element):
                 prefix.append(element)
             else:
+                parts += width(element)
+                check_width(group, parts)
                 if plan is None and prefix:
                     plan = self.fragment(*prefix)
                 if waiting and isinstance(element, ast.OptionalPattern | ast.MinusPattern | ast.Bind):
