@@ -22,14 +22,16 @@ MOST_FACTS = 4
 def demo(folder: Path) -> None:
     """See it work: the metadata of the installed Python packages as a knowledge base, and queries over it.
 
-    Needs no network and no server. Writes packages.nt, packages.kb and the queries into FOLDER (default: ./demo).
+    Needs no network and no server. Writes packages.nt, packages.kb and the queries into FOLDER (default: ./demo);
+    what an earlier demo made there is made anew, anything else of these names is left alone, with an error.
 
     \b
     Example:
       hybridkg demo
     """
     from hybridkg.cli.output import TerminalProgress, print_explanation
-    from hybridkg.demo.packages import write_packages
+    from hybridkg.demo.made import Made
+    from hybridkg.demo.packages import FILE_NAME, write_packages
     from hybridkg.demo.queries import PROFILE, demo_queries
     from hybridkg.errors import StorageError
     from hybridkg.kb import KnowledgeBase
@@ -39,20 +41,27 @@ def demo(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as e:
         raise StorageError(f"cannot write into {str(folder)!r}: {e.strerror}", hint="hybridkg demo FOLDER") from e
+    queries = demo_queries()
+    texts = {f"{query.name}.hq": query.text for query in queries}
+    made = Made(folder)
+    made.check([kb_path.name, FILE_NAME, *texts], texts)
     if kb_path.exists():
         KnowledgeBase.remove(kb_path)
     packages = write_packages(folder)
+    made.note(FILE_NAME)
     echo(f"The metadata of {packages.installed} installed packages is {packages.triples:,} triples.\n")
     _show_command(f"hybridkg load {kb_path} {packages.path} --index --profile {PROFILE}")
     base = KnowledgeBase.create(kb_path)
+    made.note(kb_path.name)  # also of one that an interruption leaves empty
     counts = base.load(packages.path, index=True, profile=PROFILE, progress=TerminalProgress())
+    made.note(kb_path.name)
     echo(f"{counts['triples']:,} triples, {counts['index']['entities']:,} entities with text.")
     if packages.unreadable:
         echo(f"{packages.unreadable} packages have metadata that cannot be read; they are left out.")
-    queries = demo_queries()
     for query in queries:
         path = folder / f"{query.name}.hq"
-        path.write_text(query.text, encoding="utf-8")
+        path.write_text(query.text, encoding="utf-8", newline="\n")
+        made.note(path.name)
         echo(f"\n\n{query.question}\n")
         echo(_indented(query.text) + "\n")
         _show_command(f"hybridkg query {kb_path} -f {path}")
