@@ -172,13 +172,16 @@ def statements(text: str) -> Iterator[Statement]:
     """The queries and dot commands of a file, one by one.
 
     A query ends before the first line that cannot belong to it and can start another one, or is a dot
-    command. Where a query is wrong, nobody knows what belongs to it: then it ends at a blank line, but behind
-    the ";" of SQL at the end of a line, which is a mistake of that query alone.
+    command. Where a query is wrong, nobody knows what belongs to it: then it ends at a blank line, at a line that
+    begins another query (`_behind_mistake`), or behind the ";" of SQL at the end of a line, which is a mistake of
+    that query alone.
 
     >>> [s.text for s in statements("SELECT * {}\\nLIMIT 1\\n.limit 5\\nASK {}")]
     ['SELECT * {}\\nLIMIT 1', '.limit 5', 'ASK {}']
     >>> [s.text for s in statements("SELECT * {} LIMIT 1;\\nASK { ?s ?p ?o ;\\n }")]
     ['SELECT * {} LIMIT 1;', 'ASK { ?s ?p ?o ;\\n }']
+    >>> [s.text for s in statements("SELECT * { ?x MACTH 'a' } LIMIT 1\\nASK {}")]
+    ["SELECT * { ?x MACTH 'a' } LIMIT 1", 'ASK {}']
     """
     query = QueryText(Source("file", text), text)
     skip = re.compile(machine().tables.skip)
@@ -225,13 +228,62 @@ def _end_of_query(query: QueryText, start: int) -> int:
         whole = advance(tables, list(reading.states), END)
         if whole or _BLANK_LINE.search(text, reading.end, at):
             return at
-    for found in _BREAK.finditer(text, max(at, start + 1)):
-        return found.start()
+    return _behind_mistake(query, start, at)
+
+
+def _behind_mistake(query: QueryText, start: int, at: int) -> int:
+    """Where a query ends that cannot be read beyond `at`.
+
+    At a blank line, a dot command, or a line that begins another query: once every brace of this one is closed, or,
+    where one never is, if what begins there is a whole query with nothing behind it that it does not own.
+    """
+    text, tried, depth, opened = query.text, 0, 0, False
+    braces = _BRACES.finditer(text, start)
+    brace = next(braces, None)
+    before = text.rfind("\n", 0, at)  # where the mistake is the first on its line, it may begin the other query
+    for found in _BREAK.finditer(text, max(start + 1, at if text[before + 1 : at].strip() else before)):
+        here, inside = found.end(), False
+        if found["start"] is None:
+            return found.start()
+        while brace is not None and brace.start() < here:
+            opened = opened or brace[0] == "{"
+            depth += {"{": 1, "}": -1}.get(brace[0], 0)
+            inside = brace.end() > here
+            brace = next(braces, None)
+        if inside or not opened:
+            continue  # in a string; or as a SELECT behind the wrong PREFIX line of its own
+        tried += 1
+        if depth <= 0 or (tried <= MOST_TRIED and _is_whole(query, here)):
+            return found.start()
     return len(text)
 
 
+def _is_whole(query: QueryText, start: int) -> bool:
+    """Whether a query that begins here ends at the end of the text, a blank line, or another statement's beginning."""
+    text, tables = query.text, machine().tables
+    reading = _read(query, start)
+    if reading.stopped is None:
+        return reading.complete
+    at = reading.stopped.start
+    between = text[reading.end : at]
+    begins = "\n" in between and (reading.stopped.type in tables.rows[tables.start] or COMMAND_LINE.match(text, at))
+    return bool(begins or _BLANK_LINE.search(between)) and advance(tables, list(reading.states), END)
+
+
+MOST_TRIED = 32
+"""Lines behind one mistake that are looked at to see whether a query begins there, which takes a reading each."""
+
+_BRACES = re.compile(
+    r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|<[^<>"{}|^`\\\s]*>|#[^\n]*|[{}]'
+)
+"""Braces, and what may have some that are none: strings, IRIs and comments."""
+
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
-_BREAK = re.compile(r"\n[ \t\r]*(?=\n)|\n(?=\.[A-Za-z?])")
+_BREAK = re.compile(
+    r"\n[ \t\r]*(?=\n)|\n(?=\.[A-Za-z?])"
+    r"|\n(?P<start>[ \t]*)(?=(?:SELECT|CONSTRUCT|DESCRIBE|ASK|PREFIX|BASE|EXPLAIN)\b)",
+    re.IGNORECASE,
+)
 
 
 def _line_end(text: str, start: int) -> int:

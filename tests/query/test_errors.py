@@ -43,7 +43,8 @@ error[Q101]: the prefix 'foaf:' is not declared
   |
 1 | SELECT ?x { ?x a foaf:Person }
   |                  ^^^^^
-  hint: put this before the query: PREFIX foaf: <http://xmlns.com/foaf/0.1/>""",
+  hint: put this line before the query:
+        PREFIX foaf: <http://xmlns.com/foaf/0.1/>""",
     "PREFIX ex: <http://e/>\nSELECT ?x { ?x a exx:C }": """\
 error[Q101]: the prefix 'exx:' is not declared
  --> query:2:18

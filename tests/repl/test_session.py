@@ -195,3 +195,46 @@ def test_why_explains_a_row_of_the_last_answer(session, screen):
     assert screen.out[-1].startswith(f"?s of <{FILM}Arrival>")
     assert not session.run(".why 99")
     assert "the last answer has rows 1 to" in screen.said[-1]
+
+
+BAD, GOOD = 'SELECT ?film { ?film MACTH "space" } LIMIT 1', 'SELECT ?film { ?film MATCH "mars" } LIMIT 1'
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        BAD,
+        f"PREFIX a: <http://a/>\n{BAD}",
+        'SELECT ?film {\n  ?film MACTH "space"\n}\nLIMIT 1',
+        'SELECT ?film { ?film MATCH "space" LIMIT 1',
+        'SELECT ?film {\n  ?film MATCH "space"',
+        'SELECT ?film { ?film MATCH "space } LIMIT 1',
+        'SELECT ?film { ?film MATCH "space" } }',
+        'SELECT ?film { { SELECT ?film {\n ?film MACTH "a } {"\n} } }',
+        f".explain {BAD}",
+    ],
+)
+def test_a_query_behind_a_wrong_one_is_run(session, screen, bad):
+    assert not session.run_all(f"{bad}\n{GOOD}\n", "stdin")
+    assert (session.failed, len(screen.out)) == (1, 1)
+    assert "TheMartian" in screen.out[0]
+
+
+def test_every_wrong_query_is_reported_and_every_other_one_run(session, screen):
+    session.run_all("\n".join([BAD, GOOD, BAD, BAD, f"  {GOOD}"]), "stdin")
+    assert (session.failed, len(screen.out)) == (3, 2)
+    places = [text.splitlines()[1].partition("-->")[2].strip() for text in screen.said if text.startswith("error")]
+    assert places == ["stdin:1:22", "stdin:3:22", "stdin:4:22"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "PREFIX a: <http://a/>\nPREFXI b: <http://b/>\nSELECT ?x { ?x a a:B }",
+        "SELECT ?x {\n  ?x aa :F .\n  {\n    SELECT ?x { ?x a ?c }\n  }\n}",
+        'SELECT ?x { ?x MACTH """\nSELECT ?x { ?x ?p ?o }\n""" }',
+    ],
+)
+def test_a_part_of_a_wrong_query_is_not_run(session, screen, bad):
+    session.run_all(bad, "stdin")
+    assert (session.failed, screen.out) == (1, [])

@@ -124,7 +124,7 @@ class Terms:
         declared = ", ".join(f"{name}:" for name in sorted(self.prefixes))
         lines = [f"declared: {declared}"] if declared else []
         if known is not None:
-            lines.insert(0, f"put this before the query: PREFIX {prefix}: <{known}>")
+            lines.insert(0, f"put this line before the query:\nPREFIX {prefix}: <{known}>")
         elif len(prefix) >= SHORTEST_GUESSED and (
             near := did_you_mean(prefix, sorted({*self.prefixes, *WELL_KNOWN} - {""}))
         ):
