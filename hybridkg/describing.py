@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 class Described:
     """Counts, costs, names and views of the open state."""
 
-    _folder: Folder
+    @property
+    def _folder(self) -> Folder:
+        """Where it is."""
+        raise NotImplementedError
 
     @property
     def snapshot(self) -> Snapshot:

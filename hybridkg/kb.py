@@ -7,6 +7,7 @@ is one arrow of the design and one folder of the package.
 from __future__ import annotations
 
 import copy
+import os
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from hybridkg.errors import (
     CorruptError,
     HybridkgError,
     IndexCorruptError,
+    NotAKnowledgeBaseError,
     Source,
     UserError,
 )
@@ -29,7 +31,7 @@ from hybridkg.results.build import explained
 from hybridkg.results.result_set import ResultSet
 from hybridkg.snapshot import Snapshot
 from hybridkg.store.generations import Folder
-from hybridkg.temporary import Temporary
+from hybridkg.temporary import Removal, made_in_a_new_folder
 from hybridkg.writable import Writable
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from hybridkg.planner.explain import Explanation
 
 T = TypeVar("T")
+
+EMPTY_PATH = "the path of the knowledge base is empty"
 
 
 class KnowledgeBase(Writable):
@@ -56,7 +60,13 @@ class KnowledgeBase(Writable):
     """
 
     def __init__(self, folder: Folder):
-        self._folder = folder
+        if not isinstance(folder, Folder):
+            raise TypeError(
+                f"KnowledgeBase({folder!r}) is not how one is opened: KnowledgeBase.open(path) opens one that exists, "
+                "KnowledgeBase.create(path) makes a new one"
+            )
+        self._place = folder
+        self._removal: Removal | None = None
         self._snapshot, self._broken = _opened(folder)
         self._kept: Answering | None = None
         self._configured: tuple[object, Config] | None = None
@@ -80,7 +90,7 @@ class KnowledgeBase(Writable):
             from hybridkg.credentials import ENDPOINT, server_url
 
             server_url(graph, {}, ENDPOINT)
-        return cls(Folder.create(Path(path), config))
+        return cls(Folder.create(_path(path), config))
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
@@ -89,7 +99,7 @@ class KnowledgeBase(Writable):
         Raises:
             NotAKnowledgeBaseError: there is none at this path.
         """
-        return cls(Folder.open(Path(path)))
+        return cls(Folder.open(_path(path)))
 
     @staticmethod
     def remove(path: str | Path) -> list[str]:
@@ -105,20 +115,36 @@ class KnowledgeBase(Writable):
         """
         from hybridkg.pruning import remove
 
-        return remove(Folder.open(Path(path)))
+        return remove(Folder.open(_path(path)))
 
     @classmethod
-    def temporary(
-        cls, *inputs: Any, profile: str | Path | None = None, progress: Progress = SILENT
-    ) -> Temporary[KnowledgeBase]:
-        """A knowledge base over RDF files or rdflib graphs, indexed, and deleted when its `with` block ends."""
+    def temporary(cls, *inputs: Any, profile: str | Path | None = None, progress: Progress = SILENT) -> KnowledgeBase:
+        """A knowledge base over RDF files or rdflib graphs, indexed, in a folder of its own.
+
+        The folder is deleted by `close`, at the end of `with`, when nobody has the knowledge base any more, or when
+        the process ends.
+
+        Raises:
+            LoadError: nothing is given, or an input is malformed.
+        """
 
         def make(path: Path) -> KnowledgeBase:
             kb = cls.create(path)
             kb.load(*inputs, index=True, profile=profile, progress=progress)
             return kb
 
-        return Temporary(make)
+        kb, removal = made_in_a_new_folder(make)
+        kb._removal = removal
+        return kb
+
+    @property
+    def _folder(self) -> Folder:
+        if self._removal is not None and not self._removal.alive:
+            raise UserError(
+                "this knowledge base has been closed, and was a temporary one",
+                hint="make it again: KnowledgeBase.temporary(...), or keep one in a folder: KnowledgeBase.create(path)",
+            )
+        return self._place
 
     @property
     def snapshot(self) -> Snapshot:
@@ -131,6 +157,7 @@ class KnowledgeBase(Writable):
         if self._broken is not None:
             raise self._broken
         if self._snapshot is None:
+            _ = self._folder  # says more of a temporary one
             raise UserError("this knowledge base has been closed", hint="open it again: KnowledgeBase.open(path)")
         return self._snapshot
 
@@ -138,6 +165,15 @@ class KnowledgeBase(Writable):
         """Lets go of the files, so that a writer can remove an old state; `with KnowledgeBase.open(path) as kb:`."""
         self._keep_costs()
         self._snapshot = self._broken = self._kept = None
+        if self._removal is not None:
+            self._removal()
+
+    def __repr__(self) -> str:
+        """Where it is, which state is open, and how much is in it."""
+        about = "its text index is damaged" if self._broken is not None else "closed"
+        if self._snapshot is not None:
+            about = f"generation {self._snapshot.generation.name}, {self._snapshot.quads:,} triples"
+        return f"{type(self).__name__}({str(self._place.path)!r}, {about})"
 
     def __enter__(self) -> Self:
         return self
@@ -305,6 +341,20 @@ class KnowledgeBase(Writable):
         """What queries have taught of this machine is for the next state, and the next process, too."""
         if self._snapshot is not None:
             self._snapshot.costs.close()
+
+
+def _path(path: str | Path) -> Path:
+    """The path of a knowledge base.
+
+    Raises:
+        TypeError: it is no path.
+        NotAKnowledgeBaseError: it is empty, which the system would take for the current folder.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"the path of a knowledge base is a str or a Path, not {type(path).__name__}: {path!r}")
+    if path == "":
+        raise NotAKnowledgeBaseError(EMPTY_PATH, hint="for the current folder write '.'")
+    return Path(path)
 
 
 def _opened(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | None]:

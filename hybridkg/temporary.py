@@ -1,37 +1,36 @@
-"""A knowledge base that lives as long as a `with` block."""
+"""A knowledge base that is deleted when it is closed, when nobody has it any more, or when the process ends."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 Base = TypeVar("Base")
 
+Removal: TypeAlias = "weakref.finalize[..., Any]"
+"""Called, removes the folder; not `alive` once it has."""
 
-class Temporary(Generic[Base]):
-    """`with KnowledgeBase.temporary("films.ttl") as kb: ...`; the folder is deleted at the end.
+
+def made_in_a_new_folder(make: Callable[[Path], Base]) -> tuple[Base, Removal]:
+    """A knowledge base in a folder that lives as long as it does, and what removes the folder earlier.
 
     Args:
-        make: makes the knowledge base in a folder that does not exist yet.
+        make: makes it in a folder that does not exist yet; where that fails, nothing stays.
     """
+    folder = tempfile.mkdtemp(prefix="hybridkg-")
+    try:
+        base = make(Path(folder) / "kb")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return base, weakref.finalize(base, _remove, folder, os.getpid())
 
-    def __init__(self, make: Callable[[Path], Base]):
-        self._make = make
-        self._folder = ""
 
-    def __enter__(self) -> Base:
-        self._folder = tempfile.mkdtemp(prefix="hybridkg-")
-        try:
-            return self._make(Path(self._folder) / "kb")
-        except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+def _remove(folder: str, process: int) -> None:
+    if os.getpid() == process:  # a child that was forked ends without taking its parent's knowledge base away
+        shutil.rmtree(folder, ignore_errors=True)

@@ -74,6 +74,10 @@ class Explanation:
     def __str__(self) -> str:
         return self.text()
 
+    def __repr__(self) -> str:
+        """Which plan it is; `str` has all of it."""
+        return f"Explanation(strategy {self.plan.strategy}; print it to read it)"
+
     def text(self, width: int | None = None, *, times: bool = True) -> str:
         """The plan for people.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hybridkg.errors import HybridkgError, MissingExtraError, UnknownNameError, UnsupportedQueryError
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from hybridkg.results.evidence import Evidence
     from hybridkg.results.why import Reasons, Why
 
+
+MOST_SHOWN = 20
+"""Rows in the text of a result."""
 
 NO_MORE = "no more rows satisfy the query"
 """Why an answer is short, where nothing more is known."""
@@ -231,6 +234,34 @@ class ResultSet(Sequence[Row]):
 
     def __iter__(self) -> Iterator[Row]:
         return (Row(self, cells) for cells in self.cells)
+
+    def __repr__(self) -> str:
+        """What it has, in one line; `str` has the first rows."""
+        if self.explanation is not None:
+            return "ResultSet(a plan; print it to read it)"
+        if self.boolean is not None:
+            return f"ResultSet({'yes' if self.boolean else 'no'})"
+        names = " ".join(f"?{name}" for name in self.columns)
+        return f"ResultSet({names}; {self._rows()}, {'exact' if self.exact else 'not exact'})"
+
+    def __str__(self) -> str:
+        """The first rows as a table, and how many there are; the plan for EXPLAIN."""
+        if self.explanation is not None:
+            return self.explanation.text()
+        from io import StringIO
+
+        from hybridkg.results.table import write_table
+
+        out = StringIO()
+        write_table(replace(self, cells=self.cells[:MOST_SHOWN]), out)
+        table = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+        if self.boolean is not None:
+            return table
+        more = f", of which the first {MOST_SHOWN} are shown" if len(self) > MOST_SHOWN else ""
+        return f"{table}\n{self._rows()}{more}, {'exact' if self.exact else 'not exact'}".lstrip("\n")
+
+    def _rows(self) -> str:
+        return f"{len(self):,} {'row' if len(self) == 1 else 'rows'}"
 
     def graph_triples(self) -> list[Triple]:
         """The triples of a CONSTRUCT or DESCRIBE, in the engine's own terms.

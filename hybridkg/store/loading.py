@@ -62,6 +62,13 @@ def check_sources(sources: Sequence[Source]) -> None:
         if isinstance(source, Path | str):
             check_readable(Path(source))
             format_of(Path(source))
+        elif isinstance(source, list | tuple | set | frozenset) and any(
+            type(one) is str or isinstance(one, Path) for one in source
+        ):
+            raise LoadError(
+                f"{source!r} is a {type(source).__name__} of file names, and they are taken one by one",
+                hint="unpack it: kb.load(*files)",
+            )
         elif not isinstance(source, Iterable):
             raise LoadError(
                 f"{source!r} cannot be loaded: it is no file name, graph or collection of statements",
