@@ -12,6 +12,7 @@ What does not pass is in tests/query/w3c-skips.toml with its reason, or it fails
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
@@ -22,7 +23,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from benchmarks.w3c_answers import Answer, of_file, of_oxigraph, of_result_set, same
-from benchmarks.w3c_cases import OTHER, Case, Skip, cases, skips, unpack
+from benchmarks.w3c_cases import ARCHIVE, OTHER, Case, Skip, cases, skips, unpack
 from hybridkg import KnowledgeBase
 from hybridkg.errors import HybridkgError
 from hybridkg.query.check import check
@@ -181,6 +182,12 @@ def main() -> None:
     """Runs, prints the table and stores everything that did not pass."""
     from benchmarks.record import record
 
+    if not ARCHIVE.is_file():
+        sys.exit(
+            f"the W3C suites are not at {ARCHIVE}\n"
+            "clone https://github.com/w3c/rdf-tests, pack its folder 'sparql' as w3c-rdf-tests/sparql-tests.tar.xz, "
+            "and name the folder above in $HYBRIDKG_DATA"
+        )
     with tempfile.TemporaryDirectory() as scratch:
         kb = KnowledgeBase.create(Path(scratch, "kb"))
         found = outcomes(unpack(Path(scratch)), kb)

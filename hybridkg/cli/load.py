@@ -62,6 +62,6 @@ def load(
             remove_unfinished(kb)
             e.__notes__ = []  # what was kept in the folder has gone with it
         raise
-    print_counts(counts)
+    print_counts({**counts, "triples": f"{counts['triples']:,} new"})
     if not with_index:
         echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)
