@@ -44,6 +44,7 @@ class Advisor:
         quads: how many the graph has.
         vectors: those of the entities, None where there are none.
         counted: whether a "class" or "predicate" of an IRI is known to occur without asking the store.
+        other_encoder: why the vectors are not those that kb.toml asks for, in words; empty where they are.
     """
 
     def __init__(
@@ -53,7 +54,9 @@ class Advisor:
         quads: int,
         vectors: VectorIndex | None = None,
         counted: Callable[[str, str], bool] = lambda kind, iri: False,
+        other_encoder: str = "",
     ):
+        self._other_encoder = other_encoder
         self._store, self._text, self._quads, self._vectors = store, text, quads, vectors
         self._counted = counted
         self._there: dict[tuple[str, str], bool] = {}
@@ -86,6 +89,13 @@ class Advisor:
             return
         for match in matches:
             if isinstance(match, ast.Near):
+                if self._other_encoder:
+                    yield QueryWarning(
+                        "W111",
+                        f"NEAR compares older vectors: {self._other_encoder}",
+                        hint="make them anew: hybridkg index KB; or write the earlier encoder into kb.toml again",
+                        span=match.target.span,
+                    )
                 yield from self._unknown(match)
                 continue
             if not isinstance(match.text, ast.Lit):

@@ -352,6 +352,8 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
                 return BROKEN, f"{vectors['problem']}; NEAR finds nothing", ""
             if "problem" in vectors:
                 return NOTE, f"{vectors['problem']}; every vector is compared instead", f"hybridkg index {shown}"
+            if "note" in vectors:
+                return NOTE, str(vectors["note"]).partition("; hybridkg index")[0], f"hybridkg index {shown}"
             recall = f", recall@10 {vectors['recall@10']:g}" if "recall@10" in vectors else ""
             return OK, f"{vectors['entities']:,} of {vectors['encoder']}, {vectors['index']}{recall}", ""
         return NOTE, f"{state.partition('; hybridkg index')[0]}; NEAR finds nothing", f"hybridkg index {shown}"

@@ -121,7 +121,8 @@ class QueryWarning(HybridkgError):  # noqa: N818 - it is none
         code: W101 a product, W102 a variable that nothing binds, W103 a score that nobody uses, W104 a literal as
             the entity of a MATCH, W105 scores of different kinds added, W106 a text without words, W107 a
             predicate or class that does not occur, W108 a prefix or fuzzy word of too many terms, W109 a NEAR
-            whose target has no vector, W110 a reranker that failed, where the query keeps the earlier order.
+            whose target has no vector, W110 a reranker that failed, where the query keeps the earlier order,
+            W111 a NEAR over vectors of another encoder than kb.toml names by now.
         message, hint, span: as for every error.
     """
 

@@ -19,7 +19,7 @@ from hybridkg.config import Config, EncodingSettings
 from hybridkg.errors import ConfigError, IndexMissingError, LockedError, UnknownNameError
 from hybridkg.indexing import PROJECTION, build_indexes
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
+from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine, engine_name
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.interfaces.vector_index import (
     ENCODER,
@@ -30,7 +30,7 @@ from hybridkg.interfaces.vector_index import (
     VectorIndexKind,
     kind_of,
 )
-from hybridkg.snapshot import VECTORS, Snapshot, engine_name
+from hybridkg.snapshot import VECTORS, Snapshot
 from hybridkg.statistics.catalog import PART as STATISTICS
 from hybridkg.store.building import Building
 from hybridkg.store.durable import link_tree

@@ -14,12 +14,13 @@ from hybridkg.config import Config
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import CorruptError, IndexCorruptError
+from hybridkg.interfaces.encoder import ENCODERS
 from hybridkg.interfaces.graph_index import GraphIndex
 from hybridkg.interfaces.graph_store import FarStore, GraphStore
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.statistics import GraphStatistics
-from hybridkg.interfaces.text_engine import TEXT_ENGINES
+from hybridkg.interfaces.text_engine import TEXT_ENGINES, engine_name
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndex, kind_of
 from hybridkg.model_parameters import folders_of
@@ -49,9 +50,6 @@ PROFILE_FILE = "profile.json"
 
 VECTORS = "vectors"
 """In a generation: the folder of the vectors, and the name of the index."""
-
-ENGINE_FILE = "engine"
-"""Beside it: the name of the text engine that built the index; before there was a second, none was written."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +151,7 @@ class Snapshot:
             return None
         from hybridkg.vector.ranked import Ranked
 
-        return Ranked(self.text, self.vectors)
+        return Ranked(self.text, self.vectors, self.config.encoder)
 
     @property
     def vectors(self) -> VectorIndex | None:
@@ -164,7 +162,19 @@ class Snapshot:
     def vectors_state(self) -> dict[str, Any]:
         """What `stats` says of the vectors, or why there are none."""
         index, state = self._vectors
-        return {"state": state} if index is None else {**index.about(), "state": state}
+        if index is None:
+            return {"state": state}
+        note = {"note": f"{self._other_encoder}; hybridkg index makes them anew"} if self._other_encoder else {}
+        return {**index.about(), "state": state, **note}
+
+    @property
+    def _other_encoder(self) -> str:
+        """That the vectors are of another kind of encoder than the one that kb.toml names now; empty where not."""
+        index, wanted = self.vectors, self.config.encoder
+        kind = "" if index is None else index.made_by.partition("/")[0]
+        if not ENCODERS.is_builtin(kind) or wanted.partition(":")[0] == kind:
+            return ""
+        return f'they were made by "{kind}", and kb.toml now has encoder = "{wanted}"'
 
     @cached_property
     def _vectors(self) -> tuple[VectorIndex | None, str]:
@@ -233,13 +243,13 @@ class Snapshot:
     def advisor(self) -> Advisor:
         """Warns about names that do not occur in this state."""
         if not self.endpoint:  # here a question to the store is quicker than reading statistics
-            return Advisor(self.store, self.text, self.quads, self.vectors)
+            return Advisor(self.store, self.text, self.quads, self.vectors, other_encoder=self._other_encoder)
 
         def counted(kind: str, iri: str) -> bool:
             known = self.statistics
             return known is not None and (iri in known.classes if kind == "class" else known.predicate(iri) is not None)
 
-        return Advisor(self.store, self.text, self.quads, self.vectors, counted)
+        return Advisor(self.store, self.text, self.quads, self.vectors, counted, self._other_encoder)
 
     @property
     def endpoint(self) -> str:
@@ -357,12 +367,6 @@ class _LazyLinker:
     ) -> tuple[LinkedNode, ...]:
         """As Linker has it."""
         return self._source.linked(text, given, language=language, syntax=syntax)
-
-
-def engine_name(text_folder: Path) -> str:
-    """The text engine that built the index in a folder."""
-    file = text_folder / ENGINE_FILE
-    return file.read_text(encoding="ascii").strip() if file.is_file() else "embedded"
 
 
 def _documents(folder: Path) -> Documents | None:

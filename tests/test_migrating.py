@@ -13,8 +13,8 @@ from scripted_endpoint import ScriptedEndpoint
 from hybridkg.cli import cli
 from hybridkg.config import Config, ElasticSettings, EncodingSettings
 from hybridkg.errors import ConfigError, IndexMissingError, LockedError, TextServerError, UnknownNameError
+from hybridkg.interfaces.text_engine import engine_name
 from hybridkg.kb import KnowledgeBase
-from hybridkg.snapshot import engine_name
 from hybridkg.store.generations import Folder
 from hybridkg.store.pending import NAME, pending_settings, settle, write_pending
 

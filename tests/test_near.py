@@ -330,3 +330,19 @@ def test_stats_and_doctor_tell_the_recall(graphs, monkeypatch):
     monkeypatch.setattr("hybridkg.vector.graph.find_spec", lambda name: None)
     shown = CliRunner().invoke(cli, ["doctor", path]).output
     assert "the graph is not used: vector index 'hnsw' needs the package 'faiss'" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("encoder", ["none", "sentence-transformers:x"])
+def test_vectors_of_another_encoder_than_kb_toml_names_are_said_so(folder, tmp_path, encoder):
+    shutil.copytree(folder / "kb", tmp_path / "kb")
+    near = 'SELECT ?x { ?x NEAR "automobile" AS ?s } RANK BY ?s'
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert [warning.code for warning in kb.query(near).warnings] == []
+        assert "note" not in kb.stats()["vectors"]
+    toml = tmp_path / "kb" / "kb.toml"
+    toml.write_text(toml.read_text().replace('encoder = "lsa"', f'encoder = "{encoder}"'))
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        result = kb.query(near)
+        assert [warning.code for warning in result.warnings] == ["W111"]
+        assert f'made by "lsa", and kb.toml now has encoder = "{encoder}"' in result.warnings[0].message
+        assert f'encoder = "{encoder}"; hybridkg index makes them anew' in kb.stats()["vectors"]["note"]

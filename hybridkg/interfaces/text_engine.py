@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from hybridkg.errors import CorruptError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_index import Ids, IndexedField, TextIndex
 from hybridkg.rdf.terms import Node
@@ -124,3 +126,32 @@ TEXT_ENGINES = Registry(
         "elasticsearch": "hybridkg.text.elastic.engine:ElasticTextEngine",
     },
 )
+
+ENGINE_FILE = "engine"
+"""In the folder of a text index: the name of the engine that built it; before there was a second, none was written."""
+
+ENGINE_NAME = re.compile(r"[\w.+-]+", re.ASCII)
+
+
+def engine_name(text_folder: Path) -> str:
+    """The text engine that built the index in a folder.
+
+    Raises:
+        CorruptError: the file that says so cannot be read, or holds no name.
+    """
+    file = text_folder / ENGINE_FILE
+    try:
+        name = file.read_text(encoding="ascii").strip() if file.exists() else "embedded"
+    except (OSError, UnicodeDecodeError) as e:
+        raise _no_engine(file) from e
+    if not ENGINE_NAME.fullmatch(name):
+        raise _no_engine(file)
+    return name
+
+
+def _no_engine(file: Path) -> CorruptError:
+    return CorruptError(
+        f"{ENGINE_FILE!r} of the text index is damaged: it names no text engine",
+        hint="build the index again: hybridkg index KB",
+        place=str(file),
+    )

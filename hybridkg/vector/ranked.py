@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.errors import IndexMissingError
+from hybridkg.interfaces.encoder import NO_ENCODER
 from hybridkg.interfaces.ranked_index import Question, RankedQuery
 from hybridkg.interfaces.text_index import Condition, Ids, Scores, TermStatistics, TextIndex, TextQuery, TextQuestion
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
@@ -23,9 +24,11 @@ class Ranked:
     Args:
         text: the text index.
         vectors: None where there are none; then questions about them raise IndexMissingError.
+        encoder: the one that kb.toml names, which may be none.
     """
 
-    def __init__(self, text: TextIndex, vectors: VectorIndex | None = None):
+    def __init__(self, text: TextIndex, vectors: VectorIndex | None = None, encoder: str = NO_ENCODER):
+        self._encoder = encoder
         self.text, self.vectors = text, vectors
         self.text_limit = text.scan_limit
         self.scan_limit = vectors.scan_limit if text.scan_limit is None and vectors is not None else text.scan_limit
@@ -37,7 +40,9 @@ class Ranked:
         if self.vectors is None:
             raise IndexMissingError(
                 "NEAR needs vectors, and this knowledge base has none that can be used",
-                hint='set encoder = "lsa" in its kb.toml, then: hybridkg index KB',
+                hint='in its kb.toml, change encoder = "none" to encoder = "lsa"; then: hybridkg index KB'
+                if self._encoder == NO_ENCODER
+                else f'its kb.toml has encoder = "{self._encoder}" already: hybridkg index KB builds them',
             )
         return self.vectors
 
