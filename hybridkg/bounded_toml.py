@@ -17,6 +17,30 @@ PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 LONG_KEY = re.compile(rf"(?<![\w-])(?:{PART}\.[ \t]*+){{{MOST_PARTS}}}")
 
 
+SET_TWICE = re.compile(r"Cannot (?:overwrite a value|declare .* twice) \(at line (\d+), column \d+\)")
+
+
+def set_twice(text: str, error: tomllib.TOMLDecodeError) -> str:
+    """What is set twice and on which lines, in words; empty where that is not what is wrong.
+
+    >>> set_twice("a = 1\\nb = 2\\na = 3", tomllib.TOMLDecodeError("Cannot overwrite a value (at line 3, column 6)"))
+    "'a' is set twice, on lines 1 and 3"
+    """
+    found, lines = SET_TWICE.search(str(error)), text.split("\n")
+    if found is None or not 0 < int(found[1]) <= len(lines):
+        return ""
+    second = int(found[1])
+    key = lines[second - 1].partition("=")[0].strip()
+    # From the nearest line upwards; a key of the same name in another table is another key.
+    for first in range(second - 1, 0, -1):
+        line = lines[first - 1].strip()
+        if key and line.partition("=")[0].strip() == key:
+            return f"{key!r} is set twice, on lines {first} and {second}"
+        if line.startswith("[") and not key.startswith("["):
+            return ""
+    return ""
+
+
 def parse_toml(text: str) -> dict[str, Any]:
     """The values in a text.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from hybridkg.bounded_toml import parse_toml
+from hybridkg.bounded_toml import parse_toml, set_twice
 from hybridkg.errors import ConfigError
 
 CHOICES = {
@@ -308,7 +308,9 @@ def parse_config(text: str, name: str) -> Config:
     try:
         values = parse_toml(text)
     except tomllib.TOMLDecodeError as e:
-        raise ConfigError(f"not TOML: {without_capital(str(e))}", place=name) from e
+        twice = set_twice(text, e)
+        hint = "leave one of the two lines out" if twice else ""
+        raise ConfigError(f"not TOML: {twice or without_capital(str(e))}", hint=hint, place=name) from e
     for key, value in values.items():
         place = f"{name}:{line_of(key, text)}"
         if key not in TABLES or not isinstance(value, dict):

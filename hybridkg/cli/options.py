@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -35,10 +36,14 @@ def accessible(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
         try:
             (path / "CURRENT" if is_kb else path).stat()
         except (FileNotFoundError, NotADirectoryError):
-            pass
+            text = str(path)
+            if is_kb and "{" in text and any(c.isspace() for c in text) and not os.path.lexists(text):
+                raise NotAKnowledgeBaseError(
+                    f"{_cut(text)!r} is a query, not a knowledge base",
+                    hint="the knowledge base comes first, the query second: KB 'QUERY'",
+                ) from None
         except OSError as e:
-            shown = str(path) if len(str(path)) <= LONGEST_SHOWN else f"{str(path)[:LONGEST_SHOWN]}..."
-            message = f"cannot look at {shown!r}: {e.strerror}"
+            message = f"cannot look at {_cut(str(path))!r}: {e.strerror}"
             if not is_kb:
                 raise LoadError(message) from None
             raise NotAKnowledgeBaseError(
@@ -50,7 +55,30 @@ def accessible(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
 LONGEST_SHOWN = 60
 """Characters of a refused path in a message."""
 
-kb_argument: Decorator = click.argument("kb", metavar="KB", type=click.Path(path_type=Path), callback=accessible)
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+class KbPath(click.Path):
+    """The path of a knowledge base, before it is known whether one is there."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path.
+
+        Raises:
+            NotAKnowledgeBaseError: it is empty, which the system takes for the current folder.
+        """
+        text = os.fspath(value)
+        if text == "":
+            raise NotAKnowledgeBaseError(
+                "the path of the knowledge base is empty",
+                hint="is a variable of the shell not set? for the current folder write .",
+            )
+        return super().convert(value, param, ctx)
+
+
+kb_argument: Decorator = click.argument("kb", metavar="KB", type=KbPath(path_type=Path), callback=accessible)
 measures_option: Decorator = click.option(
     "-m",
     "--measure",

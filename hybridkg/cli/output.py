@@ -202,6 +202,8 @@ class TerminalProgress:
 
     def start(self, label: str, total_bytes: int | None) -> None:
         """Begins a piece of work of `total_bytes` units (bytes of a file, or entities); None where unknown."""
+        import os
+
         from rich.console import Console
         from rich.markup import escape
         from rich.progress import (
@@ -213,7 +215,9 @@ class TerminalProgress:
             TimeRemainingColumn,
         )
 
-        console = Console(stderr=True)
+        from hybridkg.results.table import is_plain
+
+        console = Console(stderr=True, color_system=None if is_plain(os.environ) else "auto")
         self.done(0)
         if not console.is_terminal:
             return

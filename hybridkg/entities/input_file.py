@@ -30,6 +30,9 @@ CONVERT = "convert it: iconv -f LATIN1 -t UTF-8 FILE > NEW, with the encoding th
 URL = re.compile(r"(https?|ftp):/+(.*)", re.IGNORECASE | re.DOTALL)
 """An address where a file name should be; a Path has lost one of its slashes."""
 
+SIMILAR = 0.6
+"""How alike two names without their endings are, of 1, for one to be taken for the other mistyped."""
+
 SIGNATURES = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz"}
 
 
@@ -78,6 +81,11 @@ class InputFile:
                 raise LoadError(
                     f"{url!r} is an address, and hybridkg fetches nothing from the network",
                     hint=f"download it first: curl -OL {url}",
+                ) from e
+            if str(path) == "-":
+                raise LoadError(
+                    "standard input has no name to tell its format by, so it is not loaded",
+                    hint="write it to a file first: ... > data.ttl, then: hybridkg load KB data.ttl",
                 ) from e
             raise LoadError(f"no file {str(path)!r}", hint=_neighbour(path)) from e
         except OSError as e:
@@ -181,7 +189,12 @@ def _sentence(error: Exception) -> str:
 
 
 def _neighbour(path: Path) -> str:
-    near = difflib.get_close_matches(path.name, _names(path.parent), 1)
+    wanted = path.name.partition(".")[0]  # endings are alike in files that have nothing to do with one another
+    near = [
+        name
+        for name in difflib.get_close_matches(path.name, _names(path.parent), 3)
+        if difflib.SequenceMatcher(None, wanted, name.partition(".")[0]).ratio() >= SIMILAR
+    ]
     return f"did you mean {str(path.parent / near[0])!r}?" if near else ""
 
 

@@ -24,6 +24,7 @@ from hybridkg.repl.command_completion import suggest_in_session
 from hybridkg.repl.completion import NAME
 from hybridkg.repl.session import Session, is_complete
 from hybridkg.resources import cache_dir
+from hybridkg.results.table import is_plain
 
 if TYPE_CHECKING:
     from hybridkg.repl.running import Workers
@@ -88,7 +89,7 @@ def _prompt(session: Session) -> PromptSession[str]:
         completer=_Completer(session),
         complete_while_typing=True,
         lexer=_Colours(),
-        style=STYLE,
+        style=None if is_plain(os.environ) else STYLE,
         include_default_pygments_style=False,
         history=history(),
         reserve_space_for_menu=6,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
@@ -32,11 +33,22 @@ WIDTH = 80
 """Columns of a terminal that does not tell how many it has, or says 0."""
 
 
+def is_plain(environment: Mapping[str, str]) -> bool:
+    """Whether the user wants text alone: NO_COLOR (no-color.org), unless FORCE_COLOR says otherwise.
+
+    What is bold goes as well: the terminal that cannot show colours may not show that either.
+
+    >>> is_plain({"NO_COLOR": "1"}), is_plain({"NO_COLOR": ""}), is_plain({"NO_COLOR": "1", "FORCE_COLOR": "1"})
+    (True, False, False)
+    """
+    return bool(environment.get("NO_COLOR")) and not environment.get("FORCE_COLOR")
+
+
 def console_on(out: TextIO) -> Console:
     """A rich console on a stream; as wide as the terminal, or as $COLUMNS says where that is above 0."""
     from rich.console import Console
 
-    console = Console(file=out, highlight=False)
+    console = Console(file=out, highlight=False, color_system=None if is_plain(os.environ) else "auto")
     if console.width < 1:
         console.width = WIDTH
     return console

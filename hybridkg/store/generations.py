@@ -17,10 +17,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hybridkg.config import Config, parse_config, read_config, write_config
+from hybridkg.entities.input_file import extensions
 from hybridkg.errors import CorruptError, LockedError, NotAKnowledgeBaseError, StorageError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.store.building import Building, make_live
 from hybridkg.store.durable import fsync_folder, storage_error, write_durably
+from hybridkg.store.formats import FORMATS
 from hybridkg.store.generation import Generation, open_generation, remove_unless_held
 from hybridkg.store.manifest import RESTORE, Manifest
 from hybridkg.store.pending import pending_settings, settle, write_pending
@@ -32,6 +34,9 @@ OURS = re.compile(
     rf"kb\.toml|cost\.json|CURRENT|LOCK|ENGINES|PENDING|{GENERATION.pattern}|\.text-work|\.vector-work|\.graph-work|\.(building|removed)-.*|\.cost\.json\..*|\.(CURRENT|kb\.toml|ENGINES|PENDING)\.new"
 )
 """Names that a knowledge base, whole or half made, may contain."""
+
+SIMILAR = 0.75
+"""How alike two names are, of 1, that are taken for one that was mistyped."""
 
 KEPT_GENERATIONS = 2
 """The live one and the one before it: a reader that has just read CURRENT finds its generation.
@@ -96,7 +101,7 @@ class Folder:
         if not path.exists():
             raise NotAKnowledgeBaseError(f"no knowledge base at {shown!r}", hint=_neighbour(path) or create)
         if not path.is_dir():
-            raise NotAKnowledgeBaseError(f"{shown!r} is a file, not a knowledge base folder", hint=create)
+            raise NotAKnowledgeBaseError(f"{shown!r} is a file, not a knowledge base folder", hint=_folder_for(path))
         if not entries:
             raise NotAKnowledgeBaseError(f"{shown!r} is an empty folder, not a knowledge base", hint=create)
         if all(OURS.fullmatch(name) for name in entries):
@@ -273,11 +278,21 @@ def _storage_errors(doing: str) -> Iterator[None]:
         raise storage_error(e, doing) from e
 
 
+def _folder_for(file: Path) -> str:
+    """A hint with the knowledge base that seems to be made of a file, or how to make it."""
+    folder = file.with_name(file.name.partition(".")[0] + ".kb")
+    if (folder / "CURRENT").is_file():
+        return f"did you mean {str(folder)!r}?"
+    is_rdf = extensions(file)[0] in FORMATS
+    return f"create one with: hybridkg load {folder} {file if is_rdf else 'FILE...'}"
+
+
 def _neighbour(path: Path) -> str:
     """A hint with the most similar knowledge base in the same folder, or nothing."""
     try:
         names = [entry.name for entry in path.parent.iterdir() if (entry / "CURRENT").is_file()]
     except OSError:
         return ""
-    near = difflib.get_close_matches(path.name, names, 1)
+    stems = {name.removesuffix(".kb"): name for name in names}  # what all names end with makes none of them similar
+    near = [stems[stem] for stem in difflib.get_close_matches(path.name.removesuffix(".kb"), stems, 1, SIMILAR)]
     return f"did you mean {str(path.parent / near[0])!r}?" if near else ""

@@ -63,7 +63,7 @@ def check_sources(sources: Sequence[Source]) -> None:
             check_readable(Path(source))
             format_of(Path(source))
         elif isinstance(source, list | tuple | set | frozenset) and any(
-            type(one) is str or isinstance(one, Path) for one in source
+            isinstance(one, Path) or (type(one) is str and "." in one) for one in source
         ):
             raise LoadError(
                 f"{source!r} is a {type(source).__name__} of file names, and they are taken one by one",

@@ -247,7 +247,7 @@ def test_opening_says_what_is_wrong_with_the_path(tmp_path, folder):
     assert said == {
         "film.kb": ("no knowledge base at '/film.kb'", "did you mean '/films.kb'?"),
         "none": ("no knowledge base at '/none'", "create one with: hybridkg load /none FILE..."),
-        "file": ("'/file' is a file, not a knowledge base folder", "create one with: hybridkg load /file FILE..."),
+        "file": ("'/file' is a file, not a knowledge base folder", "create one with: hybridkg load /file.kb FILE..."),
         "empty": ("'/empty' is an empty folder, not a knowledge base", "create one with: hybridkg load /empty FILE..."),
         "foreign": (
             "'/foreign' is a folder, but not a knowledge base; it has no file 'CURRENT'",
@@ -382,3 +382,21 @@ def test_a_full_disk_is_told_whoever_has_written(tmp_path):
             with pytest.raises(OSError, match=r"requested and|No space") as caught:
                 write()
             assert "the disk is full while writing" in storage_error(caught.value, "writing").message
+
+
+def test_opening_an_rdf_file_says_how_to_make_a_knowledge_base_of_it(tmp_path):
+    (tmp_path / "films.ttl.gz").write_text("")
+    with pytest.raises(NotAKnowledgeBaseError) as caught:
+        Folder.open(tmp_path / "films.ttl.gz")
+    assert caught.value.hint == f"create one with: hybridkg load {tmp_path}/films.kb {tmp_path}/films.ttl.gz"
+    Folder.create(tmp_path / "films.kb")
+    with pytest.raises(NotAKnowledgeBaseError) as caught:
+        Folder.open(tmp_path / "films.ttl.gz")
+    assert caught.value.hint == f"did you mean '{tmp_path}/films.kb'?"
+
+
+def test_a_name_that_is_like_another_one_in_its_ending_only_is_not_guessed(tmp_path):
+    Folder.create(tmp_path / "u.kb")
+    with pytest.raises(NotAKnowledgeBaseError) as caught:
+        Folder.open(tmp_path / "acl.kb")
+    assert caught.value.hint.startswith("create one with")
