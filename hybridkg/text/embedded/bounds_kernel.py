@@ -20,6 +20,9 @@ BUCKETS = 1_024
 UNITS = 60_000
 """Of the largest bound that there can be; rounding adds one for each term, and there are at most 64."""
 
+LEAST_UNIT = 1e-250
+"""Of weights that leave next to nothing: a score divided by it is a number."""
+
 SAMPLE = 29
 """One of so many ranges is counted, which need not be exact."""
 
@@ -138,7 +141,7 @@ def weigh(
             largest = _share(largest, gain[t], k1, background[t]) - absent
             own_at[-c] = n_own
         most += largest
-    return nothing, most / UNITS if most > 0.0 else 1.0
+    return nothing, max(most / UNITS, LEAST_UNIT)
 
 
 @njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
