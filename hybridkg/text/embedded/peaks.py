@@ -57,8 +57,8 @@ TEXT_MU = 1500.0
 """The default of the language models of one text."""
 
 
-MOST_KNOWN = 10_000
-"""Terms in a form that an open index remembers what bounds them of."""
+MOST_KNOWN = 64
+"""Coefficients of which an open index remembers what bounds each common term."""
 
 MOST = 1e100
 """An x beyond it bounds nothing."""
@@ -146,8 +146,7 @@ class Peaks:
         if not whole:
             raise CorruptError("the peaks of the text index have the wrong shape", hint="index again")
         self._place = {int(term): i for i, term in enumerate(terms.tolist())}
-        self._ratios: dict[object, Floats] = {}
-        self._known: dict[object, tuple[int, int, int, Floats] | None] = {}
+        self._known: dict[object, list[tuple[int, int, int, Floats] | None]] = {}
 
     def of(
         self, terms: Sequence[int], form: AdditiveForm, numbers: Sequence[int]
@@ -166,44 +165,33 @@ class Peaks:
         together = bool(places) and len(form.rows) > 1 and not form.rows.any()
         shared = form.base.tobytes(), form.slope.tobytes(), tuple(numbers), together
         for row, place in places:
-            key = place, form.coefficient[row].tobytes(), *shared
+            key = form.coefficient[row].tobytes(), *shared
             if key not in self._known:
                 if len(self._known) >= MOST_KNOWN:
                     self._known.clear()
-                self._known[key] = self._bounding(form, row, place, shared)
-            own = self._known[key]
+                self._known[key] = self._bounding(form, form.coefficient[row], list(numbers), together)
+            own = self._known[key][place]
             if own is not None:
                 found[row] = own
         return found
 
     def _bounding(
-        self, form: AdditiveForm, row: int, place: int, shared: tuple[bytes, bytes, tuple[int, ...], bool]
-    ) -> tuple[int, int, int, Floats] | None:
-        """What `of` tells of one term."""
+        self, form: AdditiveForm, coefficient: Floats, numbers: list[int], together: bool
+    ) -> list[tuple[int, int, int, Floats] | None]:
+        """What `of` tells of each common term, where it has these coefficients."""
         n_forms = len(self._forms)
-        first, ratios = place * n_forms, self._ratios_of(form, row, shared)
-        steps = ratios * self._largest[first : first + n_forms]
-        best = int(steps.argmin())
+        # How much larger an x of the query's form can be than one of each kept form.
+        ratios = np.array([self._ratio(kept, form, coefficient, numbers, together) for kept in self._forms])
+        with np.errstate(invalid="ignore", over="ignore"):
+            steps = ratios * self._largest.reshape(-1, n_forms)
+            best, every = steps.argmin(axis=1), np.arange(len(steps))
+            # A little more, because what is computed in another order may be rounded otherwise.
+            codes = self._codes[every * n_forms + best] * (ratios[best] * (1 + 1e-9))[:, None]
+        starts = self._starts[:-1].reshape(-1, self._per_term)
+        at = zip(starts[every, best].tolist(), starts[:, n_forms].tolist(), strict=True)
         # Where a weight is huge, what it is multiplied with must stay a number as well.
-        if not steps[best] < MOST:
-            return None
-        starts = self._starts[place * self._per_term :]
-        # A little more, because what is computed in another order may be rounded otherwise.
-        ratio = float(ratios[best]) * (1 + 1e-9)
-        return place, int(starts[best]), int(starts[n_forms]), self._codes[first + best] * ratio
-
-    def _ratios_of(self, form: AdditiveForm, row: int, shared: tuple[bytes, bytes, tuple[int, ...], bool]) -> Floats:
-        """float64[forms]: how much larger an x of the query's form can be than one of each kept form."""
-        coefficient = form.coefficient[row]
-        key = (coefficient.tobytes(), *shared)
-        found = self._ratios.get(key)
-        if found is None:
-            numbers, together = list(shared[2]), shared[3]
-            found = np.array([self._ratio(kept, form, coefficient, numbers, together) for kept in self._forms])
-            if len(self._ratios) > 1_000:
-                self._ratios.clear()
-            self._ratios[key] = found
-        return found
+        bounded = (steps[every, best] < MOST).tolist()
+        return [(i, *own, codes[i]) if bounded[i] else None for i, own in enumerate(at)]
 
     def _ratio(
         self, kept: PeakForm, form: AdditiveForm, coefficient: Floats, numbers: list[int], together: bool

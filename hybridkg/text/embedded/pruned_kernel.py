@@ -64,6 +64,14 @@ def _limit(score: Any) -> Any:
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def _least(score: Any, limit: Any, saturates: Any, common: Any, lowest: Any) -> Any:
+    """What comes of the terms of an entity at least whose score reaches another."""
+    if saturates:
+        return limit
+    return least_product(score, common, lowest) if common > 0.0 else -math.inf
+
+
+@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def _allow(allowed: Any, bounds: Any, out: Any) -> None:
     """Leaves bounds only to ranges with any of some entities; out: uint8[ranges], 0, gets which of them."""
     for j in range(len(allowed)):
@@ -215,9 +223,8 @@ def best(
                 break
             if n_out == len(out_ids) and out_scores[0] != known:
                 known = out_scores[0]
-                least = limit = _limit(known)
-                if not saturates:
-                    least = least_product(known, common, lowest) if common > 0.0 else -math.inf
+                limit = _limit(known)
+                least = _least(known, limit, saturates, common, lowest)
             n_docs, n_live = n << uint64(SHIFT), n
             for j in range(n_docs):
                 total[j], matched[j] = one, 0
@@ -324,6 +331,10 @@ def best(
             j = uint64(0)
             while j < n_live:
                 m = uint64(0)
+                if n_out == len(out_ids) and out_scores[0] != known:
+                    known = out_scores[0]
+                    limit = _limit(known)
+                    least = _least(known, limit, saturates, common, lowest)
                 while j < n_live and m + uint64(RANGE) <= uint64(CHUNK):
                     slot = uint64(live[j])
                     j += uint64(1)

@@ -134,7 +134,9 @@ def every_is_quicker(form: AdditiveForm, postings: int, k: int, common: int) -> 
     each = ((4.2 if fields == 1 else 7) + 0.6e-6 * nodes) * (1 if form.k1 else 1.3)
     score_all = 0.3 * nodes + each * postings + 400 * k
     size = nodes / 500_000
-    looked_at = min(0.85 * k ** (1 / 3) * size**-0.2 * postings, 20_000 * terms * k**0.4 * size**0.75)
+    looked_at = min(k ** (1 / 3) * size**-0.2 * postings, 25_000 * terms * k**0.4 * size**0.75) * (
+        1 if form.k1 else 1.6
+    )
     return bool(score_all <= (0.15 + 0.075 * common) * nodes + looked_at)
 
 
