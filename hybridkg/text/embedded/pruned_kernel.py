@@ -163,7 +163,11 @@ def best(
     members_of = np.zeros(n_ranges if only_allowed else 0, np.uint8)
     room_of_list = min(LISTED * int64(wanted), n_ranges) + ROOM
     listed, n_listed, lower, floor = np.empty(room_of_list, np.uint32), uint64(0), uint16(1), uint16(1)
-    is_filled: Any = n_terms > 1 or place[0] < 0 or only_allowed
+    if n_terms == 1 and place[0] >= 0 and not only_allowed:
+        n_listed, floor = list_levels(
+            members[where[0, 0]], levels, uint64(where[0, 1]), shares[0], unit, wanted, before[0], bounds, listed
+        )  # fmt: skip
+    is_filled = bool(n_listed == uint64(0))
     if is_filled:
         fill_bounds(
             members, levels, where, place, gain, k1, highest, others, before, shares, own_at, own_steps, unit, bounds
@@ -173,16 +177,6 @@ def best(
         floor = next_cut(bounds, uint16(2), uint16(65535), MORE * wanted)
         if floor > uint16(1):
             n_listed = list_highest(bounds, floor, listed)
-    else:
-        n_listed, floor = list_levels(
-            members[where[0, 0]], levels, uint64(where[0, 1]), shares[0], unit, wanted, before[0], bounds, listed
-        )  # fmt: skip
-        is_filled = bool(n_listed == uint64(0))
-        if is_filled:
-            fill_bounds(
-                members, levels, where, place, gain, k1, highest, others, before, shares, own_at, own_steps, unit,
-                bounds,
-            )  # fmt: skip
     is_listed = bool(n_listed > uint64(0))
     if not is_listed:
         lower = next_cut(bounds, uint16(2), uint16(65535), wanted)
