@@ -129,7 +129,8 @@ def best_of_all(
     for f in range(n_fields):
         for one in range(LONG):
             inverse[f, one] = 1.0 / (base[f] + slope[f] * float64(one))
-    known_of, filled = np.empty((n_terms if saturates else 0, OFTEN * (LONG + 1))), np.zeros(n_terms, np.uint8)
+    # Of a term with one list: what its occurrences in a field of a length add to a score, once it is asked for.
+    score_of, is_filled = np.empty((n_terms if saturates else 0, OFTEN * (LONG + 1))), np.zeros(n_terms, np.bool_)
     for i in range(n_lists):
         cursor[i] = lists[3, i] if lists[2, i] < 0 else lists[2, i]
     nothing = -0.0 if saturates else -1.0
@@ -153,21 +154,21 @@ def best_of_all(
             c, row, g, u = coefficient[t, f], rows[f], gain[t], min(upon[t], MOST_UPON)
             more = i + 1 < n_lists and lists[0, i + 1] == t
             if saturates and begin == begun and not more:  # the only list of its term
-                if filled[t] == 0:
-                    filled[t] = 1
+                length, known_scores = narrow[row], score_of[t]
+                if not is_filled[t]:
+                    is_filled[t] = True
                     for o in range(OFTEN):
                         for one in range(LONG):
-                            s_ = c * float64(o) * inverse[f, one]
-                            known_of[t, o * (LONG + 1) + one] = g * s_ / (k1 + s_)
-                length, known_here = narrow[row], known_of[t]
+                            own = c * float64(o) * inverse[f, one]
+                            known_scores[o * (LONG + 1) + one] = g * own / (k1 + own)
                 for j in range(begin, n):
                     d = uint64(ids[j])
                     one, o = uint64(length[d]), uint64(often[j])
                     if (one == uint64(LONG)) | (o >= uint64(OFTEN)):
-                        s_ = c * float64(often[j]) * (1.0 / (base[f] + slope[f] * float64(lengths[row, d])))
-                        total[d - from_] += g * s_ / (k1 + s_)
+                        own = c * float64(often[j]) * (1.0 / (base[f] + slope[f] * float64(lengths[row, d])))
+                        total[d - from_] += g * own / (k1 + own)
                     else:
-                        total[d - from_] += known_here[o * uint64(LONG + 1) + one]
+                        total[d - from_] += known_scores[o * uint64(LONG + 1) + one]
                 n = begun
                 continue
             if together:

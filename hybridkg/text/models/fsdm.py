@@ -21,14 +21,13 @@ from hybridkg.text.models.mixture import (
     ARGUMENTS,
     FIELD_ARGUMENTS,
     Mixture,
-    MixtureFrame,
     MixtureModel,
     Part,
     by_field_weight,
     by_ordered_weight,
     by_unordered_weight,
-    frame_of,
 )
+from hybridkg.text.models.mixture_frame import MixtureFrame, frame_of
 
 FACTORS = {"terms": 0.8, "ordered": 0.1, "unordered": 0.1}
 

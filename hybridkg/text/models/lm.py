@@ -13,7 +13,8 @@ from typing import ClassVar
 
 from hybridkg.interfaces.explanation import TERM
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
-from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureFrame, MixtureModel, Part, by_field_weight, frame_of
+from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part, by_field_weight
+from hybridkg.text.models.mixture_frame import MixtureFrame, frame_of
 
 
 class LM(MixtureModel):

@@ -17,12 +17,11 @@ from hybridkg.text.models.mixture import (
     ARGUMENTS,
     FIELD_ARGUMENTS,
     Mixture,
-    MixtureFrame,
     MixtureModel,
     Part,
     by_field_weight,
-    frame_of,
 )
+from hybridkg.text.models.mixture_frame import MixtureFrame, frame_of
 
 
 class MLM(MixtureModel):

@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
 from hybridkg.text.models.fsdm import PAIR_ARGUMENTS, dependence, factors_of
-from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureFrame, MixtureModel, Part, frame_of
+from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part
+from hybridkg.text.models.mixture_frame import MixtureFrame, frame_of
 
 
 class SDM(MixtureModel):
