@@ -28,14 +28,6 @@ def run(*arguments: object, columns: int = 100) -> Result:
     return result
 
 
-@pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    kb = tmp_path_factory.mktemp("at_hand") / "films.kb"
-    result = run("load", kb, FILMS, "--index")
-    assert result.exit_code == 0, result.output
-    return kb
-
-
 @pytest.fixture(autouse=True, scope="module")
 def kernel_is_not_compiled():
     """Loading numba takes a second each time; one test does it."""
