@@ -15,9 +15,9 @@ __all__ = ["HEADER", "Array", "ArrayReader", "ArrayStream", "ArrayWriter", "head
 
 HEADER = "text.json"
 FORMAT = "hybridkg-text"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 """2: where the languages of a field's values change. 3: packed postings in segments. 4: peaks of ranges of 4 ids, with
-the fields of each."""
+the fields of each. 5: peaks of BM25F have 256 levels."""
 
 LAYOUT = Layout(FORMAT, FORMAT_VERSION, HEADER, "text index")
 

@@ -26,7 +26,7 @@ from hybridkg.text.additive import (
 )
 from hybridkg.text.embedded import topk
 from hybridkg.text.embedded.packing import PADDING, blocks_of, pack_numpy
-from hybridkg.text.embedded.peaks import RANGE, words_of
+from hybridkg.text.embedded.peaks import FINE, RANGE, words_of
 from hybridkg.text.sets import NO_POSTINGS, contains, restricted, union
 from hybridkg.text.stored import best
 
@@ -251,7 +251,10 @@ def test_ranges_passed_over_by_their_bounds_change_nothing(kernel, made, k, want
     assume(len(query.sizes) > 0)
     ranges = -(-n_nodes // RANGE)
     peaks = SimpleNamespace(
-        ranges=ranges, members=np.zeros((0, words_of(ranges)), np.uint64), levels=np.zeros(0, np.uint8)
+        ranges=ranges,
+        members=np.zeros((0, words_of(ranges)), np.uint64),
+        levels=np.zeros(0, np.uint8),
+        codes=np.zeros((0, FINE)),
     )
     lengths = np.minimum(form.lengths, LONG).astype(np.uint8) if narrow else NO_LENGTHS
     found = Best(min(k, int(query.sizes.sum())))

@@ -159,6 +159,7 @@ def with_peaks(monkeypatch):
         ("1.json", lambda h: h["peaks"].pop()),
         ("1.json", lambda h: h["peaks"][0].pop("slope")),
         ("1.json", lambda h: h["peaks"][0]["slope"].pop()),
+        ("1.json", lambda h: h["peaks"][0].update(levels=7)),
         ("1.json", lambda h: h.update(peaks=7)),
     ],
 )

@@ -4,9 +4,10 @@ For each common word and each range the index keeps the largest x of an entity t
 
     x(d) = sum_f coefficient[f] * tf_f(d) / (base[f] + slope[f] * length_f(d))
 
-is what additive models sum up (text/additive.py), as one of 16 levels, rounded up. The combination of the fields is in
-it: the sum of the largest values of each field is far above what any one entity reaches. It is kept for a few forms,
-the default weights of BM25F and of the language models. Another form, with other weights and b in the query, is at most
+is what additive models sum up (text/additive.py), rounded up to one of 256 or of 16 levels. The combination of the
+fields is in it: the sum of the largest values of each field is far above what any one entity reaches. It is kept for a
+few forms, the default weights of BM25F and of the language models. Another form, with other weights and b in the query,
+is at most
 
     x'(d) <= x(d) * max_f sup_length [coefficient'[f] / (base'[f] + slope'[f] * length)]
                                    / [coefficient[f]  / (base[f]  + slope[f]  * length)]
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +38,17 @@ RANGE = 1 << SHIFT
 """For six common words, of ranges of 64 ids 94 % must be looked at, of 16 ids 17 %, of 8 ids 1.8 % and of 4 ids 0.2 %,
 if nothing is rounded; a word of 40,000 of 500,000 entities is in 29,000 ranges of 8 ids and in 34,000 of 4."""
 
-LEVELS = 16
-"""Half a byte: 0, and 15 values of its own for each word and form. Only ranges that have the word have one."""
+FINE, COARSE = 256, 16
+"""Levels of a form: 0, and 255 or 15 values of its own for each word. Only ranges that have the word have one, a byte
+or half of one. Of six common words 240 ranges reach the tenth best score if nothing is rounded, 245 of 256 levels, 460
+of 16. BM25F is asked most, and a byte for each form would make an index larger by a twentieth.
+"""
 
 SETS = 4
 """Bits that tell the fields in which a range has a word; that of a field is its number modulo this. Most words are in
-one field of an entity, and need not be looked for in the lists of the others."""
+one field of an entity, and need not be looked for in the lists of the others. Behind them are RANGE bits that tell the
+entities that have it: where each word has its largest x in another entity, none reaches their sum.
+"""
 
 TOP = (0.99, 0.999, 0.9999)
 """Quantiles that have a level of their own."""
@@ -73,23 +79,27 @@ class PeakForm:
         base: float64[fields].
         slope: float64[fields].
         together: whether the length is that of all fields together.
+        levels: FINE or COARSE.
     """
 
     coefficient: Floats
     base: Floats
     slope: Floats
     together: bool
+    levels: int
 
     def to_json(self) -> dict[str, Any]:
         """As the header of a segment has it."""
         numbers = {name: getattr(self, name).tolist() for name in ("coefficient", "base", "slope")}
-        return {**numbers, "together": self.together}
+        return {**numbers, "together": self.together, "levels": self.levels}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> PeakForm:
         """What `to_json` made."""
         numbers = (np.array(stored[name], np.float64) for name in ("coefficient", "base", "slope"))
-        return cls(next(numbers), next(numbers), next(numbers), bool(stored["together"]))
+        if stored["levels"] not in (FINE, COARSE):
+            raise ValueError(f"{stored['levels']} levels")
+        return cls(next(numbers), next(numbers), next(numbers), bool(stored["together"]), stored["levels"])
 
 
 def default_forms(fields: Sequence[tuple[float, float]], totals: Sequence[tuple[int, int]]) -> list[PeakForm]:
@@ -103,10 +113,31 @@ def default_forms(fields: Sequence[tuple[float, float]], totals: Sequence[tuple[
     mean = np.array([tokens / entities if entities else 1.0 for entities, tokens in totals])
     ones = np.ones(len(weight))
     forms = [
-        PeakForm(weight, 1.0 - b, b / mean, together=False),
-        PeakForm(weight / (weight.sum() or 1.0), mean, ones, together=False),
+        PeakForm(weight, 1.0 - b, b / mean, together=False, levels=FINE),
+        PeakForm(weight / (weight.sum() or 1.0), mean, ones, together=False, levels=COARSE),
     ]
-    return forms if len(weight) == 1 else [*forms, PeakForm(ones, ones * TEXT_MU, ones, together=True)]
+    text = PeakForm(ones, ones * TEXT_MU, ones, together=True, levels=COARSE)
+    return forms if len(weight) == 1 else [*forms, text]
+
+
+class Bounding(NamedTuple):
+    """What bounds a term in a form.
+
+    Args:
+        members: row of `Peaks.members`.
+        levels: where its levels begin in `Peaks.levels`.
+        sets: where its sets of fields do.
+        codes: column of its levels in `Peaks.codes`.
+        halves: 1 where two levels are in a byte, 0 where one is.
+        factor: what x of a level is multiplied with.
+    """
+
+    members: int
+    levels: int
+    sets: int
+    codes: int
+    halves: int
+    factor: float
 
 
 class Peaks:
@@ -124,16 +155,15 @@ class Peaks:
         except (KeyError, TypeError, ValueError) as e:
             raise CorruptError(f"the header of a segment of the text index is damaged: {e}", hint="index again") from e
         self.members, self.levels = reader.array("peaks.members"), reader.array("peaks.levels")
-        self._codes, self._starts = reader.array("peaks.codes"), reader.array("peaks.starts")
-        self._largest = np.ascontiguousarray(self._codes[:, -1])
+        self.codes, self._starts = reader.array("peaks.codes"), reader.array("peaks.starts")
         self._longest = reader.array("peaks.longest").astype(np.float64)
         terms = reader.array("peaks.terms")
         self.ranges = -(-n_nodes // RANGE)
-        rows = len(terms) * len(self._forms)
+        ends = np.cumsum([0, *(form.levels for form in self._forms)])
         self._per_term = len(self._forms) + 1
         whole = (
             self.members.shape == (len(terms), words_of(self.ranges))
-            and self._codes.shape == (rows, LEVELS)
+            and self.codes.shape == (len(terms), ends[-1])
             and len(self._starts) == len(terms) * self._per_term + 1
             and int(self._starts[-1]) == len(self.levels)
             and len(self._longest) == n_fields + 1
@@ -145,15 +175,15 @@ class Peaks:
         )
         if not whole:
             raise CorruptError("the peaks of the text index have the wrong shape", hint="index again")
+        self._largest = self.codes[:, ends[1:] - 1]
+        self._columns = ends[:-1]
+        self._halves = np.array([form.levels == COARSE for form in self._forms], np.int64)
         self._place = {int(term): i for i, term in enumerate(terms.tolist())}
-        self._known: dict[object, list[tuple[int, int, int, Floats] | None]] = {}
+        self._known: dict[object, list[Bounding | None]] = {}
 
-    def of(
-        self, terms: Sequence[int], form: AdditiveForm, numbers: Sequence[int]
-    ) -> dict[int, tuple[int, int, int, Floats]]:
-        """What bounds some terms in a form: row -> (row of `members`, where its `levels` begin, where its sets of
-        fields do, float64[16] the x of each level). Terms without peaks, or without any that bound this form, are
-        left out.
+    def of(self, terms: Sequence[int], form: AdditiveForm, numbers: Sequence[int]) -> dict[int, Bounding]:
+        """What bounds some terms in a form, by row of the form. Terms without peaks, or without any that bound this
+        form, are left out.
 
         Args:
             terms: of the index, or -1, by row of the form.
@@ -177,21 +207,24 @@ class Peaks:
 
     def _bounding(
         self, form: AdditiveForm, coefficient: Floats, numbers: list[int], together: bool
-    ) -> list[tuple[int, int, int, Floats] | None]:
+    ) -> list[Bounding | None]:
         """What `of` tells of each common term, where it has these coefficients."""
         n_forms = len(self._forms)
         # How much larger an x of the query's form can be than one of each kept form.
         ratios = np.array([self._ratio(kept, form, coefficient, numbers, together) for kept in self._forms])
         with np.errstate(invalid="ignore", over="ignore"):
-            steps = ratios * self._largest.reshape(-1, n_forms)
+            steps = ratios * self._largest
             best, every = steps.argmin(axis=1), np.arange(len(steps))
-            # A little more, because what is computed in another order may be rounded otherwise.
-            codes = self._codes[every * n_forms + best] * (ratios[best] * (1 + 1e-9))[:, None]
         starts = self._starts[:-1].reshape(-1, self._per_term)
-        at = zip(starts[every, best].tolist(), starts[:, n_forms].tolist(), strict=True)
+        columns = (
+            every, starts[every, best], starts[:, n_forms], self._columns[best], self._halves[best],
+            # A little more, because what is computed in another order may be rounded otherwise.
+            ratios[best] * (1 + 1e-9),
+        )  # fmt: skip
         # Where a weight is huge, what it is multiplied with must stay a number as well.
-        bounded = (steps[every, best] < MOST).tolist()
-        return [(i, *own, codes[i]) if bounded[i] else None for i, own in enumerate(at)]
+        bounded = steps[every, best] < MOST
+        rows = zip(*(column.tolist() for column in (bounded, *columns)), strict=True)
+        return [Bounding(*own) if bounds else None for bounds, *own in rows]
 
     def _ratio(
         self, kept: PeakForm, form: AdditiveForm, coefficient: Floats, numbers: list[int], together: bool
@@ -249,14 +282,17 @@ def write_peaks(
     members = out.stream("peaks.members", "<u8", words_of(ranges))
     levels = out.stream("peaks.levels", "<u1")
     codes, starts = [], [0]
+    append = {FINE: _append_bytes, COARSE: _append_halves}
     for term in terms:
         sizes, ids, tf = lists.lists(term * n_fields, (term + 1) * n_fields)
         there = np.zeros(words_of(ranges) * 64, bool)
         there[ids // RANGE] = True
         members.append(np.packbits(there, bitorder="little").view("<u8")[None, :])
-        fields_of = np.zeros(len(there), np.uint8)
+        sets_of = np.zeros(len(there), np.uint8)
         for f, (end, size) in enumerate(zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True)):
-            fields_of[ids[end - size : end] // RANGE] |= 1 << f % SETS
+            sets_of[ids[end - size : end] // RANGE] |= 1 << f % SETS
+        for place in range(RANGE):
+            sets_of[ids[ids % RANGE == place] // RANGE] |= 1 << SETS + place
         for form in forms:
             kernel = KERNEL.for_work(len(ids))
             own = np.stack([whole]) if form.together else lengths
@@ -266,21 +302,28 @@ def write_peaks(
             else:
                 kernel.highest(sizes, ids, tf, own, form.coefficient, form.base, form.slope, highest)
             highest = highest[there[:ranges]]
-            code = code_of(highest)
-            starts.append(starts[-1] + _append(levels, np.searchsorted(code, highest)))
+            code = code_of(highest, form.levels)
+            starts.append(starts[-1] + append[form.levels](levels, np.searchsorted(code, highest)))
             codes.append(code)
-        starts.append(starts[-1] + _append(levels, fields_of[there]))
+        starts.append(starts[-1] + _append_bytes(levels, sets_of[there]))
     members.close()
     levels.close()
     out.write("peaks.starts", np.array(starts, np.uint64))
     out.write("peaks.terms", np.array(terms, np.uint32))
-    out.write("peaks.codes", np.array(codes, np.float64).reshape(len(codes), LEVELS))
+    n_levels = sum(form.levels for form in forms)
+    out.write("peaks.codes", np.concatenate([np.zeros(0), *codes]).reshape(len(terms), n_levels))
     longest = [*(int(row.max(initial=0)) for row in lengths), int(whole.max(initial=0))]
     out.write("peaks.longest", np.array(longest, np.uint32))
     return [form.to_json() for form in forms]
 
 
-def _append(out: ArrayStream, numbers: NDArray[Any]) -> int:
+def _append_bytes(out: ArrayStream, numbers: NDArray[Any]) -> int:
+    """Writes numbers below 256; how many bytes these are."""
+    out.append(numbers.astype(np.uint8))
+    return len(numbers)
+
+
+def _append_halves(out: ArrayStream, numbers: NDArray[Any]) -> int:
     """Writes numbers below 16, two in a byte; how many bytes these are."""
     padded = np.zeros(len(numbers) + len(numbers) % 2, np.uint8)
     padded[: len(numbers)] = numbers
@@ -288,22 +331,24 @@ def _append(out: ArrayStream, numbers: NDArray[Any]) -> int:
     return len(padded) // 2
 
 
-def code_of(highest: Floats) -> Floats:
-    """float64[16], ascending from 0 to the largest: the x of each level.
+def code_of(highest: Floats, levels: int) -> Floats:
+    """float64[levels], ascending from 0 to the largest: the x of each level.
 
-    Twelve are evenly spaced in x / (x + mean), because a score is less and less moved by a larger x; three more tell
-    the highest hundredth, thousandth and ten thousandth of the ranges apart, which are all that one word alone needs.
+    All but three are evenly spaced in x / (x + mean), because a score is less and less moved by a larger x; the others
+    tell the highest hundredth, thousandth and ten thousandth of the ranges apart, which are all that one word alone
+    needs.
 
     Args:
         highest: float64[n], at least 0.
+        levels: more than 4.
 
-    >>> code_of(np.array([1.0, 3.0, 5.0]))[[0, 1, 15]].round(3).tolist()
+    >>> code_of(np.array([1.0, 3.0, 5.0]), 16)[[0, 1, 15]].round(3).tolist()
     [0.0, 0.165, 5.0]
     """
     if not highest.any():
-        return np.linspace(0.0, 1.0, LEVELS)
+        return np.linspace(0.0, 1.0, levels)
     largest, mean = float(highest.max()), float(highest.mean())
-    share = np.linspace(0.0, largest / (largest + mean), LEVELS - len(TOP))
+    share = np.linspace(0.0, largest / (largest + mean), levels - len(TOP))
     code = np.concatenate((mean * share / (1 - share), np.quantile(highest, TOP, method="higher")))
     code.sort()
     code[-1] = largest

@@ -2,9 +2,10 @@
 
 Ranges of 4 ids are looked at from the highest bounds down, some at a time: a *batch*. Its ranges are numbered, and
 what comes of their entities lies together in memory, however far from each other they are. Terms are looked for in a
-batch one after the other, rare ones first; after each, ranges are given up that the terms still to come cannot lift to
-the k-th best score. Scores of what is left are summed up in the order of the query: `additive.score_numpy` is the
-reference and gives the same bits, so no fastmath, and no reordering of those operations.
+batch one after the other, rare ones first; before the first and after each, ranges are given up in which the terms
+still to come cannot lift any entity to the k-th best score. Scores of what is left are summed up in the order of the
+query: `additive.score_numpy` is the reference and gives the same bits, so no fastmath, and no reordering of those
+operations.
 """
 
 from __future__ import annotations
@@ -17,23 +18,13 @@ from numba import boolean, float64, int32, int64, njit, uint8, uint16, uint32, u
 from numba.core import types
 
 from hybridkg.text.additive import CHUNK, LONG
-from hybridkg.text.embedded.bounds_kernel import (
-    bound_of,
-    fill_bounds,
-    list_highest,
-    list_levels,
-    next_cut,
-    next_listed,
-    next_ranges,
-    reached_in,
-    steps_of,
-    weigh,
-)
+from hybridkg.text.embedded.bounds_kernel import bound_of, fill_bounds, list_levels, steps_of, weigh
+from hybridkg.text.embedded.choice_kernel import list_highest, next_cut, next_listed, next_ranges, reached_in
 from hybridkg.text.embedded.dense_kernel import best_of_all
-from hybridkg.text.embedded.peaks import RANGE, SHIFT
+from hybridkg.text.embedded.peaks import FINE, RANGE, SETS, SHIFT
 from hybridkg.text.embedded.ranges_kernel import take_all, take_near, take_plain
 from hybridkg.text.heap_kernel import offer, order_best
-from hybridkg.text.lists_kernel import LISTS, OPTIONS, ROOM, SEGMENT
+from hybridkg.text.lists_kernel import INLINE, LISTS, OPTIONS, ROOM, SEGMENT
 from hybridkg.text.lists_kernel import readonly as _input
 from hybridkg.text.mixture_kernel import bounds_of_terms, least_product, logarithms
 
@@ -71,6 +62,20 @@ def _least(score: Any, limit: Any, saturates: Any, common: Any, lowest: Any) -> 
     return least_product(score, common, lowest) if common > 0.0 else -math.inf
 
 
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
+def _give_up(live: Any, n_live: Any, reach: Any, least: Any, ranges: Any, slot_of: Any) -> Any:
+    """Leaves those ranges of a batch alive that reach enough; how many there are."""
+    left = uint64(0)
+    for j in range(n_live):
+        slot = live[j]
+        if reach[slot] < least:
+            slot_of[ranges[slot]] = -1
+        else:
+            live[left] = slot
+            left += uint64(1)
+    return left
+
+
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def _allow(allowed: Any, bounds: Any, out: Any) -> None:
     """Leaves bounds only to ranges with any of some entities; out: uint8[ranges], 0, gets which of them."""
@@ -83,7 +88,8 @@ def _allow(allowed: Any, bounds: Any, out: Any) -> None:
 
 @njit(
     _FOUR(
-        _input(uint64, 2), _input(uint8), _input(int64, 2), _input(float64, 2), _input(uint8), _input(int64),
+        _input(uint64, 2), _input(uint8), _input(int64, 2), _input(float64, 2), _input(float64), _input(uint8),
+        _input(int64),
         _input(float64), *SEGMENT, *LISTS, _input(uint32, 2), _input(uint8, 2), _input(int64), _input(float64),
         _input(float64),
         _input(float64, 2), _input(float64), float64, _input(float64, 2), _input(float64), int64,
@@ -94,7 +100,7 @@ def _allow(allowed: Any, bounds: Any, out: Any) -> None:
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def best(
-    members: Any, levels: Any, where: Any, codes: Any, bit_of: Any, place: Any, highest: Any,
+    members: Any, levels: Any, where: Any, codes: Any, factor: Any, bit_of: Any, place: Any, highest: Any,
     packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any,
     lengths: Any, narrow: Any, rows: Any, base: Any, slope: Any, coefficient: Any, gain: Any, k1: Any,
     background: Any, constant: Any, words: Any, allowed: Any, only_allowed: Any, rank_of: Any, wanted: Any, most: Any,
@@ -105,9 +111,10 @@ def best(
 
     Args beyond those of the form and the lists:
         members: uint64[terms with peaks, words], which ranges have one.
-        levels: uint8[...], of the peaks, two in a byte.
-        where: int64[c, 3], of each common term its row of `members`, where its levels begin, where its sets of fields.
-        codes: float64[c, 16], x of each level.
+        levels: uint8[...], of the peaks.
+        where: int64[c, 5], all of `peaks.Bounding` but factor, of each common term.
+        codes: float64[terms with peaks, levels], x of each level.
+        factor: float64[c], of `peaks.Bounding`.
         bit_of: uint8[fields], the place of each in a set of fields.
         place: int64[terms], the row of `where`; -1, -2, ... for the terms without peaks.
         highest: float64[terms], the largest background.
@@ -154,18 +161,19 @@ def best(
     n_words = members.shape[1]
     others = np.zeros((n_others, n_words), np.uint64)
     before = np.empty((n_terms, n_words), np.uint32)
-    steps, own_at, own_steps = np.empty((n_terms, 16)), np.zeros(n_others + 1, np.int64), np.empty(n_own)
-    shares = np.empty((n_terms, 17))
+    steps, own_at, own_steps = np.empty((n_terms, FINE)), np.zeros(n_others + 1, np.int64), np.empty(n_own)
+    shares = np.empty((n_terms, FINE + 1))
     nothing, unit = weigh(
-        codes, place, gain, k1, highest, packed, first, at, widths, lists, plain, plain_tf, lengths, rows, base, slope,
-        coefficient, begins, others, before, steps, shares, own_at, own_steps, sums,
+        where, codes, factor, place, gain, k1, highest, packed, first, at, widths, lists, plain, plain_tf, lengths,
+        rows, base, slope, coefficient, begins, others, before, steps, shares, own_at, own_steps, sums,
     )  # fmt: skip
     members_of = np.zeros(n_ranges if only_allowed else 0, np.uint8)
     room_of_list = min(LISTED * int64(wanted), n_ranges) + ROOM
     listed, n_listed, lower, floor = np.empty(room_of_list, np.uint32), uint64(0), uint16(1), uint16(1)
     if n_terms == 1 and place[0] >= 0 and not only_allowed:
         n_listed, floor = list_levels(
-            members[where[0, 0]], levels, uint64(where[0, 1]), shares[0], unit, wanted, before[0], bounds, listed
+            members[where[0, 0]], levels, uint64(where[0, 1]), uint64(where[0, 4]), shares[0], unit, wanted, before[0],
+            bounds, listed,
         )  # fmt: skip
     is_filled = bool(n_listed == uint64(0))
     if is_filled:
@@ -182,12 +190,12 @@ def best(
         lower = next_cut(bounds, uint16(2), uint16(65535), wanted)
     else:
         lower = max(reached_in(listed[:n_listed], bounds, wanted), floor) if is_filled else floor
-    # Of entities: x of each term, then its share; what comes of the terms so far. Of ranges: what each term does at
-    # most, what the terms still to come do at most, and the most that comes of the terms so far.
+    # Of entities: x of each term, then its share; what comes of the terms so far; what the terms still to come do at
+    # most. Of ranges: the most that can come of an entity, and what each term does at most.
     width = uint64(RANGE * most)
     x, total = floats[: uint64(n_terms) * width], floats[uint64(n_terms) * width : uint64(n_terms + 1) * width]
     share, rest = floats[uint64(n_terms + 1) * width :], floats[uint64(n_terms + 2) * width :]
-    reach, step = rest[most:], rest[2 * most :]
+    reach, step = rest[width:], rest[width + uint64(most) :]
     # Of postings: entity in the batch, its id, occurrences. Of ranges: which they are, those that live, those of these
     # that have the term at hand.
     docs, ids, often = whole[: width + ROOM], whole[width + ROOM : 2 * (width + ROOM)], whole[2 * (width + ROOM) :]
@@ -219,26 +227,33 @@ def best(
                 known = out_scores[0]
                 limit = _limit(known)
                 least = _least(known, limit, saturates, common, lowest)
-            n_docs, n_live = n << uint64(SHIFT), n
+            n_docs = n << uint64(SHIFT)
             for j in range(n_docs):
-                total[j], matched[j] = one, 0
+                total[j], rest[j], matched[j] = one, one, 0
             for j in range(n):
-                live[j], rest[j], reach[j] = j, one, one
+                live[j] = j
                 slot_of[ranges[j]] = int32(j)
             for t in range(uint64(n_terms)):
-                own = step[t * uint64(most) :]
+                own, own_sets = step[t * uint64(most) :], sets[t * uint64(most) :]
                 steps_of(
-                    t, ranges, n, members, levels, where, place, others, before, steps, own_at, own_steps, own,
-                    sets[t * uint64(most) :],
+                    t, ranges, n, members, levels, where, place, others, before, steps, own_at, own_steps,
+                    own, own_sets,
                 )  # fmt: skip
-                if saturates:
-                    for j in range(n):
-                        rest[j] += max(own[j], 0.0)
-                else:
-                    for j in range(n):
-                        rest[j] *= max(own[j], 1.0)
+                for j in range(n):
+                    most_here, has = max(own[j], one), own_sets[j] >> uint8(SETS)
+                    for e in range(uint64(RANGE)):
+                        has_it = (has >> e) & uint64(1)
+                        if saturates:
+                            rest[(j << uint64(SHIFT)) + e] += most_here if has_it else 0.0
+                        else:
+                            rest[(j << uint64(SHIFT)) + e] *= most_here if has_it else 1.0
                 for j in range(t * width, t * width + n_docs):
                     x[j] = 0.0
+            for j in range(n):
+                reach[j] = 0.0
+                for e in range(j << uint64(SHIFT), (j + uint64(1)) << uint64(SHIFT)):
+                    reach[j] = rest[e] if rest[e] > reach[j] else reach[j]
+            n_live = _give_up(live, n, reach, least, ranges, slot_of)
             for turn in range(n_terms):
                 t = turns[turn]
                 own, own_sets, g, u, n_having = step[t * most :], sets[t * most :], gain[t], upon[t], uint64(0)
@@ -294,32 +309,25 @@ def best(
                 for j in range(n_having):
                     slot = uint64(having[j])
                     from_ = slot << uint64(SHIFT)
-                    most_here = 0.0
+                    most_here, has = 0.0, uint64(own_sets[slot] >> uint8(SETS))
                     if saturates:
                         for e in range(from_, from_ + uint64(RANGE)):
                             of_term[e] = g * of_term[e] / (k1 + of_term[e])
                             total[e] += of_term[e]
+                            rest[e] -= own[slot] if (has >> (e - from_)) & uint64(1) else 0.0
                         for e in range(from_, from_ + uint64(RANGE)):
-                            most_here = total[e] if total[e] > most_here else most_here
-                        rest[slot] -= own[slot]
+                            come = total[e] + rest[e]
+                            most_here = come if come > most_here else most_here
                     else:
                         for e in range(from_, from_ + uint64(RANGE)):
                             if of_term[e] > 0.0:  # u may be infinite
                                 total[e] *= 1.0 + of_term[e] * u
+                            rest[e] /= max(own[slot], 1.0) if (has >> (e - from_)) & uint64(1) else 1.0
                         for e in range(from_, from_ + uint64(RANGE)):
-                            most_here = total[e] if total[e] > most_here else most_here
-                        rest[slot] /= max(own[slot], 1.0)
+                            come = total[e] * rest[e]
+                            most_here = come if come > most_here else most_here
                     reach[slot] = most_here
-                left = uint64(0)
-                for j in range(n_live):
-                    slot = live[j]
-                    come = reach[slot] + rest[slot] if saturates else reach[slot] * rest[slot]
-                    if come < least:
-                        slot_of[ranges[slot]] = -1
-                    else:
-                        live[left] = slot
-                        left += uint64(1)
-                n_live = left
+                n_live = _give_up(live, n_live, reach, least, ranges, slot_of)
                 if n_live == uint64(0):
                     break
             j = uint64(0)

@@ -21,13 +21,12 @@ from hybridkg.text.additive import (
     NO_LENGTHS,
     AdditiveForm,
     Best,
-    Floats,
     PackedPostings,
     QueryLists,
     rank,
     rank_few,
 )
-from hybridkg.text.embedded.peaks import LEVELS, RANGE, SETS, Peaks
+from hybridkg.text.embedded.peaks import RANGE, SETS, Bounding, Peaks
 from hybridkg.text.embedded.plain import PlainQuery
 from hybridkg.text.kernels import PATIENCE, LazyKernel
 
@@ -170,7 +169,7 @@ def pruned(
     best: Best,
     packed: PackedPostings,
     peaks: Peaks,
-    common: Mapping[int, tuple[int, int, int, Floats]],
+    common: Mapping[int, Bounding],
     numbers: Sequence[int],
     ranks: Ids,
     among: Ids | None,
@@ -207,8 +206,8 @@ def pruned(
         (n_terms + n_fields + 3) * CHUNK,
     )  # fmt: skip
     best.n, best.scored, nothing, unit = kernel.best(
-        peaks.members, peaks.levels, np.array([found[:3] for found in common.values()], np.int64).reshape(-1, 3),
-        np.array([found[3] for found in common.values()]).reshape(-1, LEVELS),
+        peaks.members, peaks.levels, np.array([found[:5] for found in common.values()], np.int64).reshape(-1, 5),
+        peaks.codes, np.array([found.factor for found in common.values()]),
         np.array(numbers, np.uint8) % SETS, place, highest,
         packed.words, packed.first, packed.at, packed.widths, *lists,
         form.lengths, narrow, form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1,
