@@ -105,6 +105,16 @@ def test_rows_and_memory_of_an_intermediate_result_are_limited(films):
     assert "raise the limit on memory" in caught.value.hint
 
 
+@pytest.mark.parametrize("where", ["?f MATCH 'space'", "?f MATCH 'space' AS ?s", "?f MATCH 'space' . ?f MATCH 'a'"])
+def test_rows_of_a_text_relation_are_limited(films, where):
+    query = f"SELECT ?f {{ {where} }}"
+    rows = len(films.query(f"SELECT ?f {{ {where.split(' . ')[0]} }}", max_rows=4))
+    assert rows == 4
+    with pytest.raises(QueryLimitError, match="more than 3 rows"):
+        films.query(query, max_rows=3)
+    assert len(films.query(f"{SPACE} LIMIT 2", max_rows=3)) == 2
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("timeout", -1), ("timeout", "10s"), ("timeout", float("nan")), ("timeout", float("inf")), ("timeout", True),

@@ -260,6 +260,18 @@ class ExecutionContext:
             self._prepared[id(pattern)] = self.graph.prepare(pattern)
         return self._prepared[id(pattern)]
 
+    def allow(self, rows: int) -> None:
+        """Refuses an intermediate result of so many rows.
+
+        Raises:
+            QueryLimitError: there are more than `max_rows`.
+        """
+        if rows > self.max_rows:
+            raise QueryLimitError(
+                f"an intermediate result has more than {self.max_rows:,} rows",
+                hint="join the parts of the pattern by a common variable, add a condition, or raise max_rows",
+            )
+
     def in_columns(self, table: IdTable, names: Sequence[str]) -> InColumns:
         """A table of the projection as solutions.
 
@@ -271,8 +283,7 @@ class ExecutionContext:
             QueryLimitError: there are more rows than `max_rows`; once they are made, that they take more memory than
                 `max_bytes`.
         """
-        if table.size > self.max_rows:
-            raise _too_many_rows(self.max_rows)
+        self.allow(table.size)
         assert self.graph is not None
         held = {name: IdColumn(table.column(name), self.graph.terms) for name in names if name in table.variables}
         return InColumns(held, table.size, self.made).select(names)
@@ -283,8 +294,7 @@ class ExecutionContext:
         Raises:
             QueryLimitError: there are more rows than `max_rows`, or they take more memory than `max_bytes`.
         """
-        if size > self.max_rows:
-            raise _too_many_rows(self.max_rows)
+        self.allow(size)
         with self.meter.timed():
             self.meter.add(ROWS, size)
             cells = [column.cells() for column in columns]
@@ -302,8 +312,7 @@ class ExecutionContext:
         while True:
             before = len(collected)
             collected += islice(source, ROWS_AT_ONCE)
-            if len(collected) > self.max_rows:
-                raise _too_many_rows(self.max_rows)
+            self.allow(len(collected))
             if len(collected) - before < ROWS_AT_ONCE:
                 return collected
             self.meter.check()
@@ -314,13 +323,6 @@ class ExecutionContext:
                     f"an intermediate result takes more than {self.max_bytes / 1e6:,g} MB: {len(collected):,} rows",
                     hint="ask for fewer columns, add a condition, or raise the limit on memory",
                 )
-
-
-def _too_many_rows(most: int) -> QueryLimitError:
-    return QueryLimitError(
-        f"an intermediate result has more than {most:,} rows",
-        hint="join the parts of the pattern by a common variable, add a condition, or raise max_rows",
-    )
 
 
 def row_bytes(row: object) -> int:

@@ -75,10 +75,16 @@ def question(match: ast.RankedItem, *, given: Term | None = None, top: int | Non
 
 
 def rows_of(match: ast.RankedItem, score: str, answer: tuple[Ids, Scores], context: ExecutionContext) -> Solutions:
-    """The answer of the text index as rows (entity, score)."""
+    """The answer of the text index as rows (entity, score).
+
+    Raises:
+        QueryLimitError: these are more than the rows or the memory allowed.
+    """
     ids, scores = answer
     assert context.nodes is not None
+    context.allow(len(ids))
     with context.meter.timed():
         context.meter.add(ROWS, len(ids))
         entities = context.nodes.nodes(ids)
-        return Solutions((match.entity.name, score), list(zip(entities, map(double, scores.tolist()), strict=True)))
+        rows = context.collect(zip(entities, map(double, scores.tolist()), strict=True))
+        return Solutions((match.entity.name, score), rows)
