@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +117,41 @@ def best_of(
     return best.found()
 
 
+class _Costs(NamedTuple):
+    """Nanoseconds, fitted to 5,000 measured pairs of both ways (docs/text-index.md). k is how many are wanted, size the
+    entities in units of 500,000.
+
+    Args:
+        windows: of `every`, for each entity of the index.
+        posting: of `every`, for each posting of an index of one field, and of more.
+        farther: what an entity of the index adds to these, because lengths are farther apart.
+        choice: of `every`, for each of k.
+        bounds: of `pruned`, for each entity of the index and term, and what a term with peaks adds.
+        few: of `pruned`, for each posting, times k and size to these powers.
+        many: the same for each term: however many postings there are, so many are looked at.
+        offers: of `pruned`, for each of k.
+    """
+
+    windows: float
+    posting: tuple[float, float]
+    farther: float
+    choice: float
+    bounds: tuple[float, float]
+    few: tuple[float, float, float]
+    many: tuple[float, float, float]
+    offers: float
+
+
+SATURATING = _Costs(
+    windows=0.55, posting=(3.5, 6.0), farther=0.3e-6, choice=370, bounds=(0.06, 0.065), few=(0.16, 0.71, -0.91),
+    many=(16_200, 0.44, 0.61), offers=34,
+)  # fmt: skip
+LOGARITHMS = _Costs(
+    windows=0.5, posting=(3.5, 6.0), farther=0, choice=790, bounds=(0.086, 0.059), few=(0.28, 0.61, -0.7),
+    many=(35_600, 0.44, 0.79), offers=310,
+)  # fmt: skip
+
+
 def every_is_quicker(form: AdditiveForm, postings: int, k: int, common: int) -> bool:
     """Whether it takes less time to score every match than to tell which can be among the best.
 
@@ -126,17 +161,13 @@ def every_is_quicker(form: AdditiveForm, postings: int, k: int, common: int) -> 
         k: how many are wanted.
         common: how many terms have peaks.
     """
-    # Nanoseconds, as measured (docs/text-index.md): of the windows, the postings and the choice; of the bounds, and of
-    # what is looked at in the lists, which grows with the postings at first, and with nothing but k in the end.
     terms, fields = form.coefficient.shape
     nodes = form.lengths.shape[1]
-    each = ((4.2 if fields == 1 else 7) + 0.6e-6 * nodes) * (1 if form.k1 else 1.3)
-    score_all = 0.3 * nodes + each * postings + 400 * k
-    size = nodes / 500_000
-    looked_at = min(k ** (1 / 3) * size**-0.2 * postings, 25_000 * terms * k**0.4 * size**0.75) * (
-        1 if form.k1 else 1.6
-    )
-    return bool(score_all <= (0.15 + 0.075 * common) * nodes + looked_at)
+    size, cost = nodes / 500_000, SATURATING if form.k1 else LOGARITHMS
+    score_all = cost.windows * nodes + (cost.posting[fields > 1] + cost.farther * nodes) * postings + cost.choice * k
+    few, many = (base * k**of_k * size**of_size for base, of_k, of_size in (cost.few, cost.many))
+    bounds = (cost.bounds[0] * terms + cost.bounds[1] * common) * nodes
+    return bool(score_all <= bounds + min(few * postings, many * terms) + cost.offers * k)
 
 
 def every(
