@@ -219,6 +219,8 @@ def test_the_best_of_all_scores_are_those_of_the_whole_ranking(made, question, k
 def test_all_scores_are_taken_where_many_are_wanted_of_common_words(postings, k, common, wanted):
     form = SimpleNamespace(coefficient=np.ones((6, 1)), lengths=np.ones((1, 500_000), np.uint8), k1=1.2)
     assert every_is_quicker(form, postings, k, common) is wanted
+    alike = SimpleNamespace(**{**vars(form), "k1": 0.0, "gain": np.ones(6)})
+    assert every_is_quicker(alike, postings, k, common) is wanted
 
 
 @settings(deadline=None, max_examples=200)

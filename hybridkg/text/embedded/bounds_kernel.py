@@ -22,16 +22,16 @@ LEAST_UNIT = 1e-250
 
 
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def _share(x: Any, gain: Any, k1: Any, background: Any) -> Any:
+def share_of(x: Any, gain: Any, k1: Any, background: Any) -> Any:
     if k1 > 0.0:
         return gain * x / (k1 + x)
     return gain * log(max(x + background, SMALLEST))
 
 
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
-def _step(x: Any, share: Any, k1: Any, background: Any) -> Any:
+def _step(x: Any, share: Any, is_sum: Any, background: Any) -> Any:
     """What a bound of x does to what comes of all terms: it is added to sums, and multiplies products."""
-    return share if k1 > 0.0 else 1.0 + x / max(background, SMALLEST)
+    return share if is_sum else 1.0 + x / max(background, SMALLEST)
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
@@ -95,16 +95,17 @@ def _level(levels: Any, begin: Any, nth: Any, halves: Any) -> Any:
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def weigh(
-    where: Any, codes: Any, factor: Any, place: Any, gain: Any, k1: Any, background: Any, packed: Any, first: Any,
-    at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any, lengths: Any, rows: Any, base: Any, slope: Any,
-    coefficient: Any, begins: Any, others: Any, before: Any, steps: Any, shares: Any, own_at: Any, own_steps: Any,
-    sums: Any,
+    where: Any, codes: Any, factor: Any, place: Any, gain: Any, k1: Any, is_sum: Any, background: Any, packed: Any,
+    first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any, lengths: Any, rows: Any, base: Any,
+    slope: Any, coefficient: Any, begins: Any, others: Any, before: Any, steps: Any, shares: Any, own_at: Any,
+    own_steps: Any, sums: Any,
 ) -> Any:  # fmt: skip
     """Finds out what each term does at most, in general and, of those without peaks, in each range.
 
     What it takes:
         where, codes, factor: as `pruned_kernel.best`.
         place: int64[terms], the row of `where` of a term with peaks, and -1 - its row of `others` of another.
+        is_sum: whether what terms do is added up, and not multiplied.
         background: float64[terms], the largest that it can be.
         packed ... coefficient: of the segment, the lists and the form.
         begins: int64[terms], the first list of each.
@@ -122,7 +123,7 @@ def weigh(
     """
     nothing, most, n_own = 0.0, 0.0, 0
     for t in range(len(gain)):
-        absent = _share(0.0, gain[t], k1, background[t])
+        absent = share_of(0.0, gain[t], k1, background[t])
         shares[t, FINE] = absent
         if k1 == 0.0:
             nothing += absent
@@ -131,8 +132,8 @@ def weigh(
             n_levels = COARSE if where[c, 4] else FINE
             for level in range(n_levels):
                 x = codes[where[c, 0], where[c, 3] + level] * factor[c]
-                share = _share(x, gain[t], k1, background[t]) - absent
-                shares[t, level], steps[t, level] = share, _step(x, share, k1, background[t])
+                share = share_of(x, gain[t], k1, background[t]) - absent
+                shares[t, level], steps[t, level] = share, _step(x, share, is_sum, background[t])
             largest = shares[t, n_levels - 1]
         else:
             own_at[-1 - c] = n_own
@@ -142,7 +143,7 @@ def weigh(
             )  # fmt: skip
             for j in range(own_at[-1 - c], n_own):
                 largest = max(largest, own_steps[j])
-            largest = _share(largest, gain[t], k1, background[t]) - absent
+            largest = share_of(largest, gain[t], k1, background[t]) - absent
             own_at[-c] = n_own
         most += largest
     return nothing, max(most / UNITS, LEAST_UNIT)
@@ -156,8 +157,8 @@ def _in_units(share: Any, per_unit: Any) -> Any:
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def fill_bounds(
-    members: Any, levels: Any, where: Any, place: Any, gain: Any, k1: Any, background: Any, others: Any, before: Any,
-    shares: Any, own_at: Any, own_steps: Any, unit: Any, out: Any,
+    members: Any, levels: Any, where: Any, place: Any, gain: Any, k1: Any, is_sum: Any, background: Any, others: Any,
+    before: Any, shares: Any, own_at: Any, own_steps: Any, unit: Any, out: Any,
 ) -> None:  # fmt: skip
     """Fills `out` with a bound for each range, and what tells the share of each term in it.
 
@@ -197,9 +198,9 @@ def fill_bounds(
             bits = others[-1 - c, w]
             while bits:
                 x = own_steps[nth]
-                share = _share(x, gain[t], k1, background[t]) - shares[t, FINE]
+                share = share_of(x, gain[t], k1, background[t]) - shares[t, FINE]
                 out[(w << uint64(6)) + lowest_bit(bits)] += _in_units(share, per_unit)
-                own_steps[nth] = _step(x, share, k1, background[t])
+                own_steps[nth] = _step(x, share, is_sum, background[t])
                 bits &= bits - uint64(1)
                 nth += uint64(1)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit, uint16, uint32, uint64
 
-from hybridkg.text.lists_kernel import OPTIONS
+from hybridkg.text.lists_kernel import INLINE, OPTIONS
 
 BUCKETS = 1_024
 """Classes of bounds, of which the highest are looked at first."""
@@ -52,30 +52,6 @@ def next_listed(listed: Any, bounds: Any, i: Any, lower: Any, upper: Any, out: A
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def reached_in(listed: Any, bounds: Any, wanted: Any) -> Any:
-    """What `wanted` of some ranges reach."""
-    if wanted >= len(listed):
-        return uint16(1)
-    best = np.zeros(wanted, np.uint16)  # a heap, the least first
-    for place in range(uint64(len(listed))):
-        one = bounds[listed[place]]
-        if one > best[0]:
-            i = 0
-            while True:
-                child = 2 * i + 1
-                if child >= len(best):
-                    break
-                if child + 1 < len(best) and best[child + 1] < best[child]:
-                    child += 1
-                if best[child] >= one:
-                    break
-                best[i] = best[child]
-                i = child
-            best[i] = one
-    return best[0]
-
-
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def next_ranges(bounds: Any, r: Any, lower: Any, upper: Any, out: Any) -> Any:
     """Fills `out` with the ranges from r on that have a bound of lower..upper; returns how many, and where to go on."""
     n, most, end = uint64(0), uint64(len(out)), uint64(len(bounds))
@@ -96,22 +72,44 @@ def next_ranges(bounds: Any, r: Any, lower: Any, upper: Any, out: Any) -> Any:
     return n, r
 
 
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
+def _shift_of(lower: Any, upper: Any) -> Any:
+    """By how much bounds of lower..upper are shifted, so that they are BUCKETS at most."""
+    shift = uint64(0)
+    while (uint64(upper) - uint64(lower)) >> shift >= uint64(BUCKETS):
+        shift += uint64(1)
+    return shift
+
+
+@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
+def _reached(counts: Any, shift: Any, lower: Any, otherwise: Any, wanted: Any) -> Any:
+    """The bound from which on there are `wanted`."""
+    found = 0
+    for bucket in range(BUCKETS - 1, 0, -1):
+        found += counts[bucket]
+        if found >= wanted:
+            return uint16(uint64(lower) + (uint64(bucket) << shift))
+    return uint16(otherwise)
+
+
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def next_cut(bounds: Any, lower: Any, upper: Any, wanted: Any) -> Any:
     """A bound that about `wanted` of the ranges with one of lower..upper reach; 1 where there are not many more."""
-    counts = np.zeros(BUCKETS, np.int64)
-    shift, total = uint64(0), 0
-    while (uint64(upper) - uint64(lower)) >> shift >= uint64(BUCKETS):
-        shift += uint64(1)
+    counts, shift, total = np.zeros(BUCKETS, np.int64), _shift_of(lower, upper), 0
     for r in range(uint64(0), uint64(len(bounds)), uint64(SAMPLE)):
         if lower <= bounds[r] < upper:
             counts[(uint64(bounds[r]) - uint64(lower)) >> shift] += SAMPLE
             total += SAMPLE
-    if total <= 2 * wanted:
-        return uint16(1)
-    reached = 0
-    for bucket in range(BUCKETS - 1, 0, -1):
-        reached += counts[bucket]
-        if reached >= wanted:
-            return uint16(uint64(lower) + (uint64(bucket) << shift))
-    return uint16(1)
+    return _reached(counts, shift, lower, 1, wanted) if total > 2 * wanted else uint16(1)
+
+
+@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def reached_in(listed: Any, bounds: Any, lower: Any, wanted: Any) -> Any:
+    """A bound that `wanted` of some ranges reach, and few more; `lower`, which all reach, where these are fewer."""
+    upper = lower
+    for place in range(uint64(len(listed))):
+        upper = max(upper, bounds[listed[place]])
+    counts, shift = np.zeros(BUCKETS, np.int64), _shift_of(lower, upper)
+    for place in range(uint64(len(listed))):
+        counts[(uint64(bounds[listed[place]]) - uint64(lower)) >> shift] += 1
+    return _reached(counts, shift, lower, lower, wanted) if len(listed) > wanted else lower

@@ -112,12 +112,11 @@ def default_forms(fields: Sequence[tuple[float, float]], totals: Sequence[tuple[
     weight, b = (np.array(column, np.float64) for column in zip(*fields, strict=True))
     mean = np.array([tokens / entities if entities else 1.0 for entities, tokens in totals])
     ones = np.ones(len(weight))
-    forms = [
+    return [
         PeakForm(weight, 1.0 - b, b / mean, together=False, levels=FINE),
         PeakForm(weight / (weight.sum() or 1.0), mean, ones, together=False, levels=COARSE),
+        PeakForm(ones, ones * TEXT_MU, ones, together=len(weight) > 1, levels=COARSE),
     ]
-    text = PeakForm(ones, ones * TEXT_MU, ones, together=True, levels=COARSE)
-    return forms if len(weight) == 1 else [*forms, text]
 
 
 class Bounding(NamedTuple):

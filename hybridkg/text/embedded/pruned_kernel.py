@@ -21,10 +21,17 @@ from hybridkg.text.additive import CHUNK, LONG
 from hybridkg.text.embedded.bounds_kernel import bound_of, fill_bounds, list_levels, steps_of, weigh
 from hybridkg.text.embedded.choice_kernel import list_highest, next_cut, next_listed, next_ranges, reached_in
 from hybridkg.text.embedded.dense_kernel import best_of_all
-from hybridkg.text.embedded.peaks import FINE, RANGE, SETS, SHIFT
+from hybridkg.text.embedded.entities_kernel import (
+    expect_products,
+    expect_sums,
+    give_up,
+    parts_of_nothing,
+    settle,
+)
+from hybridkg.text.embedded.peaks import FINE, RANGE, SHIFT
 from hybridkg.text.embedded.ranges_kernel import take_all, take_near, take_plain
 from hybridkg.text.heap_kernel import offer, order_best
-from hybridkg.text.lists_kernel import INLINE, LISTS, OPTIONS, ROOM, SEGMENT
+from hybridkg.text.lists_kernel import LISTS, OPTIONS, ROOM, SEGMENT
 from hybridkg.text.lists_kernel import readonly as _input
 from hybridkg.text.mixture_kernel import bounds_of_terms, least_product, logarithms
 
@@ -55,25 +62,9 @@ def _limit(score: Any) -> Any:
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def _least(score: Any, limit: Any, saturates: Any, common: Any, lowest: Any) -> Any:
+def _least(score: Any, limit: Any, is_sum: Any, nothing: Any, common: Any, lowest: Any) -> Any:
     """What comes of the terms of an entity at least whose score reaches another."""
-    if saturates:
-        return limit
-    return least_product(score, common, lowest) if common > 0.0 else -math.inf
-
-
-@njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
-def _give_up(live: Any, n_live: Any, reach: Any, least: Any, ranges: Any, slot_of: Any) -> Any:
-    """Leaves those ranges of a batch alive that reach enough; how many there are."""
-    left = uint64(0)
-    for j in range(n_live):
-        slot = live[j]
-        if reach[slot] < least:
-            slot_of[ranges[slot]] = -1
-        else:
-            live[left] = slot
-            left += uint64(1)
-    return left
+    return limit - nothing if is_sum else least_product(score, common, lowest)
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
@@ -126,7 +117,7 @@ def best(
         bounds: uint16[ranges], gets the bounds, as of `weigh`.
         sums: float64[ranges], 0 and will be.
         slot_of: int32[ranges], -1 and will be.
-        floats: float64[(2 * terms + 3) * RANGE * most or more].
+        floats: float64[((2 * terms + 3) * RANGE + terms) * most or more].
         whole: uint32[3 * (RANGE * most + ROOM) + 4 * most or more].
         room: float64[(3 + fields + terms) * CHUNK or more].
         out_ids, out_ranks, out_scores: room for k.
@@ -140,9 +131,14 @@ def best(
     for f in range(n_fields):
         together &= rows[f] == rows[0]
     used, upon = np.zeros(n_fields, np.bool_), np.zeros(n_terms)
+    shares_here = np.empty(n_fields * RANGE)
+    parts, ones, shares_at = np.empty((n_terms, n_fields + 1)), np.ones((n_terms, 1)), np.empty((n_fields, LONG + 1))
     common, lowest, least, known = 0.0, 0.0, -math.inf, -math.inf
     if not saturates:
         common, lowest = bounds_of_terms(base, gain, background, constant, together, used, upon)
+        parts_of_nothing(base, slope, background, constant, upon, parts, shares_at)
+    # Products where all gains are the same, which takes no logarithm for each term; otherwise what these add.
+    is_sum = saturates or common == 0.0
     n_others, n_own = 0, 0
     begins, often_in_all = np.zeros(n_terms + 1, np.int64), np.zeros(n_terms, np.int64)
     for i in range(n_lists):
@@ -164,8 +160,8 @@ def best(
     steps, own_at, own_steps = np.empty((n_terms, FINE)), np.zeros(n_others + 1, np.int64), np.empty(n_own)
     shares = np.empty((n_terms, FINE + 1))
     nothing, unit = weigh(
-        where, codes, factor, place, gain, k1, highest, packed, first, at, widths, lists, plain, plain_tf, lengths,
-        rows, base, slope, coefficient, begins, others, before, steps, shares, own_at, own_steps, sums,
+        where, codes, factor, place, gain, k1, is_sum, highest, packed, first, at, widths, lists, plain, plain_tf,
+        lengths, rows, base, slope, coefficient, begins, others, before, steps, shares, own_at, own_steps, sums,
     )  # fmt: skip
     members_of = np.zeros(n_ranges if only_allowed else 0, np.uint8)
     room_of_list = min(LISTED * int64(wanted), n_ranges) + ROOM
@@ -178,7 +174,8 @@ def best(
     is_filled = bool(n_listed == uint64(0))
     if is_filled:
         fill_bounds(
-            members, levels, where, place, gain, k1, highest, others, before, shares, own_at, own_steps, unit, bounds
+            members, levels, where, place, gain, k1, is_sum, highest, others, before, shares, own_at, own_steps, unit,
+            bounds,
         )  # fmt: skip
         if only_allowed:
             _allow(allowed, bounds, members_of)
@@ -189,13 +186,13 @@ def best(
     if not is_listed:
         lower = next_cut(bounds, uint16(2), uint16(65535), wanted)
     else:
-        lower = max(reached_in(listed[:n_listed], bounds, wanted), floor) if is_filled else floor
-    # Of entities: x of each term, then its share; what comes of the terms so far; what the terms still to come do at
-    # most. Of ranges: the most that can come of an entity, and what each term does at most.
-    width = uint64(RANGE * most)
-    x, total = floats[: uint64(n_terms) * width], floats[uint64(n_terms) * width : uint64(n_terms + 1) * width]
-    share, rest = floats[uint64(n_terms + 1) * width :], floats[uint64(n_terms + 2) * width :]
-    reach, step = rest[width:], rest[width + uint64(most) :]
+        lower = reached_in(listed[:n_listed], bounds, floor, wanted) if is_filled else floor
+    # Of entities, as of entities_kernel.py: x of each term, then its share; the lack of each term; what came of the
+    # terms so far, room for a share, what the terms still to come do at most. Of ranges: what each term does at most.
+    width, size = uint64(RANGE * most), uint64(n_terms) * uint64(RANGE * most)
+    x, lack, others_of = floats[:size], floats[size : 2 * size], floats[2 * size :]
+    total, share, rest = others_of[:width], others_of[width : 2 * width], others_of[2 * width : 3 * width]
+    step = others_of[3 * width :]
     # Of postings: entity in the batch, its id, occurrences. Of ranges: which they are, those that live, those of these
     # that have the term at hand.
     docs, ids, often = whole[: width + ROOM], whole[width + ROOM : 2 * (width + ROOM)], whole[2 * (width + ROOM) :]
@@ -205,8 +202,7 @@ def best(
     slots, entities = np.empty(CHUNK, np.uint32), np.empty(CHUNK, np.uint32)
     block_ids, block_tf = np.empty(ROOM, np.uint32), np.empty(ROOM, np.uint32)
     chunk, each = room[: (3 + n_fields) * CHUNK], room[(3 + n_fields) * CHUNK :]
-    cursor = np.empty(n_lists, np.int64)
-    one = 0.0 if saturates else 1.0
+    cursor, of_x = np.empty(n_lists, np.int64), 1.0 / base[0] if together else 1.0
     n_out, scored, limit, rounds = int64(0), int64(0), -math.inf, 0
     j: Any = uint64(0)
     m: Any = uint64(0)
@@ -226,37 +222,34 @@ def best(
             if n_out == len(out_ids) and out_scores[0] != known:
                 known = out_scores[0]
                 limit = _limit(known)
-                least = _least(known, limit, saturates, common, lowest)
-            n_docs = n << uint64(SHIFT)
-            for j in range(n_docs):
-                total[j], rest[j], matched[j] = one, one, 0
-            for j in range(n):
-                live[j] = j
-                slot_of[ranges[j]] = int32(j)
+                least = _least(known, limit, is_sum, nothing, common, lowest)
             for t in range(uint64(n_terms)):
-                own, own_sets = step[t * uint64(most) :], sets[t * uint64(most) :]
                 steps_of(
                     t, ranges, n, members, levels, where, place, others, before, steps, own_at, own_steps,
-                    own, own_sets,
+                    step[t * uint64(most) :], sets[t * uint64(most) :],
                 )  # fmt: skip
-                for j in range(n):
-                    most_here, has = max(own[j], one), own_sets[j] >> uint8(SETS)
-                    for e in range(uint64(RANGE)):
-                        has_it = (has >> e) & uint64(1)
-                        if saturates:
-                            rest[(j << uint64(SHIFT)) + e] += most_here if has_it else 0.0
-                        else:
-                            rest[(j << uint64(SHIFT)) + e] *= most_here if has_it else 1.0
-                for j in range(t * width, t * width + n_docs):
-                    x[j] = 0.0
+            if is_sum:
+                expect_sums(n, n_terms, step, sets, uint64(most), total, rest)
+            else:
+                # Without a threshold, or of one text, lengths tell nothing.
+                looked_at = 0 if together or not least > 0.0 else n_fields
+                expect_products(
+                    ranges[:n], lengths, narrow, rows[:looked_at], parts if looked_at else ones, shares_at, step, sets,
+                    uint64(most), shares_here, lack, total, rest,
+                )  # fmt: skip
             for j in range(n):
-                reach[j] = 0.0
-                for e in range(j << uint64(SHIFT), (j + uint64(1)) << uint64(SHIFT)):
-                    reach[j] = rest[e] if rest[e] > reach[j] else reach[j]
-            n_live = _give_up(live, n, reach, least, ranges, slot_of)
+                live[j] = j
+            n_live = give_up(live, n, is_sum, least, total, rest, ranges, slot_of)
+            for j in range(n_live):
+                slot = uint64(live[j])
+                slot_of[ranges[slot]] = int32(slot)
+                for e in range(slot << uint64(SHIFT), (slot + uint64(1)) << uint64(SHIFT)):
+                    matched[e] = 0
+                    for t in range(uint64(n_terms)):
+                        x[t * width + e] = 0.0
             for turn in range(n_terms):
                 t = turns[turn]
-                own, own_sets, g, u, n_having = step[t * most :], sets[t * most :], gain[t], upon[t], uint64(0)
+                own, own_sets, n_having = step[t * most :], sets[t * most :], uint64(0)
                 for j in range(n_live):
                     having[n_having] = live[j]
                     n_having += uint64(own[live[j]] >= 0.0)
@@ -306,28 +299,11 @@ def best(
                     if t < words:
                         for j in range(m):
                             matched[docs[j]] = 1
-                for j in range(n_having):
-                    slot = uint64(having[j])
-                    from_ = slot << uint64(SHIFT)
-                    most_here, has = 0.0, uint64(own_sets[slot] >> uint8(SETS))
-                    if saturates:
-                        for e in range(from_, from_ + uint64(RANGE)):
-                            of_term[e] = g * of_term[e] / (k1 + of_term[e])
-                            total[e] += of_term[e]
-                            rest[e] -= own[slot] if (has >> (e - from_)) & uint64(1) else 0.0
-                        for e in range(from_, from_ + uint64(RANGE)):
-                            come = total[e] + rest[e]
-                            most_here = come if come > most_here else most_here
-                    else:
-                        for e in range(from_, from_ + uint64(RANGE)):
-                            if of_term[e] > 0.0:  # u may be infinite
-                                total[e] *= 1.0 + of_term[e] * u
-                            rest[e] /= max(own[slot], 1.0) if (has >> (e - from_)) & uint64(1) else 1.0
-                        for e in range(from_, from_ + uint64(RANGE)):
-                            come = total[e] * rest[e]
-                            most_here = come if come > most_here else most_here
-                    reach[slot] = most_here
-                n_live = _give_up(live, n_live, reach, least, ranges, slot_of)
+                settle(
+                    having[:n_having], own, own_sets, is_sum, gain[t], k1, highest[t], of_x, shares[t, FINE], upon[t],
+                    lack[uint64(t) * width :], of_term, total, rest,
+                )  # fmt: skip
+                n_live = give_up(live, n_live, is_sum, least, total, rest, ranges, slot_of)
                 if n_live == uint64(0):
                     break
             j = uint64(0)
@@ -336,7 +312,7 @@ def best(
                 if n_out == len(out_ids) and out_scores[0] != known:
                     known = out_scores[0]
                     limit = _limit(known)
-                    least = _least(known, limit, saturates, common, lowest)
+                    least = _least(known, limit, is_sum, nothing, common, lowest)
                 while j < n_live and m + uint64(RANGE) <= uint64(CHUNK):
                     slot = uint64(live[j])
                     j += uint64(1)
@@ -367,20 +343,20 @@ def best(
                     if n_out < len(out_ids) or chunk[s] >= out_scores[0]:
                         own_rank = rank_of[entities[s]] if len(rank_of) else entities[s]
                         n_out = offer(entities[s], own_rank, chunk[s], out_ids, out_ranks, out_scores, n_out)
-            for j in range(n):
-                slot_of[ranges[j]] = -1
+            for j in range(n_live):
+                slot_of[ranges[live[j]]] = -1
         if n_out == len(out_ids):
             limit = _limit(out_scores[0])
         if lower <= bound_of(limit, nothing, unit):
             break
         if is_listed and lower > floor:
             among_listed *= 2 if len(out_ids) <= FEW else MORE
-            upper, lower = lower, max(reached_in(listed[:n_listed], bounds, among_listed), floor)
+            upper, lower = lower, reached_in(listed[:n_listed], bounds, floor, among_listed)
             continue
         if not is_filled:
             fill_bounds(
-                members, levels, where, place, gain, k1, highest, others, before, shares, own_at, own_steps, unit,
-                bounds,
+                members, levels, where, place, gain, k1, is_sum, highest, others, before, shares, own_at, own_steps,
+                unit, bounds,
             )  # fmt: skip
             is_filled = True
         wanted = MORE * wanted if is_listed else wanted

@@ -143,13 +143,24 @@ class _Costs(NamedTuple):
 
 
 SATURATING = _Costs(
-    windows=0.55, posting=(3.5, 6.0), farther=0.3e-6, choice=370, bounds=(0.06, 0.065), few=(0.16, 0.71, -0.91),
-    many=(16_200, 0.44, 0.61), offers=34,
+    windows=0.6, posting=(3.4, 6.5), farther=0.35e-6, choice=350, bounds=(0.055, 0.145), few=(0.075, 0.63, -0.58),
+    many=(26_000, 0.33, 0.72), offers=270,
+)  # fmt: skip
+PRODUCTS = _Costs(
+    windows=0.5, posting=(4.9, 6.3), farther=0, choice=730, bounds=(0.063, 0.095), few=(0.39, 0.52, -0.68),
+    many=(31_000, 0.43, 0.8), offers=430,
 )  # fmt: skip
 LOGARITHMS = _Costs(
-    windows=0.5, posting=(3.5, 6.0), farther=0, choice=790, bounds=(0.086, 0.059), few=(0.28, 0.61, -0.7),
-    many=(35_600, 0.44, 0.79), offers=310,
+    windows=0.17, posting=(15, 29), farther=1.1e-6, choice=670, bounds=(0.064, 0.089), few=(0.25, 0.78, -0.9),
+    many=(123_000, 0.22, 1.1), offers=0,
 )  # fmt: skip
+"""Of sums of shares, of logarithms whose gains are all the same, and of others."""
+
+
+def _costs_of(form: AdditiveForm) -> _Costs:
+    if form.k1:
+        return SATURATING
+    return PRODUCTS if (form.gain == form.gain[0]).all() else LOGARITHMS
 
 
 def every_is_quicker(form: AdditiveForm, postings: int, k: int, common: int) -> bool:
@@ -163,7 +174,8 @@ def every_is_quicker(form: AdditiveForm, postings: int, k: int, common: int) -> 
     """
     terms, fields = form.coefficient.shape
     nodes = form.lengths.shape[1]
-    size, cost = nodes / 500_000, SATURATING if form.k1 else LOGARITHMS
+    size = nodes / 500_000
+    cost = _costs_of(form)
     score_all = cost.windows * nodes + (cost.posting[fields > 1] + cost.farther * nodes) * postings + cost.choice * k
     few, many = (base * k**of_k * size**of_size for base, of_k, of_size in (cost.few, cost.many))
     bounds = (cost.bounds[0] * terms + cost.bounds[1] * common) * nodes
@@ -233,7 +245,7 @@ def pruned(
     kernel = BOUNDS.loaded
     assert kernel is not None  # or nothing is pruned
     _scratch.grow(
-        peaks.ranges, (2 * n_terms + 3) * RANGE * most, 3 * (RANGE * most + ROOM) + 4 * most,
+        peaks.ranges, ((2 * n_terms + 3) * RANGE + n_terms) * most, 3 * (RANGE * most + ROOM) + 4 * most,
         (n_terms + n_fields + 3) * CHUNK,
     )  # fmt: skip
     best.n, best.scored, nothing, unit = kernel.best(

@@ -1,0 +1,177 @@
+"""Bounds of the scores of single entities in a batch of ranges. Import it from kernel modules only: it imports numba.
+
+What an entity has so far of a score, its *total*, and what the terms to come do at most, its *rest*, are added up.
+Scores of logarithms whose gains are all the same are multiplied instead, before any logarithm is taken: the product
+over the words of an entity is
+
+    lack + x / nothing
+
+where `nothing` is the most that a word can be without an occurrence, in an entity without tokens, and `lack` is what
+it is in this entity, as a share of that. Lengths tell it, so no posting is looked at; long entities are given up first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import float64, njit, uint8, uint64
+
+from hybridkg.text.additive import LONG, SMALLEST
+from hybridkg.text.embedded.bounds_kernel import share_of
+from hybridkg.text.embedded.peaks import RANGE, SETS, SHIFT
+from hybridkg.text.lists_kernel import OPTIONS
+
+LEAST_LACK = 1e-4
+"""A product of as many as a query may have is far above the smallest number."""
+
+
+@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def parts_of_nothing(base: Any, slope: Any, background: Any, constant: Any, upon: Any, out: Any, shares: Any) -> None:
+    """Tells what each field is of `nothing`.
+
+    What it takes:
+        base, slope, background, constant: of the form.
+        upon: of `mixture_kernel.bounds_of_terms`.
+        out: float64[terms, fields + 1], gets the share of each field, and last what no length changes.
+        shares: float64[fields, LONG + 1], gets what each length leaves of it.
+    """
+    for f in range(len(base)):
+        for length in range(LONG + 1):
+            shares[f, length] = base[f] / (base[f] + slope[f] * float64(length)) if base[f] > 0.0 else 1.0
+    for t in range(len(constant)):
+        nothing, last = constant[t], len(base)
+        for f in range(last):
+            nothing += background[t, f] / base[f] if background[t, f] > 0.0 else 0.0
+        for f in range(last):
+            is_part = upon[t] > 0.0 and background[t, f] > 0.0
+            out[t, f] = background[t, f] / base[f] / nothing if is_part else 0.0
+        out[t, last] = constant[t] / nothing + max(SMALLEST / nothing, LEAST_LACK) if upon[t] > 0.0 else 1.0
+
+
+@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def expect_sums(n: Any, terms: Any, step: Any, sets: Any, most: Any, total: Any, rest: Any) -> None:
+    """Begins with the entities of some ranges, where shares are added up.
+
+    What it takes:
+        n: ranges.
+        step, sets: of `bounds_kernel.steps_of`; those of term t begin at t * most.
+        total, rest: float64[RANGE * n or more].
+    """
+    for j in range(uint64(n)):
+        d = j << uint64(SHIFT)
+        # One for each entity of a range: LLVM keeps them in registers.
+        a = b = c = e = 0.0
+        for t in range(uint64(terms)):
+            own = max(step[t * most + j], 0.0)
+            has = sets[t * most + j] >> uint8(SETS)
+            a += own if has & uint8(1) else 0.0
+            b += own if has & uint8(2) else 0.0
+            c += own if has & uint8(4) else 0.0
+            e += own if has & uint8(8) else 0.0
+        total[d] = total[d + uint64(1)] = total[d + uint64(2)] = total[d + uint64(3)] = 0.0
+        rest[d], rest[d + uint64(1)], rest[d + uint64(2)], rest[d + uint64(3)] = a, b, c, e
+
+
+@njit(**{**OPTIONS, "fastmath": {"contract"}})  # type: ignore[untyped-decorator, unused-ignore]
+def expect_products(
+    ranges: Any, lengths: Any, narrow: Any, rows: Any, parts: Any, shares: Any, step: Any, sets: Any, most: Any,
+    room: Any, lack: Any, total: Any, rest: Any,
+) -> None:  # fmt: skip
+    """The same where they are multiplied.
+
+    What it takes:
+        ranges: uint32[n].
+        lengths, narrow: as `pruned_kernel.best`.
+        rows: of these, whose lengths are looked at.
+        parts, shares: of `parts_of_nothing`, for these rows.
+        most: ranges of a batch.
+        room: float64[rows * RANGE].
+        lack: float64[terms * RANGE * most or more], gets the lack of each term in each entity.
+    """
+    last, is_narrow, n_rows = uint64(lengths.shape[1] - 1), len(narrow) > 0, uint64(len(rows))
+    width = most << uint64(SHIFT)
+    for j in range(uint64(len(ranges))):
+        d = j << uint64(SHIFT)
+        for f in range(n_rows):
+            row = rows[f]
+            for i in range(uint64(RANGE)):
+                entity = min((uint64(ranges[j]) << uint64(SHIFT)) + i, last)
+                length = uint64(narrow[row, entity]) if is_narrow else min(uint64(lengths[row, entity]), uint64(LONG))
+                room[(f << uint64(SHIFT)) + i] = shares[f, length]
+        total_a = total_b = total_c = total_e = rest_a = rest_b = rest_c = rest_e = 1.0
+        for t in range(uint64(len(parts))):
+            a = b = c = e = parts[t, n_rows]
+            for f in range(n_rows):
+                part, at = parts[t, f], f << uint64(SHIFT)
+                a += part * room[at]
+                b += part * room[at + uint64(1)]
+                c += part * room[at + uint64(2)]
+                e += part * room[at + uint64(3)]
+            at = t * width + d
+            lack[at], lack[at + uint64(1)], lack[at + uint64(2)], lack[at + uint64(3)] = a, b, c, e
+            own = step[t * most + j] - 1.0
+            has = sets[t * most + j] >> uint8(SETS) if own >= -1.0 else uint8(0)
+            rest_a *= a + own if has & uint8(1) else 1.0
+            rest_b *= b + own if has & uint8(2) else 1.0
+            rest_c *= c + own if has & uint8(4) else 1.0
+            rest_e *= e + own if has & uint8(8) else 1.0
+            total_a *= 1.0 if has & uint8(1) else a
+            total_b *= 1.0 if has & uint8(2) else b
+            total_c *= 1.0 if has & uint8(4) else c
+            total_e *= 1.0 if has & uint8(8) else e
+        total[d], total[d + uint64(1)], total[d + uint64(2)], total[d + uint64(3)] = total_a, total_b, total_c, total_e
+        rest[d], rest[d + uint64(1)], rest[d + uint64(2)], rest[d + uint64(3)] = rest_a, rest_b, rest_c, rest_e
+
+
+@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def settle(
+    having: Any, own: Any, sets: Any, is_sum: Any, gain: Any, k1: Any, background: Any, of_x: Any, absent: Any,
+    upon: Any, lack: Any, x: Any, total: Any, rest: Any,
+) -> None:  # fmt: skip
+    """Puts what a term has done into the total of the entities that have it, and takes it out of their rest.
+
+    What it takes:
+        having: uint32[n], the ranges that have the term.
+        own, sets: of `bounds_kernel.steps_of`.
+        background: the largest of the term.
+        of_x: what the least length leaves of an x.
+        absent: what the term adds without occurrences.
+        upon: of `mixture_kernel.bounds_of_terms`.
+        x: float64[RANGE * ranges], of the term; where k1 is above 0 it gets its share.
+        lack, total, rest: of `expect_sums` or `expect_products`, of the term.
+    """
+    for j in range(uint64(len(having))):
+        slot = uint64(having[j])
+        has = sets[slot] >> uint8(SETS)
+        for e in range(uint64(RANGE)):
+            d, has_it = (slot << uint64(SHIFT)) + e, (has >> e) & uint64(1)
+            if k1 > 0.0:
+                x[d] = gain * x[d] / (k1 + x[d])
+                total[d] += x[d]
+                rest[d] -= own[slot] if has_it else 0.0
+            elif is_sum:
+                if has_it:
+                    total[d] += share_of(x[d] * of_x, gain, k1, background) - absent if x[d] > 0.0 else 0.0
+                    rest[d] -= own[slot]
+            elif has_it:
+                # `upon` may be infinite.
+                total[d] *= lack[d] + (x[d] * upon if x[d] > 0.0 else 0.0)
+                rest[d] /= lack[d] + (own[slot] - 1.0)
+
+
+@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def give_up(live: Any, n_live: Any, is_sum: Any, least: Any, total: Any, rest: Any, ranges: Any, slot_of: Any) -> Any:
+    """Leaves those ranges of a batch alive in which an entity can reach the least; how many there are."""
+    left = uint64(0)
+    for j in range(uint64(n_live)):
+        slot = uint64(live[j])
+        lives = False
+        for d in range(slot << uint64(SHIFT), (slot + uint64(1)) << uint64(SHIFT)):
+            most = total[d] + rest[d] if is_sum else total[d] * rest[d]
+            lives |= not most < least  # what is not a number lives
+        if lives:
+            live[left] = slot
+            left += uint64(1)
+        else:
+            slot_of[ranges[slot]] = -1
+    return left
