@@ -2,18 +2,21 @@
 
 What an entity has so far of a score, its *total*, and what the terms to come do at most, its *rest*, are added up.
 Scores of logarithms whose gains are all the same are multiplied instead, before any logarithm is taken: the product
-over the words of an entity is
+over the words of an entity is at most
 
-    lack + x / nothing
+    1 + x / nothing    where it has the word, and
+    lack               where it has not;
 
-where `nothing` is the most that a word can be without an occurrence, in an entity without tokens, and `lack` is what
-it is in this entity, as a share of that. Lengths tell it, so no posting is looked at; long entities are given up first.
+`nothing` is the most that a word can be without an occurrence, in an entity without tokens, and `lack` what it is in
+this entity, as a share of that. Lengths tell it, so no posting is looked at; long entities with few of the words go
+first.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import float64, njit, uint8, uint64
 
 from hybridkg.text.additive import LONG, SMALLEST
@@ -49,84 +52,80 @@ def parts_of_nothing(base: Any, slope: Any, background: Any, constant: Any, upon
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def expect_sums(n: Any, terms: Any, step: Any, sets: Any, most: Any, total: Any, rest: Any) -> None:
-    """Begins with the entities of some ranges, where shares are added up.
+def expect(n: Any, terms: Any, is_sum: Any, step: Any, sets: Any, most: Any, total: Any, rest: Any) -> None:
+    """Begins with the entities of some ranges: puts what terms do at most into the rest of those that have them.
 
     What it takes:
         n: ranges.
+        is_sum: whether shares are added up, or factors multiplied.
         step, sets: of `bounds_kernel.steps_of`; those of term t begin at t * most.
         total, rest: float64[RANGE * n or more].
     """
+    nothing = 0.0 if is_sum else 1.0
     for j in range(uint64(n)):
-        d = j << uint64(SHIFT)
         # One for each entity of a range: LLVM keeps them in registers.
-        a = b = c = e = 0.0
+        a = b = c = d = nothing
         for t in range(uint64(terms)):
-            own = max(step[t * most + j], 0.0)
-            has = sets[t * most + j] >> uint8(SETS)
-            a += own if has & uint8(1) else 0.0
-            b += own if has & uint8(2) else 0.0
-            c += own if has & uint8(4) else 0.0
-            e += own if has & uint8(8) else 0.0
-        total[d] = total[d + uint64(1)] = total[d + uint64(2)] = total[d + uint64(3)] = 0.0
-        rest[d], rest[d + uint64(1)], rest[d + uint64(2)], rest[d + uint64(3)] = a, b, c, e
+            own, has = max(step[t * most + j], nothing), sets[t * most + j] >> uint8(SETS)
+            if is_sum:
+                a += own if has & uint8(1) else 0.0
+                b += own if has & uint8(2) else 0.0
+                c += own if has & uint8(4) else 0.0
+                d += own if has & uint8(8) else 0.0
+            else:
+                a *= own if has & uint8(1) else 1.0
+                b *= own if has & uint8(2) else 1.0
+                c *= own if has & uint8(4) else 1.0
+                d *= own if has & uint8(8) else 1.0
+        at = j << uint64(SHIFT)
+        rest[at], rest[at + uint64(1)], rest[at + uint64(2)], rest[at + uint64(3)] = a, b, c, d
+        for e in range(at, at + uint64(RANGE)):
+            total[e] = nothing
 
 
 @njit(**{**OPTIONS, "fastmath": {"contract"}})  # type: ignore[untyped-decorator, unused-ignore]
-def expect_products(
-    ranges: Any, lengths: Any, narrow: Any, rows: Any, parts: Any, shares: Any, step: Any, sets: Any, most: Any,
-    room: Any, lack: Any, total: Any, rest: Any,
+def discount(
+    live: Any, n_live: Any, ranges: Any, lengths: Any, narrow: Any, rows: Any, parts: Any, shares: Any, least: Any,
+    step: Any, sets: Any, most: Any, total: Any, rest: Any,
 ) -> None:  # fmt: skip
-    """The same where they are multiplied.
+    """Multiplies the total of entities by their lack of the terms that they have not.
 
     What it takes:
+        live: uint32[n_live or more], which of the ranges live.
         ranges: uint32[n].
-        lengths, narrow: as `pruned_kernel.best`.
-        rows: of these, whose lengths are looked at.
-        parts, shares: of `parts_of_nothing`, for these rows.
-        most: ranges of a batch.
-        room: float64[rows * RANGE].
-        lack: float64[terms * RANGE * most or more], gets the lack of each term in each entity.
+        lengths, narrow, rows: as `pruned_kernel.best`.
+        parts, shares: of `parts_of_nothing`.
+        least: what an entity has to reach; others have a total of 0.
+        step ... rest: as of `expect`.
     """
-    last, is_narrow, n_rows = uint64(lengths.shape[1] - 1), len(narrow) > 0, uint64(len(rows))
-    width = most << uint64(SHIFT)
-    for j in range(uint64(len(ranges))):
-        d = j << uint64(SHIFT)
-        for f in range(n_rows):
-            row = rows[f]
-            for i in range(uint64(RANGE)):
-                entity = min((uint64(ranges[j]) << uint64(SHIFT)) + i, last)
-                length = uint64(narrow[row, entity]) if is_narrow else min(uint64(lengths[row, entity]), uint64(LONG))
-                room[(f << uint64(SHIFT)) + i] = shares[f, length]
-        total_a = total_b = total_c = total_e = rest_a = rest_b = rest_c = rest_e = 1.0
-        for t in range(uint64(len(parts))):
-            a = b = c = e = parts[t, n_rows]
+    last, is_narrow, n_rows = uint64(lengths.shape[1]), len(narrow) > 0, uint64(len(rows))
+    left = np.empty(n_rows)
+    for i in range(uint64(n_live)):
+        j = uint64(live[i])
+        for e in range(uint64(RANGE)):
+            at, entity, bit = (j << uint64(SHIFT)) + e, (uint64(ranges[j]) << uint64(SHIFT)) + e, uint64(SETS) + e
+            if rest[at] < least or entity >= last:
+                total[at] = 0.0
+                continue
             for f in range(n_rows):
-                part, at = parts[t, f], f << uint64(SHIFT)
-                a += part * room[at]
-                b += part * room[at + uint64(1)]
-                c += part * room[at + uint64(2)]
-                e += part * room[at + uint64(3)]
-            at = t * width + d
-            lack[at], lack[at + uint64(1)], lack[at + uint64(2)], lack[at + uint64(3)] = a, b, c, e
-            own = step[t * most + j] - 1.0
-            has = sets[t * most + j] >> uint8(SETS) if own >= -1.0 else uint8(0)
-            rest_a *= a + own if has & uint8(1) else 1.0
-            rest_b *= b + own if has & uint8(2) else 1.0
-            rest_c *= c + own if has & uint8(4) else 1.0
-            rest_e *= e + own if has & uint8(8) else 1.0
-            total_a *= 1.0 if has & uint8(1) else a
-            total_b *= 1.0 if has & uint8(2) else b
-            total_c *= 1.0 if has & uint8(4) else c
-            total_e *= 1.0 if has & uint8(8) else e
-        total[d], total[d + uint64(1)], total[d + uint64(2)], total[d + uint64(3)] = total_a, total_b, total_c, total_e
-        rest[d], rest[d + uint64(1)], rest[d + uint64(2)], rest[d + uint64(3)] = rest_a, rest_b, rest_c, rest_e
+                row = rows[f]
+                length = uint64(narrow[row, entity]) if is_narrow else min(uint64(lengths[row, entity]), uint64(LONG))
+                left[f] = shares[f, length]
+            lacks = 1.0
+            for t in range(uint64(len(parts))):
+                lack = parts[t, n_rows]
+                for f in range(n_rows):
+                    lack += parts[t, f] * left[f]
+                # Without a branch: whether an entity has a term cannot be foreseen.
+                has_it = float64((uint64(sets[t * most + j]) >> bit) & uint64(step[t * most + j] >= 0.0))
+                lacks *= lack + has_it * (1.0 - lack)
+            total[at] = lacks
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def settle(
     having: Any, own: Any, sets: Any, is_sum: Any, gain: Any, k1: Any, background: Any, of_x: Any, absent: Any,
-    upon: Any, lack: Any, x: Any, total: Any, rest: Any,
+    upon: Any, x: Any, total: Any, rest: Any,
 ) -> None:  # fmt: skip
     """Puts what a term has done into the total of the entities that have it, and takes it out of their rest.
 
@@ -138,7 +137,7 @@ def settle(
         absent: what the term adds without occurrences.
         upon: of `mixture_kernel.bounds_of_terms`.
         x: float64[RANGE * ranges], of the term; where k1 is above 0 it gets its share.
-        lack, total, rest: of `expect_sums` or `expect_products`, of the term.
+        total, rest: as of `expect`.
     """
     for j in range(uint64(len(having))):
         slot = uint64(having[j])
@@ -155,8 +154,8 @@ def settle(
                     rest[d] -= own[slot]
             elif has_it:
                 # `upon` may be infinite.
-                total[d] *= lack[d] + (x[d] * upon if x[d] > 0.0 else 0.0)
-                rest[d] /= lack[d] + (own[slot] - 1.0)
+                total[d] *= 1.0 + x[d] * upon if x[d] > 0.0 else 1.0
+                rest[d] /= own[slot]
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]

@@ -21,13 +21,7 @@ from hybridkg.text.additive import CHUNK, LONG
 from hybridkg.text.embedded.bounds_kernel import bound_of, fill_bounds, list_levels, steps_of, weigh
 from hybridkg.text.embedded.choice_kernel import list_highest, next_cut, next_listed, next_ranges, reached_in
 from hybridkg.text.embedded.dense_kernel import best_of_all
-from hybridkg.text.embedded.entities_kernel import (
-    expect_products,
-    expect_sums,
-    give_up,
-    parts_of_nothing,
-    settle,
-)
+from hybridkg.text.embedded.entities_kernel import discount, expect, give_up, parts_of_nothing, settle
 from hybridkg.text.embedded.peaks import FINE, RANGE, SHIFT
 from hybridkg.text.embedded.ranges_kernel import take_all, take_near, take_plain
 from hybridkg.text.heap_kernel import offer, order_best
@@ -117,7 +111,7 @@ def best(
         bounds: uint16[ranges], gets the bounds, as of `weigh`.
         sums: float64[ranges], 0 and will be.
         slot_of: int32[ranges], -1 and will be.
-        floats: float64[((2 * terms + 3) * RANGE + terms) * most or more].
+        floats: float64[((terms + 3) * RANGE + terms) * most or more].
         whole: uint32[3 * (RANGE * most + ROOM) + 4 * most or more].
         room: float64[(3 + fields + terms) * CHUNK or more].
         out_ids, out_ranks, out_scores: room for k.
@@ -131,8 +125,7 @@ def best(
     for f in range(n_fields):
         together &= rows[f] == rows[0]
     used, upon = np.zeros(n_fields, np.bool_), np.zeros(n_terms)
-    shares_here = np.empty(n_fields * RANGE)
-    parts, ones, shares_at = np.empty((n_terms, n_fields + 1)), np.ones((n_terms, 1)), np.empty((n_fields, LONG + 1))
+    parts, shares_at = np.empty((n_terms, n_fields + 1)), np.empty((n_fields, LONG + 1))
     common, lowest, least, known = 0.0, 0.0, -math.inf, -math.inf
     if not saturates:
         common, lowest = bounds_of_terms(base, gain, background, constant, together, used, upon)
@@ -187,12 +180,11 @@ def best(
         lower = next_cut(bounds, uint16(2), uint16(65535), wanted)
     else:
         lower = reached_in(listed[:n_listed], bounds, floor, wanted) if is_filled else floor
-    # Of entities, as of entities_kernel.py: x of each term, then its share; the lack of each term; what came of the
-    # terms so far, room for a share, what the terms still to come do at most. Of ranges: what each term does at most.
+    # Of entities: x of each term, then its share; what came of the terms so far, room for a share, what the terms still
+    # to come do at most. Of ranges: what each term does at most.
     width, size = uint64(RANGE * most), uint64(n_terms) * uint64(RANGE * most)
-    x, lack, others_of = floats[:size], floats[size : 2 * size], floats[2 * size :]
-    total, share, rest = others_of[:width], others_of[width : 2 * width], others_of[2 * width : 3 * width]
-    step = others_of[3 * width :]
+    x, total, share = floats[:size], floats[size : size + width], floats[size + width : size + 2 * width]
+    rest, step = floats[size + 2 * width : size + 3 * width], floats[size + 3 * width :]
     # Of postings: entity in the batch, its id, occurrences. Of ranges: which they are, those that live, those of these
     # that have the term at hand.
     docs, ids, often = whole[: width + ROOM], whole[width + ROOM : 2 * (width + ROOM)], whole[2 * (width + ROOM) :]
@@ -228,18 +220,16 @@ def best(
                     t, ranges, n, members, levels, where, place, others, before, steps, own_at, own_steps,
                     step[t * uint64(most) :], sets[t * uint64(most) :],
                 )  # fmt: skip
-            if is_sum:
-                expect_sums(n, n_terms, step, sets, uint64(most), total, rest)
-            else:
-                # Without a threshold, or of one text, lengths tell nothing.
-                looked_at = 0 if together or not least > 0.0 else n_fields
-                expect_products(
-                    ranges[:n], lengths, narrow, rows[:looked_at], parts if looked_at else ones, shares_at, step, sets,
-                    uint64(most), shares_here, lack, total, rest,
-                )  # fmt: skip
+            expect(n, n_terms, is_sum, step, sets, uint64(most), total, rest)
             for j in range(n):
                 live[j] = j
             n_live = give_up(live, n, is_sum, least, total, rest, ranges, slot_of)
+            if not is_sum and not together and least > 0.0:
+                discount(
+                    live, n_live, ranges, lengths, narrow, rows, parts, shares_at, least, step, sets, uint64(most),
+                    total, rest,
+                )  # fmt: skip
+                n_live = give_up(live, n_live, is_sum, least, total, rest, ranges, slot_of)
             for j in range(n_live):
                 slot = uint64(live[j])
                 slot_of[ranges[slot]] = int32(slot)
@@ -301,7 +291,7 @@ def best(
                             matched[docs[j]] = 1
                 settle(
                     having[:n_having], own, own_sets, is_sum, gain[t], k1, highest[t], of_x, shares[t, FINE], upon[t],
-                    lack[uint64(t) * width :], of_term, total, rest,
+                    of_term, total, rest,
                 )  # fmt: skip
                 n_live = give_up(live, n_live, is_sum, least, total, rest, ranges, slot_of)
                 if n_live == uint64(0):

@@ -245,7 +245,7 @@ def pruned(
     kernel = BOUNDS.loaded
     assert kernel is not None  # or nothing is pruned
     _scratch.grow(
-        peaks.ranges, ((2 * n_terms + 3) * RANGE + n_terms) * most, 3 * (RANGE * most + ROOM) + 4 * most,
+        peaks.ranges, ((n_terms + 3) * RANGE + n_terms) * most, 3 * (RANGE * most + ROOM) + 4 * most,
         (n_terms + n_fields + 3) * CHUNK,
     )  # fmt: skip
     best.n, best.scored, nothing, unit = kernel.best(
