@@ -233,6 +233,17 @@ def test_equal_gains_bound_the_scores_of_logarithms(kernel, kind, gain):
         assert exactly(few) == want
 
 
+def no_peaks(n_nodes):
+    """Peaks of an index that has no common terms."""
+    ranges = -(-n_nodes // RANGE)
+    return SimpleNamespace(
+        ranges=ranges,
+        members=np.zeros((0, words_of(ranges)), np.uint64),
+        levels=np.zeros(0, np.uint8),
+        codes=np.zeros((0, FINE)),
+    )
+
+
 @settings(deadline=None, max_examples=200)
 @given(
     forms, st.sampled_from([1, 10, 500]), st.sampled_from([0, 1, 40]), st.sampled_from([1, 3, 64]), st.booleans(),
@@ -249,22 +260,40 @@ def test_ranges_passed_over_by_their_bounds_change_nothing(kernel, made, k, want
         ids, scores = ids[kept], scores[kept]
     query, packed = packed_of(form, lists)
     assume(len(query.sizes) > 0)
-    ranges = -(-n_nodes // RANGE)
-    peaks = SimpleNamespace(
-        ranges=ranges,
-        members=np.zeros((0, words_of(ranges)), np.uint64),
-        levels=np.zeros(0, np.uint8),
-        codes=np.zeros((0, FINE)),
-    )
     lengths = np.minimum(form.lengths, LONG).astype(np.uint8) if narrow else NO_LENGTHS
     found = Best(min(k, int(query.sizes.sum())))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(topk, "FIRST_RANGES", wanted)
         patch.setattr(topk, "MOST_RANGES", most)
         patch.setattr(topk, "FEWEST_RANGES", 1)
-        topk.pruned(form, query, found, packed, peaks, {}, range(len(form.rows)), NO_POSTINGS.ids, allowed, lengths)
+        topk.pruned(
+            form, query, found, packed, no_peaks(n_nodes), {}, range(len(form.rows)), NO_POSTINGS.ids, allowed, lengths
+        )
     assert found.scored <= len(ids)
     assert exactly(found.found()) == exactly(best(ids, scores, k, None))
+
+
+@pytest.mark.parametrize("kind", ["saturated", "jm"])
+@pytest.mark.parametrize("large", [1e9, 1e15, 1e30])
+def test_what_a_term_of_huge_gain_leaves_of_others_is_not_lost_in_rounding(kernel, kind, large):
+    rng = np.random.default_rng(1)
+    form, _ = made(3, kind, 9000, 3, 1, 0.3)
+    lists = []
+    for size, most in ((300, 3), (3000, 99), (3000, 99)):
+        ids = np.sort(rng.choice(9000, size, replace=False)).astype(np.uint32)
+        lists.append(Postings(ids, rng.integers(1, most, size, np.uint32)))
+    query, packed = packed_of(form, lists)
+    for others in rng.uniform(0.3, 1.0, (20, 2)):
+        form = form._replace(
+            gain=np.array([large, *others]),
+            coefficient=np.ones((3, 1)),
+            constant=np.full(3, 0.1 if kind == "jm" else 0.0),
+        )
+        found = Best(320)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(topk, "MOST_RANGES", 64)
+            topk.pruned(form, query, found, packed, no_peaks(9000), {}, range(1), NO_POSTINGS.ids, None, NO_LENGTHS)
+        assert exactly(found.found()) == exactly(best(*score_numpy(form, lists), 320, None))
 
 
 @pytest.mark.parametrize("kind", ["saturated", "dirichlet", "jm", "one_text"])

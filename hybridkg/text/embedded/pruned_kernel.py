@@ -18,7 +18,7 @@ from numba import boolean, float64, int32, int64, njit, uint8, uint16, uint32, u
 from numba.core import types
 
 from hybridkg.text.additive import CHUNK, LONG
-from hybridkg.text.embedded.bounds_kernel import bound_of, fill_bounds, list_levels, steps_of, weigh
+from hybridkg.text.embedded.bounds_kernel import UNITS, bound_of, fill_bounds, list_levels, steps_of, weigh
 from hybridkg.text.embedded.choice_kernel import list_highest, next_cut, next_listed, next_ranges, reached_in
 from hybridkg.text.embedded.dense_kernel import best_of_all
 from hybridkg.text.embedded.entities_kernel import discount, expect, give_up, parts_of_nothing, settle
@@ -50,9 +50,13 @@ _FOUR: Any = types.Tuple((int64, int64, float64, float64))  # type: ignore[no-un
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def _limit(score: Any) -> Any:
-    """Bounds are summed up in another order than scores: a little less than a score is asked of them."""
-    return score - 1e-5 * (1.0 + abs(score))
+def _limit(score: Any, most: Any) -> Any:
+    """Bounds are summed up in another order than scores: a little less than a score is asked of them.
+
+    What it takes:
+        most: the largest bound that there can be, of which rounding loses a share.
+    """
+    return score - 1e-5 * (1.0 + abs(score)) - 1e-12 * most
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
@@ -213,7 +217,7 @@ def best(
                 break
             if n_out == len(out_ids) and out_scores[0] != known:
                 known = out_scores[0]
-                limit = _limit(known)
+                limit = _limit(known, unit * UNITS)
                 least = _least(known, limit, is_sum, nothing, common, lowest)
             for t in range(uint64(n_terms)):
                 steps_of(
@@ -301,7 +305,7 @@ def best(
                 m = uint64(0)
                 if n_out == len(out_ids) and out_scores[0] != known:
                     known = out_scores[0]
-                    limit = _limit(known)
+                    limit = _limit(known, unit * UNITS)
                     least = _least(known, limit, is_sum, nothing, common, lowest)
                 while j < n_live and m + uint64(RANGE) <= uint64(CHUNK):
                     slot = uint64(live[j])
@@ -336,7 +340,7 @@ def best(
             for j in range(n_live):
                 slot_of[ranges[live[j]]] = -1
         if n_out == len(out_ids):
-            limit = _limit(out_scores[0])
+            limit = _limit(out_scores[0], unit * UNITS)
         if lower <= bound_of(limit, nothing, unit):
             break
         if is_listed and lower > floor:
