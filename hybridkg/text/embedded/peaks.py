@@ -51,8 +51,11 @@ entities that have it: where each word has its largest x in another entity, none
 14 are left.
 """
 
-TOP = (0.99, 0.999, 0.9999)
+TOP = (0.97, 0.99, 0.999, 0.9999)
 """Quantiles that have a level of their own."""
+
+CLASSES = 256
+"""Of x, by which levels are spaced."""
 
 COMMON = 64
 """A word has peaks if at least one in so many entities has it; rarer ones cost little."""
@@ -334,21 +337,26 @@ def _append_halves(out: ArrayStream, numbers: NDArray[Any]) -> int:
 def code_of(highest: Floats, levels: int) -> Floats:
     """float64[levels], ascending from 0 to the largest: the x of each level.
 
-    All but three are evenly spaced in x / (x + mean), because a score is less and less moved by a larger x; the others
-    tell the highest hundredth, thousandth and ten thousandth of the ranges apart, which are all that one word alone
-    needs.
+    Most are spaced by the cube root of how many ranges are there, as the least squared error asks for (Panter and Dite,
+    "Quantization distortion in pulse-count modulation with nonuniform spacing of levels", 1951), in x / (x + mean),
+    because a score is less and less moved by a larger x. The others tell the highest ranges apart, which are all that
+    one word alone needs.
 
     Args:
         highest: float64[n], at least 0.
-        levels: more than 4.
+        levels: more than 5.
 
     >>> code_of(np.array([1.0, 3.0, 5.0]), 16)[[0, 1, 15]].round(3).tolist()
-    [0.0, 0.165, 5.0]
+    [0.0, 0.998, 5.0]
     """
     if not highest.any():
         return np.linspace(0.0, 1.0, levels)
     largest, mean = float(highest.max()), float(highest.mean())
-    share = np.linspace(0.0, largest / (largest + mean), levels - len(TOP))
+    counts, edges = np.histogram(highest / (highest + mean), CLASSES, (0.0, largest / (largest + mean)))
+    wanted = np.cumsum(np.cbrt(counts))
+    even = np.linspace(0.0, wanted[-1], levels - len(TOP))
+    share = np.interp(even, np.concatenate(([0.0], wanted)), edges)
+    share[0] = 0.0
     code = np.concatenate((mean * share / (1 - share), np.quantile(highest, TOP, method="higher")))
     code.sort()
     code[-1] = largest
