@@ -118,8 +118,8 @@ def best_of(
 
 
 class _Costs(NamedTuple):
-    """Nanoseconds, fitted to 5,000 measured pairs of both ways (docs/text-index.md). k is how many are wanted, size the
-    entities in units of 500,000.
+    """Nanoseconds, fitted to 6,000 questions that were ranked both ways (benchmarks/text/ways.py). k is how many are
+    wanted, size the entities in units of 500,000.
 
     Args:
         windows: of `every`, for each entity of the index.
