@@ -14,7 +14,7 @@ import numpy as np
 from numba import boolean, float64, int64, njit, uint32, uint64
 from numba.core import types
 
-from hybridkg.text.additive import CHUNK
+from hybridkg.text.additive import CHUNK, NO_LENGTHS
 from hybridkg.text.at_once_kernel import answer
 from hybridkg.text.collect_kernel import collect_dense, collect_plain
 from hybridkg.text.few_kernel import rank_few
@@ -214,8 +214,8 @@ def rank(
                     slots[n], entities[n] = found[j], uint32(uint64(low) + uint64(found[j]))
                     n += uint64(not total[found[j]] < least)
                 logarithms(
-                    n, slots, entities, each, lengths, rows, base, slope, gain, background, constant, together, used,
-                    chunk,
+                    n, slots, entities, each, lengths, NO_LENGTHS, rows, base, slope, gain, background, constant,
+                    together, used, chunk,
                 )  # fmt: skip
             scored += int64(n)
             if complete:

@@ -204,8 +204,8 @@ def rank_few(
                     slots[n], touched[n] = uint32(j), found[j]
                     n += uint64(not total[j] < least)
                 logarithms(
-                    n, slots, touched, each, lengths, rows, base, slope, gain, background, constant, together, used,
-                    chunk,
+                    n, slots, touched, each, lengths, narrow, rows, base, slope, gain, background, constant, together,
+                    used, chunk,
                 )  # fmt: skip
             scored += int64(n)
             for j in range(n):

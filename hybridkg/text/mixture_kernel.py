@@ -7,7 +7,7 @@ from typing import Any
 
 from numba import float64, njit, uint64
 
-from hybridkg.text.additive import CHUNK, GROUP, SMALLEST
+from hybridkg.text.additive import CHUNK, GROUP, LONG, SMALLEST
 from hybridkg.text.lists_kernel import OPTIONS
 from hybridkg.text.logarithm_kernel import log
 
@@ -57,7 +57,7 @@ def least_product(score: Any, common: Any, lowest: Any) -> Any:
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def logarithms(
-    n: Any, slots: Any, entities: Any, x: Any, lengths: Any, rows: Any, base: Any, slope: Any, gain: Any,
+    n: Any, slots: Any, entities: Any, x: Any, lengths: Any, narrow: Any, rows: Any, base: Any, slope: Any, gain: Any,
     background: Any, constant: Any, together: Any, used: Any, room: Any,
 ) -> None:  # fmt: skip
     """Fills room[:n] with the scores of at most CHUNK entities.
@@ -67,7 +67,8 @@ def logarithms(
         slots: uint32[n], where each is in x.
         entities: uint32[n], their ids.
         x: float64[slots * terms], of each term.
-        lengths ... constant: of the form.
+        narrow: uint8[rows, nodes], the smaller of each length and LONG; without rows if not at hand.
+        lengths, rows ... constant: of the form.
         together, used: as of `bounds_of_terms`.
         room: float64[(3 + fields) * CHUNK or more].
     """
@@ -77,9 +78,18 @@ def logarithms(
         total[j] = 0.0
     for f in range(n_fields):
         if used[f]:
-            a, b, row = base[f], slope[f], rows[f]
+            a, b, row, own = base[f], slope[f], rows[f], inverse[f * CHUNK :]
+            if len(narrow) > 0 and not together:  # a quarter of the memory
+                for j in range(many):
+                    own[j] = float64(narrow[row, entities[j]])
+                for j in range(many):
+                    if own[j] == float64(LONG):
+                        own[j] = float64(lengths[row, entities[j]])
+            else:
+                for j in range(many):
+                    own[j] = float64(lengths[row, entities[j]])
             for j in range(many):
-                inverse[uint64(f * CHUNK) + j] = 1.0 / (a + b * float64(lengths[row, entities[j]]))
+                own[j] = 1.0 / (a + b * own[j])
     grouped = 0
     for t in range(n_terms):
         g, c = gain[t], constant[t]

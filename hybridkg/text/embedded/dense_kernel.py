@@ -244,8 +244,8 @@ def best_of_all(
                 for j in range(here):
                     slots[j], entities[j] = uint32(done + j), uint32(from_ + uint64(found[done + j]))
                 logarithms(
-                    here, slots, entities, each, lengths, rows, base, slope, gain, background, constant, together, used,
-                    chunk,
+                    here, slots, entities, each, lengths, narrow, rows, base, slope, gain, background, constant,
+                    together, used, chunk,
                 )  # fmt: skip
                 for j in range(here):
                     kept_ids[n_kept], kept[n_kept] = entities[j], chunk[j]

@@ -329,8 +329,8 @@ def best(
                             each[s * uint64(n_terms) + t] = x[t * width + uint64(slots[s])]
                         slots[s] = s
                     logarithms(
-                        m, slots, entities, each, lengths, rows, base, slope, gain, background, constant, together,
-                        used, chunk,
+                        m, slots, entities, each, lengths, narrow, rows, base, slope, gain, background, constant,
+                        together, used, chunk,
                     )  # fmt: skip
                 scored += int64(m)
                 for s in range(m):
