@@ -125,13 +125,20 @@ class Rule:
         return f"{self.engine} / {other}, {self.where}, {entities:,} entities"
 
 
+def of_the_issue(cell: str) -> bool:
+    """Whether a cell is of the bands that the issue names; `mixed` and `entity` are ours."""
+    return cell.split()[1] in ("rare", "middle", "common")
+
+
 RULES = (
     Rule("bm25f", TANTIVY, 1.0, lambda cell: cell.endswith(" 10"), "every cell of k = 10"),
     Rule("bm25f", TANTIVY, 0.5, lambda cell: cell.endswith(" common 10"), "common, k = 10"),
     Rule("flat bm25f", ("bm25s",), 2.0, lambda cell: True, "every cell"),
-    Rule("lm", ("bm25f",), 2.0, lambda cell: True, "every cell"),
-    Rule("mlm", ("bm25f",), 2.0, lambda cell: True, "every cell"),
-    Rule("fsdm", ("bm25f",), 10.0, lambda cell: True, "every cell"),
+    *(
+        Rule(model, ("bm25f",), most, applies, where)
+        for model, most in (("lm", 2.0), ("mlm", 2.0), ("fsdm", 10.0))
+        for applies, where in ((of_the_issue, "rare, middle, common"), (lambda cell: True, "every cell"))
+    ),
 )
 
 

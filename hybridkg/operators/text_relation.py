@@ -14,7 +14,7 @@ from hybridkg.operators.known import Known
 from hybridkg.operators.text_access import best_matches, every_match
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
-from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Term, double
 
 
@@ -86,5 +86,5 @@ def rows_of(match: ast.RankedItem, score: str, answer: tuple[Ids, Scores], conte
     with context.meter.timed():
         context.meter.add(ROWS, len(ids))
         entities = context.nodes.nodes(ids)
-        rows = context.collect(zip(entities, map(double, scores.tolist()), strict=True))
+        rows: list[Row] = context.collect(zip(entities, map(double, scores.tolist()), strict=True))
         return Solutions((match.entity.name, score), rows)
