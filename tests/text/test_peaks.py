@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from hybridkg.interfaces.text_index import IndexedField
-from hybridkg.text.embedded import peaks
+from hybridkg.interfaces.text_index import IndexedField, TextQuery
+from hybridkg.text.embedded import peaks, topk
 from hybridkg.text.embedded.peaks import COARSE, FINE, RANGE, SETS, code_of
+from hybridkg.text.stored import best
 
 FIELDS = ["title", "body", "notes", "tags", "places", "dates"]
 COMMON = ["aa", "ab", "ac"]
@@ -73,3 +74,26 @@ def test_levels_ascend_to_the_largest(levels):
     assert code[0] == 0
     assert code[-1] == highest.max()
     assert (code_of(np.zeros(3), levels) == np.linspace(0, 1, levels)).all()
+
+
+@pytest.mark.parametrize("k1", [1e-300, 1e-16, 1e-15, 1e-14, 1.2])
+def test_shares_that_rounding_puts_out_of_order_lose_no_entity(build, monkeypatch, kernel, k1):
+    # x / (k1 + x) is 1, or a little less, in no order of x.
+    for name, value in (("FEWEST_POSTINGS", 1), ("FIRST_RANGES", 1), ("every_is_quicker", lambda *numbers: False)):
+        monkeypatch.setattr(topk, name, value)
+    monkeypatch.setattr(peaks, "FEWEST_NODES", 1)
+    monkeypatch.setattr(peaks, "COMMON", 20)
+    rng = np.random.default_rng(0)
+    for names in (["title"], ["title", "body"], ["title", "body", "notes"]):
+        counts = rng.choice([0, 1, 2, 3, 5], (2000, len(names))), rng.integers(0, 9, (2000, len(names)))
+        texts = {
+            e: {name: "aa " * aa + "x " * x for name, aa, x in zip(names, *row, strict=True)}
+            for e, row in enumerate(zip(*(column.tolist() for column in counts), strict=True))
+        }
+        index = build(texts, [IndexedField(name, 1.0, 0.75, "unstemmed") for name in names], n_nodes=2000)
+        for text in ("aa", "aa^3", "x"):
+            query = TextQuery(text, model="bm25f", arguments=(("k1", k1),))
+            ids, scores = index.matching(query)
+            for k in (1, 2, 5, 10):
+                wanted, found = best(ids, scores, k, None), index.topk(query, k)
+                assert [column.tobytes() for column in found] == [column.tobytes() for column in wanted]

@@ -186,3 +186,9 @@ def test_numpy_gives_the_same(index, query):
         patch.setattr(LazyKernel, "for_work", lambda self, work: None)
         index._occurrences._found.found.clear()
         assert exactly(index.topk(query, 10)) == compiled
+
+
+@pytest.mark.parametrize("model", ["sdm", "fsdm"])
+def test_an_index_without_any_word_has_no_pairs(build, model):
+    empty = build({}, [IndexedField("title", 1.0, 0.75)], n_nodes=3)
+    assert len(empty.topk(TextQuery("aa bb", model=model), 3)[0]) == 0

@@ -222,7 +222,7 @@ def list_levels(
         bounds: uint16[ranges], gets those of `out`.
 
     Returns:
-        (how many there are, 0 for too many; a bound that no other range reaches).
+        (how many there are, 0 for too many; a bound that no other range reaches; some that are listed may be below it).
     """
     n_words, nth, n, most, per_unit = uint64(len(members)), uint64(0), uint64(0), uint64(len(out)), 1.0 / unit
     counts = np.zeros(FINE, np.int64)
@@ -246,7 +246,11 @@ def list_levels(
         found += counts[lowest]
     if uint64(found) + uint64(1) > most:
         return uint64(0), uint16(1)
-    floor = uint16(2) + _in_units(shares[lowest - 1], per_unit) if lowest > 0 else uint16(1)
+    # The largest share, as rounding may put that of a higher x a little below another's.
+    below = 0.0
+    for level in range(lowest):
+        below = max(below, shares[level])
+    floor = uint16(2) + _in_units(below, per_unit) if lowest > 0 else uint16(1)
     nth = uint64(0)
     for w in range(n_words):
         bits = members[w]

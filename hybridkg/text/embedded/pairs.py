@@ -139,6 +139,8 @@ class Pairs:
         self, pairs: Sequence[Pair], fields: Sequence[int], window: int
     ) -> dict[tuple[int, int], tuple[Found, Found]]:
         """(phrase, windows) by pair and field, of those that may have any."""
+        if all(min(first, second) < 0 for first, second, _ in pairs):
+            return {}
         jobs = self._jobs(pairs, fields)
         size = np.minimum(jobs[:, :, 2], jobs[:, :, 7])
         known = self._remembered.found

@@ -199,11 +199,12 @@ class Peaks:
         shared = form.base.tobytes(), form.slope.tobytes(), tuple(numbers), together
         for row, place in places:
             key = form.coefficient[row].tobytes(), *shared
-            if key not in self._known:
+            known = self._known.get(key)
+            if known is None:
                 if len(self._known) >= MOST_KNOWN:
                     self._known.clear()
-                self._known[key] = self._bounding(form, form.coefficient[row], list(numbers), together)
-            own = self._known[key][place]
+                known = self._known[key] = self._bounding(form, form.coefficient[row], list(numbers), together)
+            own = known[place]
             if own is not None:
                 found[row] = own
         return found
