@@ -23,6 +23,7 @@ LEAST_UNIT = 1e-250
 
 @njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
 def share_of(x: Any, gain: Any, k1: Any, background: Any) -> Any:
+    """What x adds to a score, where the background is all that it can be."""
     if k1 > 0.0:
         return gain * x / (k1 + x)
     return gain * log(max(x + background, SMALLEST))
@@ -290,7 +291,7 @@ def steps_of(
     steps: Any, own_at: Any, own_steps: Any, out: Any, sets: Any,
 ) -> None:  # fmt: skip
     """Fills out[:n] with what a term does at most in some ranges, -1 where a range lacks it; sets[:n] with the fields
-    that have it, as of `peaks.SETS`.
+    and entities that have it, as of `peaks.SETS`. The set of a range that lacks it is not filled: look at `out` first.
     """
     if place[t] >= 0:
         row, begin, of_sets = where[place[t], 0], uint64(where[place[t], 1]), uint64(where[place[t], 2])

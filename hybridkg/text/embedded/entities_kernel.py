@@ -83,6 +83,7 @@ def expect(n: Any, terms: Any, is_sum: Any, step: Any, sets: Any, most: Any, tot
             total[e] = nothing
 
 
+# What is compared has a margin for rounding, so a product and a sum may be rounded together.
 @njit(**{**OPTIONS, "fastmath": {"contract"}})  # type: ignore[untyped-decorator, unused-ignore]
 def discount(
     live: Any, n_live: Any, ranges: Any, lengths: Any, narrow: Any, rows: Any, parts: Any, shares: Any, least: Any,

@@ -133,9 +133,12 @@ def best(
     common, lowest, least, known = 0.0, 0.0, -math.inf, -math.inf
     if not saturates:
         common, lowest = bounds_of_terms(base, gain, background, constant, together, used, upon)
-        parts_of_nothing(base, slope, background, constant, upon, parts, shares_at)
-    # Products where all gains are the same, which takes no logarithm for each term; otherwise what these add.
+    # Products where all gains are the same, which takes no logarithm for each term; otherwise what these add. Lengths
+    # are looked at where they tell more than the bounds of one text do.
     is_sum = saturates or common == 0.0
+    by_lengths = not is_sum and not together
+    if by_lengths:
+        parts_of_nothing(base, slope, background, constant, upon, parts, shares_at)
     n_others, n_own = 0, 0
     begins, often_in_all = np.zeros(n_terms + 1, np.int64), np.zeros(n_terms, np.int64)
     for i in range(n_lists):
@@ -228,7 +231,7 @@ def best(
             for j in range(n):
                 live[j] = j
             n_live = give_up(live, n, is_sum, least, total, rest, ranges, slot_of)
-            if not is_sum and not together and least > 0.0:
+            if by_lengths and least > 0.0:
                 discount(
                     live, n_live, ranges, lengths, narrow, rows, parts, shares_at, least, step, sets, uint64(most),
                     total, rest,
