@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import bz2
+import gc
 import json
+import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from dbpedia_dumps import A_LABELS, DUMPS, convert, lay_out, read
 from dbpedia_reference import O, R
 
 from hybridkg.cli import cli
-from hybridkg.errors import LoadError, LockedError, UserError
+from hybridkg.errors import CorruptError, LoadError, LockedError, UserError
 from hybridkg.evaluation.datasets.building import make_dataset
 from hybridkg.evaluation.datasets.dbpedia import converting, making, spill, triples
 from hybridkg.evaluation.datasets.dbpedia.converting import DOCUMENTS, GRAPH, Conversion, find_dumps
@@ -145,6 +148,46 @@ def test_ranges_are_of_about_one_size_and_memory_holds_one(tmp_path, monkeypatch
     sizes = [len(lines_of([tmp_path / "s"], number)) for number in range(16)]
     assert sum(sizes) == 10_007  # the second of each is gone
     assert max(sizes) < 2 * 10_007 / 16
+
+
+class _Restless:
+    """Only the collector takes it away, and that lets other threads run: at any allocation."""
+
+    def __init__(self):
+        self.me = self
+
+    def __del__(self):
+        time.sleep(1e-5)
+
+
+@pytest.fixture
+def collecting_often():
+    threshold = gc.get_threshold()
+    gc.set_threshold(70)
+    yield
+    gc.set_threshold(*threshold)
+
+
+def test_ranges_are_read_side_by_side_while_the_collector_runs(tmp_path, collecting_often):
+    made = Spill(tmp_path / "s", [b"m"])
+    made.add(b"a", b"1")
+    made.add(b"z", b"2")
+    made.close()
+
+    def read(number):
+        return [(_Restless(), lines_of([tmp_path / "s"], number))[1] for _ in range(300)]
+
+    with ThreadPoolExecutor(4) as threads:
+        for number, found in zip((0, 1, 0, 1), threads.map(read, (0, 1, 0, 1)), strict=True):
+            assert found == [[(b"a\t1\n", b"z\t2\n")[number]]] * 300
+
+
+@pytest.mark.parametrize("damaged", [b"", b"1234567", b"\0" * 24, b"\xff" * 32, b"\3" + b"\0" * 15])
+def test_damaged_starts_of_frames_are_said(tmp_path, damaged):
+    Spill(tmp_path / "s", []).close()
+    (tmp_path / "s.starts").write_bytes(damaged)
+    with pytest.raises(CorruptError, match="is damaged"):
+        lines_of([tmp_path / "s"], 0)
 
 
 # --- hostile dumps ------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from hybridkg.evaluation.datasets.dbpedia.partition import Dump, choose_splits, 
 from hybridkg.evaluation.datasets.dbpedia.routing import Routing
 from hybridkg.evaluation.datasets.dbpedia.rules import Rules
 from hybridkg.evaluation.datasets.dbpedia.side_by_side import Item, Result, Work, Workers, workers
-from hybridkg.evaluation.datasets.dbpedia.spill import index_of, lines_of, remove
+from hybridkg.evaluation.datasets.dbpedia.spill import lines_of, remove, starts_of
 from hybridkg.evaluation.datasets.dbpedia.triples import Lines
 from hybridkg.interfaces.progress import Progress
 from hybridkg.store.durable import write_durably
@@ -214,7 +214,7 @@ class Conversion:
             self._progress.start("looking up names", ranges)
             answers = 0
             for part, path in zip(parts, found, strict=True):
-                if not index_of(path).exists():
+                if not starts_of(path).exists():
                     answers += answer(spills, part, routing, splits, path, self._progress)
             self._progress.done(answers)
         return found

@@ -1,8 +1,12 @@
 """Lines on disk by the range of keys that they belong to, so that each range can be sorted in memory alone.
 
-A spill is one file of frames and an array of where they begin. A frame has the
+A spill is one file of frames and one of where they begin. A frame has the
 distinct lines of one range that came between two flushes, sorted and packed;
-a line is `key TAB rest`. Ranges are the same for all spills, so the lines of
+a line is `key TAB rest`. Where they begin is a row of numbers for each flush,
+one more than there are ranges; before the rows comes how many a row has. It is
+no `.npy` file: threads read ranges side by side, and `numpy.load` parses its
+header with `ast`, which before Python 3.11.8 fails at times in threads
+(github.com/python/cpython/issues/106905). Ranges are the same for all spills, so the lines of
 one key are found by reading one range of each.
 """
 
@@ -22,6 +26,9 @@ FLUSHED_AT = 48 << 20
 
 LEVEL = 1
 """zlib's; sorted lines shrink to an eighth."""
+
+STARTS = "<u8"
+"""Bytes before a frame."""
 
 MOST_SAMPLED = 100_000
 """Keys from which ranges are chosen."""
@@ -60,7 +67,7 @@ class Spill:
     """Writes a spill; nothing is at `path` before `close`.
 
     Args:
-        path: of the file to be; the array comes beside it, as `.npy`.
+        path: of the file to be; where its frames begin comes beside it, as `.starts`.
         splits: first keys of the second and all further ranges.
         flushed_at: bytes of lines that wait in memory.
     """
@@ -100,11 +107,11 @@ class Spill:
         """Writes what waits, and gives the files their names."""
         self._flush()
         self._file.close()
-        array = np.array(self._starts, np.uint64)
-        with _beside(index_of(self._path)).open("wb") as file:
-            np.save(file, array, allow_pickle=False)
+        columns = np.array([len(self._splits) + 2], STARTS)
+        rows = np.array(self._starts, STARTS)
+        _beside(starts_of(self._path)).write_bytes(columns.tobytes() + rows.tobytes())
         _beside(self._path).replace(self._path)
-        _beside(index_of(self._path)).replace(index_of(self._path))  # the last step: a spill with an array is whole
+        _beside(starts_of(self._path)).replace(starts_of(self._path))  # the last step: a spill with it is whole
 
     def discard(self) -> None:
         """Leaves nothing behind."""
@@ -112,9 +119,9 @@ class Spill:
         _beside(self._path).unlink(missing_ok=True)
 
 
-def index_of(path: Path) -> Path:
-    """Where the array of a spill is; once it is there, the spill is whole."""
-    return path.with_name(path.name + ".npy")
+def starts_of(path: Path) -> Path:
+    """The file that tells where frames of a spill begin; once it is there, the spill is whole."""
+    return path.with_name(path.name + ".starts")
 
 
 def _beside(path: Path) -> Path:
@@ -123,7 +130,7 @@ def _beside(path: Path) -> Path:
 
 def remove(path: Path) -> None:
     """Removes a spill."""
-    index_of(path).unlink(missing_ok=True)
+    starts_of(path).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
 
 
@@ -136,12 +143,13 @@ def lines_of(paths: Iterable[Path], number: int) -> list[bytes]:
     found: set[bytes] = set()
     for path in paths:
         try:
-            starts = np.load(index_of(path), mmap_mode="r", allow_pickle=False)[:, number : number + 2].tolist()
+            numbers = np.memmap(starts_of(path), STARTS, "r")
+            starts = numbers[1:].reshape(-1, int(numbers[0]))[:, number : number + 2].tolist()
             with path.open("rb") as file:
                 for start, end in starts:
                     if end > start:
                         file.seek(start)
                         found.update(zlib.decompress(file.read(end - start)).splitlines(keepends=True))
-        except (OSError, ValueError, EOFError, zlib.error) as e:
+        except (OSError, ValueError, OverflowError, EOFError, zlib.error) as e:
             raise CorruptError(f"{str(path)!r} is damaged: {e}", hint="remove its folder and begin anew") from e
     return sorted(found)
