@@ -362,7 +362,7 @@ def _check(key: str, value: object, kind: type, place: str, prefix: str = "") ->
     elif prefix + key in RANGES:
         low, high = RANGES[prefix + key]
         whole = isinstance(defaults[key], int)
-        wanted = f"a {'whole ' if whole else ''}number from {low:g} to {high:g}"
+        wanted = f"a {'whole ' if whole else ''}number from {low:,.10g} to {high:,.10g}"
         good = isinstance(value, int if whole else int | float) and not isinstance(value, bool) and low <= value <= high
     elif prefix + key == "graph":
         wanted = f'"{EMBEDDED}" or the address of a SPARQL endpoint'

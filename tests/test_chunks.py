@@ -166,14 +166,14 @@ def test_texts_of_one_chunk_are_encoded_as_entities_are(tmp_path):
     ("encoding", "message", "place"),
     [
         ('what = "chunk"', 'setting \'encoding.what\' must be "entity" or "chunks" or "fields", not \'chunk\'', "k:2"),
-        ("chunk = 0", "setting 'encoding.chunk' must be a whole number from 8 to 1e+06, not 0", "k:2"),
+        ("chunk = 0", "setting 'encoding.chunk' must be a whole number from 8 to 1,000,000, not 0", "k:2"),
         ("chunk = 64", "setting 'encoding.overlap' must be below 'encoding.chunk', which is 64, not 64", "k:2"),
         (
             'what = "chunks"\nchunk = 50\noverlap = 60',
             "setting 'encoding.overlap' must be below 'encoding.chunk', which is 50, not 60",
             "k:3",
         ),
-        ("overlap = -1", "setting 'encoding.overlap' must be a whole number from 0 to 1e+06, not -1", "k:2"),
+        ("overlap = -1", "setting 'encoding.overlap' must be a whole number from 0 to 1,000,000, not -1", "k:2"),
         (
             'aggregate = "mean"',
             'setting \'encoding.aggregate\' must be "max" or "mean3" or "sum", not \'mean\'',

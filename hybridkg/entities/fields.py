@@ -8,7 +8,6 @@ Turtle. Vocabulary: ontologies/hybridkg.ttl.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from typing import Any, Literal
 from hybridkg.entities.labels import LABEL_PREDICATES
 from hybridkg.entities.paths import Path, path_from_data, path_to_data
 from hybridkg.errors import CorruptError, ProfileError
-from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.interfaces.text_index import LARGEST_WEIGHT, IndexedField
 from hybridkg.rdf.terms import NamedNode
 
 FORMAT = 1
@@ -71,8 +70,10 @@ class Field:
                 f"{self.name!r} cannot be a field name",
                 hint="a lower-case letter, then lower-case letters, digits, '_' or '-'",
             )
-        if not (self.weight >= 0 and math.isfinite(self.weight)):
-            raise ProfileError(f"field {self.name!r}: weight {self.weight:g} is not a number of at least 0")
+        if not 0 <= self.weight <= LARGEST_WEIGHT:
+            raise ProfileError(
+                f"field {self.name!r}: weight {self.weight:g} is not a number between 0 and {LARGEST_WEIGHT:,}"
+            )
         if not 0 <= self.b <= 1:
             raise ProfileError(f"field {self.name!r}: b {self.b:g} is not between 0 and 1")
         if self.text not in TEXT_KINDS:

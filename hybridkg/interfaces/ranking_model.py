@@ -99,7 +99,7 @@ class ModelArgument:
         ('between 0 and 1', 'finite and above 0')
         """
         if math.isfinite(self.high):
-            return f"between {self.low:g} and {self.high:g}"
+            return f"between {self.low:,.10g} and {self.high:,.10g}"
         if not math.isfinite(self.low):
             return "finite"
         return f"finite and {'above' if self.above_low else 'at least'} {self.low:g}"

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from hybridkg.interfaces.links import Linker
     from hybridkg.interfaces.ranking_model import ScoringTask
 
+LARGEST_WEIGHT = 1_000_000
+"""Of a field or of a list in rrf: far beyond any use, and far from where sums of products overflow."""
+
 Ids = NDArray[np.uint32]
 Scores = NDArray[np.float64]
 

@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hybridkg.errors import QueryCheckError, Span
+from hybridkg.interfaces.text_index import LARGEST_WEIGHT
 from hybridkg.query import ast
-
-LARGEST_WEIGHT = 1_000_000
-"""Of a field or of a list in rrf: far beyond any use, and far from where sums of products overflow."""
 
 
 @dataclass

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
 from hybridkg.interfaces.fusion import FUSIONS
 from hybridkg.interfaces.reranker import COMMON, RERANKERS, Setting
+from hybridkg.interfaces.text_index import LARGEST_WEIGHT
 from hybridkg.query import ast
-from hybridkg.query.check_match import LARGEST_WEIGHT, Bindings, check_arguments, check_roles, check_top
+from hybridkg.query.check_match import Bindings, check_arguments, check_roles, check_top
 from hybridkg.query.check_select import is_grouped
 from hybridkg.query.walk import walk
 from hybridkg.registry import did_you_mean

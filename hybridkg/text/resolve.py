@@ -10,7 +10,7 @@ from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.interfaces.links import LinkedNode, Linker
 from hybridkg.interfaces.ranking_model import RANKING_MODELS, ModelArgument, ModelTraits, RankingModel
-from hybridkg.interfaces.text_index import Argument, FieldChoice, IndexedField, TextQuery
+from hybridkg.interfaces.text_index import LARGEST_WEIGHT, Argument, FieldChoice, IndexedField, TextQuery
 from hybridkg.registry import did_you_mean
 from hybridkg.text.clause_items import pair_of
 from hybridkg.text.items import Item, OnField, ResolvedQuery
@@ -23,7 +23,7 @@ from hybridkg.text.vocabulary import Vocabulary
 UNORDERED_WINDOW = 8
 """Places of the unordered window of the sequential dependence models (Metzler and Croft, 2005)."""
 
-WEIGHT = ModelArgument("weight", 0)
+WEIGHT = ModelArgument("weight", 0, LARGEST_WEIGHT)
 
 
 def resolve(

@@ -99,7 +99,11 @@ MISTAKES = [
     ),
     (
         '<> a hk:Profile ; hk:fields (\n  [ hk:name "title" ; hk:weight -1 ]\n) .',
-        "error[P501]: field 'title': weight -1 is not a number of at least 0\n --> FILE:5",
+        "error[P501]: field 'title': weight -1 is not a number between 0 and 1,000,000\n --> FILE:5",
+    ),
+    (
+        '<> a hk:Profile ; hk:fields (\n  [ hk:name "title" ; hk:weight 1e307 ]\n) .',
+        "error[P501]: field 'title': weight 1e+307 is not a number between 0 and 1,000,000\n --> FILE:5",
     ),
     (
         '<> a hk:Profile ; hk:fields ( [ hk:name "title" ; hk:b 1.5 ] ) .',

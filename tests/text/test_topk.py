@@ -130,7 +130,7 @@ texts = st.one_of(
     st.lists(word, min_size=1, max_size=7).map(" ".join),
     st.builds("{} {}".format, word, st.lists(clause, min_size=1, max_size=5).map(" ".join)),
 )
-weights = st.sampled_from([None, None, 0.0, 1e-9, 0.3, 1.0, 5.0, 1e9])
+weights = st.sampled_from([None, None, 0.0, 1e-9, 0.3, 1.0, 5.0, 1e6])
 mu = st.sampled_from([1e-6, 1.0, 100.0, 1500.0, 1e9])
 share = st.sampled_from([0.0, 0.3, 1.0])
 factor = st.sampled_from([0.0, 0.1, 0.8, 1e6])
@@ -355,9 +355,12 @@ HARD = [
     TextQuery("aa ab ba", fields=(FieldChoice("title", 1e-90), FieldChoice("body", 1e-99)), arguments=(("k1", 1e300),)),
     TextQuery("aa ab ba", fields=(FieldChoice("title", 1e-320), FieldChoice("body", 1e-99))),
     TextQuery("aa ab ba", fields=(FieldChoice("title", 1e-200), FieldChoice("body", 1.0))),
-    TextQuery("aa ab", fields=(FieldChoice("title", 1e300), FieldChoice("body", 0.0))),
-    TextQuery("aa ab", fields=(FieldChoice("title", 1e39), FieldChoice("body", 1e-39)), model="mlm"),
+    TextQuery("aa ab", fields=(FieldChoice("title", 1e6), FieldChoice("body", 0.0))),
+    TextQuery("aa ab", fields=(FieldChoice("title", 1e6), FieldChoice("body", 1e-72)), model="mlm"),
     TextQuery("aa^0.000001 ab^1000000"),
+    TextQuery(
+        "aa^1000000 ab", fields=(FieldChoice("title", 1e6), FieldChoice("body", 5e-324)), arguments=(("k1", 1e300),)
+    ),
 ]
 
 

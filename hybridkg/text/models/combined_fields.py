@@ -36,7 +36,6 @@ from hybridkg.text.models.lucene import (
     score_terms,
 )
 
-LARGEST_WEIGHT = float(np.finfo(np.float32).max)
 LARGEST_LONG = 2**63 - 1
 
 
@@ -61,7 +60,7 @@ class CombinedFields:
     def _view(self, task: ScoringTask) -> tuple[float, Callable[[ScoredTerm, Ids], TermView]]:
         """k1, and what a term's score is taken from."""
         k1 = task.arguments.get("k1", DEFAULT_K1)
-        weights = [np.float32(min(field.weight, LARGEST_WEIGHT)) for field in task.fields]
+        weights = [np.float32(field.weight) for field in task.fields]
         order = sorted(range(len(weights)), key=lambda i: java_order(task.fields[i].name))
         inverses: dict[tuple[bool, ...], Floats] = {}
 
