@@ -55,20 +55,27 @@ def next_listed(listed: Any, bounds: Any, i: Any, lower: Any, upper: Any, out: A
 def next_ranges(bounds: Any, r: Any, lower: Any, upper: Any, out: Any) -> Any:
     """Fills `out` with the ranges from r on that have a bound of lower..upper; returns how many, and where to go on."""
     n, most, end = uint64(0), uint64(len(out)), uint64(len(bounds))
-    r = uint64(r)
+    r, is_in = uint64(r), np.empty(64, np.uint8)
+    eights = is_in.view(np.uint64)
+    while r + uint64(64) <= end and n + uint64(64) <= most:
+        some = False
+        for d in range(uint64(64)):  # LLVM compares several at once
+            inside = (bounds[r + d] >= lower) & (bounds[r + d] < upper)
+            is_in[d] = inside
+            some |= inside
+        if some:
+            for i in range(uint64(8)):
+                if eights[i]:
+                    for d in range(i << uint64(3), (i + uint64(1)) << uint64(3)):
+                        out[n] = uint32(r + d)
+                        n += uint64(is_in[d])
+        r += uint64(64)
+    if n and r + uint64(64) <= end:
+        return n, r  # no room for all of the next ones
     while r < end and n < most:
-        if r + uint64(64) <= end:
-            some = False
-            for d in range(uint64(64)):  # LLVM compares several at once
-                some |= (bounds[r + d] >= lower) & (bounds[r + d] < upper)
-            if not some:
-                r += uint64(64)
-                continue
-        stop = min(r + uint64(64), end)
-        while r < stop and n < most:
-            out[n] = uint32(r)
-            n += uint64((bounds[r] >= lower) & (bounds[r] < upper))
-            r += uint64(1)
+        out[n] = uint32(r)
+        n += uint64((bounds[r] >= lower) & (bounds[r] < upper))
+        r += uint64(1)
     return n, r
 
 
