@@ -44,11 +44,6 @@ CHUNK = 256
 LAST_STAMP = 1 << 31
 """A call needs fewer stamps than are left from here to 2 ** 32: one for each window, and one for each term in it."""
 
-LONG = 255
-"""A length from which on the narrow copy of the lengths, of one byte each, does not tell it."""
-
-NO_LENGTHS = np.zeros((0, 0), np.uint8)
-
 Floats = NDArray[np.float64]
 
 
@@ -351,7 +346,7 @@ def rank_few(
         k: how many at most.
         packed: what packed lists are in.
         ranks: uint32[nodes], which decide ties; empty for the ids themselves.
-        narrow: uint8[rows, nodes], the smaller of each length and LONG; uint8[0, 0] where it is not at hand.
+        narrow: uint8[nodes, rows], of `narrow_lengths`; NO_LENGTHS where it is not at hand.
     """
     best = Best(min(k, postings))
     each = 3 if form.k1 else 3 + len(form.gain)

@@ -14,11 +14,12 @@ import numpy as np
 from numba import boolean, float64, int64, njit, uint32, uint64
 from numba.core import types
 
-from hybridkg.text.additive import CHUNK, NO_LENGTHS
+from hybridkg.text.additive import CHUNK
 from hybridkg.text.at_once_kernel import answer
 from hybridkg.text.collect_kernel import collect_dense, collect_plain
 from hybridkg.text.few_kernel import rank_few
 from hybridkg.text.heap_kernel import offer, order_best
+from hybridkg.text.lengths import NO_LENGTHS
 from hybridkg.text.lists_kernel import (
     BLOCK,
     LISTS,

@@ -15,9 +15,10 @@ import numpy as np
 from numba import float64, int64, njit, uint8, uint32, uint64
 from numba.core import types
 
-from hybridkg.text.additive import CHUNK, LONG
+from hybridkg.text.additive import CHUNK
 from hybridkg.text.embedded.packing_kernel import unpack_block
 from hybridkg.text.heap_kernel import offer, order_best
+from hybridkg.text.lengths import LONG
 from hybridkg.text.lists_kernel import BLOCK, OPTIONS, SEGMENT, seek_plain
 from hybridkg.text.lists_kernel import readonly as _input
 from hybridkg.text.mixture_kernel import bounds_of_terms, least_product, logarithms
@@ -84,7 +85,7 @@ def rank_few(
     Args beyond those of the form:
         lists: int64[5, lists]: term, field, first block or -1, first plain posting, postings; ascending by term.
         plain, plain_tf: uint32[...], ids and occurrences of plain lists.
-        narrow: uint8[rows, nodes], the smaller of each length and LONG; without rows if not at hand.
+        narrow: uint8[nodes, rows], of `narrow_lengths`; empty if not at hand.
         rank_of: uint32[nodes], what decides ties; empty for the ids themselves.
         table: uint32[2 ** n], at least twice the postings; 0 and will be.
         whole: uint32[6 * (postings + 4) or more].
@@ -137,7 +138,7 @@ def rank_few(
                     share[j] = c * float64(tf[j])
             elif is_narrow:
                 for j in range(uint64(cursor[i]), uint64(stop[i])):
-                    length = uint32(narrow[row, ids[j]])
+                    length = uint32(narrow[ids[j], row])
                     if length == uint32(LONG):
                         length = lengths[row, ids[j]]
                     share[j] = c * float64(tf[j]) * (1.0 / (a + b * float64(length)))

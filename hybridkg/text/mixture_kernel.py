@@ -7,7 +7,8 @@ from typing import Any
 
 from numba import float64, njit, uint64
 
-from hybridkg.text.additive import CHUNK, GROUP, LONG, SMALLEST
+from hybridkg.text.additive import CHUNK, GROUP, SMALLEST
+from hybridkg.text.lengths import LONG
 from hybridkg.text.lists_kernel import OPTIONS
 from hybridkg.text.logarithm_kernel import log
 
@@ -67,7 +68,7 @@ def logarithms(
         slots: uint32[n], where each is in x.
         entities: uint32[n], their ids.
         x: float64[slots * terms], of each term.
-        narrow: uint8[rows, nodes], the smaller of each length and LONG; without rows if not at hand.
+        narrow: uint8[nodes, rows], of `narrow_lengths`; empty if not at hand.
         lengths, rows ... constant: of the form.
         together, used: as of `bounds_of_terms`.
         room: float64[(3 + fields) * CHUNK or more].
@@ -81,7 +82,7 @@ def logarithms(
             a, b, row, own = base[f], slope[f], rows[f], inverse[f * CHUNK :]
             if len(narrow) > 0 and not together:  # a quarter of the memory
                 for j in range(many):
-                    own[j] = float64(narrow[row, entities[j]])
+                    own[j] = float64(narrow[entities[j], row])
                 for j in range(many):
                     if own[j] == float64(LONG):
                         own[j] = float64(lengths[row, entities[j]])

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.text.additive import (
-    LONG,
-    NO_LENGTHS,
     SMALLEST,
     AdditiveForm,
     Best,
@@ -27,6 +25,7 @@ from hybridkg.text.additive import (
 from hybridkg.text.embedded import topk
 from hybridkg.text.embedded.packing import PADDING, blocks_of, pack_numpy
 from hybridkg.text.embedded.peaks import FINE, RANGE, words_of
+from hybridkg.text.lengths import NO_LENGTHS, narrow_lengths
 from hybridkg.text.sets import NO_POSTINGS, contains, restricted, union
 from hybridkg.text.stored import best
 
@@ -192,7 +191,7 @@ def test_the_best_of_few_postings_are_those_of_the_whole_ranking(kernel, made, k
     ranks = np.random.default_rng(k).permutation(form.lengths.shape[1]).astype(np.uint32)
     want = best(*score_numpy(form, lists), k, (lambda ids: ranks[ids]) if by_rank else None)
     query, packed = packed_of(form, lists)
-    narrow = np.minimum(form.lengths, LONG).astype(np.uint8) if is_narrow else NO_LENGTHS
+    narrow = narrow_lengths(form.lengths) if is_narrow else NO_LENGTHS
     found = rank_few(
         kernel, form, query, int(query.sizes.sum()), k,
         packed=packed, ranks=ranks if by_rank else NO_POSTINGS.ids, narrow=narrow,
@@ -211,7 +210,7 @@ def test_the_best_of_every_score_are_those_of_the_whole_ranking(kernel, made, k,
     found = Best(min(k, int(query.sizes.sum())))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(topk, "WINDOW", window)
-        narrow = np.minimum(form.lengths, LONG).astype(np.uint8)
+        narrow = narrow_lengths(form.lengths)
         topk.every(form, query, found, packed, ranks if by_rank else NO_POSTINGS.ids, narrow)
     assert found.scored <= len(ids)
     assert exactly(found.found()) == exactly(best(ids, scores, k, (lambda ids: ranks[ids]) if by_rank else None))
@@ -260,7 +259,7 @@ def test_ranges_passed_over_by_their_bounds_change_nothing(kernel, made, k, want
         ids, scores = ids[kept], scores[kept]
     query, packed = packed_of(form, lists)
     assume(len(query.sizes) > 0)
-    lengths = np.minimum(form.lengths, LONG).astype(np.uint8) if narrow else NO_LENGTHS
+    lengths = narrow_lengths(form.lengths) if narrow else NO_LENGTHS
     found = Best(min(k, int(query.sizes.sum())))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(topk, "FIRST_RANGES", wanted)

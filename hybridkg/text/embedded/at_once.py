@@ -62,7 +62,7 @@ class AtOnce:
         packed: the postings.
         ranks: uint32[nodes], which decide ties; empty for the ids themselves.
         lengths: uint32[fields, nodes], and
-        narrow: uint8[fields, nodes], the smaller of each and LONG.
+        narrow: uint8[nodes, fields], of `narrow_lengths`.
 
     Raises:
         ValueError: an array has another type.

@@ -14,9 +14,10 @@ import numpy as np
 from numba import float64, int64, njit, uint8, uint32, uint64
 from numba.core import types
 
-from hybridkg.text.additive import CHUNK, LONG
+from hybridkg.text.additive import CHUNK
 from hybridkg.text.embedded.packing_kernel import unpack_ids, unpack_occurrences
 from hybridkg.text.heap_kernel import offer, order_best
+from hybridkg.text.lengths import LONG
 from hybridkg.text.lists_kernel import BLOCK, INLINE, LISTS, OPTIONS, SEGMENT, seek_plain
 from hybridkg.text.lists_kernel import readonly as _input
 from hybridkg.text.mixture_kernel import bounds_of_terms, least_product, logarithms
@@ -94,7 +95,7 @@ def best_of_all(
     """The best entities, best first.
 
     Args beyond those of the form and the lists, which are as `pruned_kernel.best` has them:
-        narrow: uint8[rows, nodes], the smaller of each length and LONG; needed unless fields are read as one text.
+        narrow: uint8[nodes, rows], of `narrow_lengths`; needed unless fields are read as one text.
         rank_of: uint32[nodes], what decides ties; empty for the ids themselves.
         width: entities of a window, a multiple of STRIP.
         room: postings of a window, at most: those of each list, up to width, and 2 * ROOM for each list.
@@ -154,7 +155,7 @@ def best_of_all(
             c, row, g, u = coefficient[t, f], rows[f], gain[t], min(upon[t], MOST_UPON)
             more = i + 1 < n_lists and lists[0, i + 1] == t
             if saturates and begin == begun and not more:  # the only list of its term
-                length, known_scores = narrow[row], score_of[t]
+                known_scores = score_of[t]
                 if not is_filled[t]:
                     is_filled[t] = True
                     for o in range(OFTEN):
@@ -163,7 +164,7 @@ def best_of_all(
                             known_scores[o * (LONG + 1) + one] = g * own / (k1 + own)
                 for j in range(begin, n):
                     d = uint64(ids[j])
-                    one, o = uint64(length[d]), uint64(often[j])
+                    one, o = uint64(narrow[d, row]), uint64(often[j])
                     if (one == uint64(LONG)) | (o >= uint64(OFTEN)):
                         own = c * float64(often[j]) * (1.0 / (base[f] + slope[f] * float64(lengths[row, d])))
                         total[d - from_] += g * own / (k1 + own)
@@ -175,9 +176,9 @@ def best_of_all(
                 for j in range(begin, n):
                     share[j] = c * float64(often[j])
             else:
-                length, inverse_of, n_long = narrow[row], inverse[f], uint64(0)
+                inverse_of, n_long = inverse[f], uint64(0)
                 for j in range(begin, n):
-                    share[j] = inverse_of[length[ids[j]]]
+                    share[j] = inverse_of[narrow[ids[j], row]]
                 for j in range(begin, n):
                     n_long += uint64(share[j] < 0.0)
                 if n_long:

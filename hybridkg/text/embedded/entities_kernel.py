@@ -17,12 +17,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import float64, njit, uint8, uint64
+from numba import float64, njit, uint8, uint32, uint64
 
-from hybridkg.text.additive import LONG, SMALLEST
+from hybridkg.text.additive import SMALLEST
 from hybridkg.text.embedded.bounds_kernel import share_of
 from hybridkg.text.embedded.peaks import RANGE, SETS, SHIFT
+from hybridkg.text.lengths import LONG
 from hybridkg.text.lists_kernel import OPTIONS
+
+BLOCK = 512
+"""Entities of which lengths are read together."""
 
 LEAST_LACK = 1e-4
 """A product of as many as a query may have is far above the smallest number."""
@@ -99,28 +103,45 @@ def discount(
         least: what an entity has to reach; others have a total of 0.
         step ... rest: as of `expect`.
     """
-    last, is_narrow, n_rows = uint64(lengths.shape[1]), len(narrow) > 0, uint64(len(rows))
-    left = np.empty(n_rows)
-    for i in range(uint64(n_live)):
-        j = uint64(live[i])
-        for e in range(uint64(RANGE)):
-            at, entity, bit = (j << uint64(SHIFT)) + e, (uint64(ranges[j]) << uint64(SHIFT)) + e, uint64(SETS) + e
-            if rest[at] < least or entity >= last:
+    nodes, is_narrow, n_rows = uint64(lengths.shape[1]), len(narrow) > 0, uint64(len(rows))
+    places, entities = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32)
+    left, lack, lacks = np.empty(n_rows * BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    i = uint64(0)
+    while i < uint64(n_live):
+        n = uint64(0)
+        while i < uint64(n_live) and n + uint64(RANGE) <= uint64(BLOCK):
+            j = uint64(live[i])
+            i += uint64(1)
+            for e in range(uint64(RANGE)):
+                at = (j << uint64(SHIFT)) + e
+                places[n], entities[n] = at, (uint64(ranges[j]) << uint64(SHIFT)) + e
                 total[at] = 0.0
-                continue
+                n += uint64((not rest[at] < least) & (uint64(entities[n]) < nodes))
+        for f in range(n_rows):  # field by field, so that the processor fetches the lengths of many entities at once
+            row, own, share_of_length = rows[f], left[f * uint64(BLOCK) :], shares[f]
+            if is_narrow:
+                for d in range(n):
+                    own[d] = share_of_length[narrow[entities[d], row]]
+            else:
+                for d in range(n):
+                    own[d] = share_of_length[min(lengths[row, entities[d]], uint32(LONG))]
+        for d in range(n):
+            lacks[d] = 1.0
+        for t in range(uint64(len(parts))):
+            for d in range(n):
+                lack[d] = parts[t, n_rows]
             for f in range(n_rows):
-                row = rows[f]
-                length = uint64(narrow[row, entity]) if is_narrow else min(uint64(lengths[row, entity]), uint64(LONG))
-                left[f] = shares[f, length]
-            lacks = 1.0
-            for t in range(uint64(len(parts))):
-                lack = parts[t, n_rows]
-                for f in range(n_rows):
-                    lack += parts[t, f] * left[f]
+                part, own = parts[t, f], left[f * uint64(BLOCK) :]
+                for d in range(n):
+                    lack[d] += part * own[d]
+            of_ranges, of_steps = sets[t * most :], step[t * most :]
+            for d in range(n):
+                j, e = uint64(places[d]) >> uint64(SHIFT), uint64(places[d]) & uint64(RANGE - 1)
                 # Without a branch: whether an entity has a term cannot be foreseen.
-                has_it = float64((uint64(sets[t * most + j]) >> bit) & uint64(step[t * most + j] >= 0.0))
-                lacks *= lack + has_it * (1.0 - lack)
-            total[at] = lacks
+                has_it = float64((uint64(of_ranges[j]) >> (uint64(SETS) + e)) & uint64(of_steps[j] >= 0.0))
+                lacks[d] *= lack[d] + has_it * (1.0 - lack[d])
+        for d in range(n):
+            total[places[d]] = lacks[d]
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]

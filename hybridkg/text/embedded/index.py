@@ -25,7 +25,7 @@ from hybridkg.interfaces.text_index import (
     TextQuery,
     TextQuestion,
 )
-from hybridkg.text.additive import KERNEL, LONG, NO_LENGTHS, AdditiveModel, score_numpy
+from hybridkg.text.additive import KERNEL, AdditiveModel, score_numpy
 from hybridkg.text.embedded.languages import Views
 from hybridkg.text.embedded.occurrences import Occurrences
 from hybridkg.text.embedded.peaks import Peaks
@@ -35,6 +35,7 @@ from hybridkg.text.embedded.term_sets import TermSets
 from hybridkg.text.embedded.topk import best_of, look_ups, scores_of
 from hybridkg.text.items import Group, Item, ResolvedQuery
 from hybridkg.text.layout import ArrayReader
+from hybridkg.text.lengths import NO_LENGTHS, narrow_lengths
 from hybridkg.text.models.bm25f import idf
 from hybridkg.text.presence import Presence
 from hybridkg.text.query_string import NOT
@@ -215,7 +216,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
             # Like the kernel itself, this is for a process that keeps asking.
             self._populated = True
             self._segment.populate(OFTEN_READ)
-            self._narrow = np.minimum(self._lengths, LONG).astype(np.uint8)
+            self._narrow = narrow_lengths(self._lengths)
             self._plain.stays(self._ranks(), self._lengths, self._narrow)
         narrow = self._narrow if query.form.lengths is self._lengths else NO_LENGTHS
         return best_of(kernel, query, k, self._lists.packed, self._peaks, self._ranks(), among, narrow)

@@ -148,7 +148,7 @@ class PlainQueries:
         Args:
             ranks: uint32[nodes], which decide ties; empty for the ids themselves.
             lengths: uint32[fields, nodes].
-            narrow: uint8[fields, nodes], the smaller of each and LONG.
+            narrow: uint8[nodes, fields], of `narrow_lengths`.
         """
         arrays = self._of_index
         if arrays is not None and self._n_fields <= MOST_FIELDS:

@@ -17,7 +17,7 @@ import numpy as np
 from numba import boolean, float64, int32, int64, njit, uint8, uint16, uint32, uint64
 from numba.core import types
 
-from hybridkg.text.additive import CHUNK, LONG
+from hybridkg.text.additive import CHUNK
 from hybridkg.text.embedded.bounds_kernel import UNITS, bound_of, fill_bounds, list_levels, steps_of, weigh
 from hybridkg.text.embedded.choice_kernel import list_highest, next_cut, next_listed, next_ranges, reached_in
 from hybridkg.text.embedded.dense_kernel import best_of_all
@@ -25,6 +25,7 @@ from hybridkg.text.embedded.entities_kernel import discount, expect, give_up, pa
 from hybridkg.text.embedded.peaks import FINE, RANGE, SHIFT
 from hybridkg.text.embedded.ranges_kernel import take_all, take_near, take_plain
 from hybridkg.text.heap_kernel import offer, order_best
+from hybridkg.text.lengths import LONG
 from hybridkg.text.lists_kernel import LISTS, OPTIONS, ROOM, SEGMENT
 from hybridkg.text.lists_kernel import readonly as _input
 from hybridkg.text.mixture_kernel import bounds_of_terms, least_product, logarithms
@@ -107,7 +108,7 @@ def best(
         bit_of: uint8[fields], the place of each in a set of fields.
         place: int64[terms], the row of `where`; -1, -2, ... for the terms without peaks.
         highest: float64[terms], the largest background.
-        narrow: uint8[rows, nodes], the smaller of each length and LONG; without rows if not at hand.
+        narrow: uint8[nodes, rows], of `narrow_lengths`; empty if not at hand.
         allowed: uint32[...], ascending: the only entities that count, where `only_allowed`.
         rank_of: uint32[nodes], what decides ties; empty for the ids themselves.
         wanted: about how many ranges come first.
@@ -284,7 +285,7 @@ def best(
                             share[j] = c * float64(often[j])
                     elif is_narrow:
                         for j in range(m):
-                            length = uint32(narrow[row, ids[j]])
+                            length = uint32(narrow[ids[j], row])
                             if length == uint32(LONG):
                                 length = lengths[row, ids[j]]
                             share[j] = c * float64(often[j]) * (1.0 / (a + b * float64(length)))

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.additive import (
     CHUNK,
-    NO_LENGTHS,
     AdditiveForm,
     Best,
     PackedPostings,
@@ -29,6 +28,7 @@ from hybridkg.text.additive import (
 from hybridkg.text.embedded.peaks import RANGE, SETS, Bounding, Peaks
 from hybridkg.text.embedded.plain import PlainQuery
 from hybridkg.text.kernels import PATIENCE, LazyKernel
+from hybridkg.text.lengths import NO_LENGTHS
 
 BOUNDS = LazyKernel("hybridkg.text.embedded.pruned_kernel", behind=True)
 
@@ -93,7 +93,7 @@ def best_of(
         peaks: of the same segment.
         ranks: uint32[nodes], which decide ties; empty for the ids themselves.
         among: uint32[n], ascending: the only entities that count; None for all.
-        narrow: uint8[rows, nodes], the lengths of the form, cut off at LONG; without rows if they are not at hand.
+        narrow: uint8[nodes, rows], of `narrow_lengths`; empty if not at hand.
     """
     form, lists, postings, words, fields = query
     if among is not None and look_ups(among, lists) <= min(postings, MOST_LOOK_UPS):
