@@ -143,12 +143,12 @@ class _Costs(NamedTuple):
 
 
 SATURATING = _Costs(
-    windows=0.6, posting=(3.4, 6.5), farther=0.35e-6, choice=350, bounds=(0.055, 0.145), few=(0.075, 0.63, -0.58),
-    many=(26_000, 0.33, 0.72), offers=270,
+    windows=0.55, posting=(3.6, 6.7), farther=0.18e-6, choice=360, bounds=(0.042, 0.096), few=(0.2, 0.5, -0.53),
+    many=(16_900, 0.39, 0.73), offers=190,
 )  # fmt: skip
 PRODUCTS = _Costs(
-    windows=0.5, posting=(4.9, 6.3), farther=0, choice=730, bounds=(0.063, 0.095), few=(0.39, 0.52, -0.68),
-    many=(31_000, 0.43, 0.8), offers=430,
+    windows=0.41, posting=(5, 9.3), farther=0, choice=700, bounds=(0.061, 0.048), few=(0.45, 0.54, -0.77),
+    many=(27_700, 0.41, 0.75), offers=93,
 )  # fmt: skip
 LOGARITHMS = _Costs(
     windows=0.17, posting=(15, 29), farther=1.1e-6, choice=670, bounds=(0.064, 0.089), few=(0.25, 0.78, -0.9),
