@@ -17,29 +17,6 @@ SAMPLE = 29
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def list_highest(bounds: Any, lower: Any, out: Any) -> Any:
-    """Fills `out` with the ranges that have a bound of at least `lower`; how many there are, 0 for too many."""
-    n, most, end, r = uint64(0), uint64(len(out)), uint64(len(bounds)), uint64(0)
-    while r < end:
-        stop = min(r + uint64(64), end)
-        if r + uint64(64) <= end:
-            some = False
-            for d in range(uint64(64)):  # LLVM compares several at once, where there are two conditions
-                some |= (bounds[r + d] >= lower) & (bounds[r + d] < uint16(65535))
-            if not some:
-                r = stop
-                continue
-        if n + uint64(64) > most:
-            return uint64(0)
-        while r < stop:
-            if bounds[r] >= lower:  # which is rare
-                out[n] = uint32(r)
-                n += uint64(1)
-            r += uint64(1)
-    return n
-
-
-@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def next_listed(listed: Any, bounds: Any, i: Any, lower: Any, upper: Any, out: Any) -> Any:
     """As `next_ranges`, of a list of ranges."""
     n, most, i = uint64(0), uint64(len(out)), uint64(i)

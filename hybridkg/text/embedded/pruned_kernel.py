@@ -19,7 +19,7 @@ from numba.core import types
 
 from hybridkg.text.additive import CHUNK
 from hybridkg.text.embedded.bounds_kernel import UNITS, bound_of, fill_bounds, list_levels, steps_of, weigh
-from hybridkg.text.embedded.choice_kernel import list_highest, next_cut, next_listed, next_ranges, reached_in
+from hybridkg.text.embedded.choice_kernel import next_cut, next_listed, next_ranges, reached_in
 from hybridkg.text.embedded.dense_kernel import best_of_all
 from hybridkg.text.embedded.entities_kernel import discount, expect, give_up, parts_of_nothing, settle
 from hybridkg.text.embedded.peaks import FINE, RANGE, SHIFT
@@ -182,7 +182,8 @@ def best(
             _allow(allowed, bounds, members_of)
         floor = next_cut(bounds, uint16(2), uint16(65535), MORE * wanted)
         if floor > uint16(1):
-            n_listed = list_highest(bounds, floor, listed)
+            n_listed, r = next_ranges(bounds, uint64(0), floor, uint16(65535), listed)
+            n_listed = n_listed if r == uint64(n_ranges) else uint64(0)  # too many
     is_listed = bool(n_listed > uint64(0))
     if not is_listed:
         lower = next_cut(bounds, uint16(2), uint16(65535), wanted)
