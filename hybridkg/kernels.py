@@ -11,14 +11,28 @@ everything.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import logging
+import os
+import re
+import shutil
 import threading
+import time
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 PATIENCE = 3_000_000
 """Postings, or steps of like cost, that a process takes with numpy (about 0.12 s) before a kernel is loaded."""
+
+PACKAGE = Path(__file__).resolve().parent
+
+CACHES = "hybridkg-"
+"""How the folders of compiled kernels begin."""
+
+KEPT_DAYS = 30
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +101,11 @@ class LazyKernel:
 
 
 class _CacheFolder:
-    """numba's setting of its cache folder, while kernels are imported; several threads may do so at a time."""
+    """numba's setting of its cache folder, while kernels are imported; several threads may do so at a time.
+
+    numba looks at the file of a function only to tell whether what it has cached is still the same; functions of other
+    files that were compiled into it may have changed since. So each state of the sources has a folder of its own.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -99,14 +117,9 @@ class _CacheFolder:
         settings: Any = config
         with self._lock:
             if not self._users:
-                self._before = settings.CACHE_DIR
-            if not settings.CACHE_DIR:
-                from hybridkg.resources import cache_dir
-
-                folder = cache_dir()
-                if folder is None:
-                    raise OSError("no folder for the cache of compiled kernels")
-                settings.CACHE_DIR = str(folder / "numba")
+                folder = _folder_of_caches(settings.CACHE_DIR) / f"{CACHES}{digest_of_sources(PACKAGE)}"
+                _prepare(folder)
+                self._before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)
             self._users += 1
 
     def __exit__(self, *raised: object) -> None:
@@ -117,6 +130,50 @@ class _CacheFolder:
             self._users -= 1
             if not self._users:
                 settings.CACHE_DIR = self._before
+
+
+def digest_of_sources(package: Path) -> str:
+    """16 hexadecimal digits of all that kernels are compiled from: their files, and what these import of the package.
+
+    Args:
+        package: folder of the package; files with `kernel` in their names have kernels.
+    """
+    imported = re.compile(rf"^from ({package.name}[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
+    found: dict[Path, bytes] = {}
+    waiting = list(package.rglob("*kernel*.py"))
+    while waiting:
+        path = waiting.pop()
+        if path not in found and path.is_file():
+            found[path] = path.read_bytes()
+            for module, names in imported.findall(found[path].decode()):
+                here = package.parent.joinpath(*module.split("."))
+                waiting += [here.with_suffix(".py"), here / "__init__.py"]
+                waiting += [here / f"{name}.py" for name in re.findall(r"\w+", names)]
+    digest = hashlib.sha256()
+    for path in sorted(found):
+        digest.update(f"{path.relative_to(package).as_posix()} {len(found[path])}\n".encode() + found[path])
+    return digest.hexdigest()[:16]
+
+
+def _folder_of_caches(chosen: str) -> Path:
+    if chosen:
+        return Path(chosen)
+    from hybridkg.resources import cache_dir
+
+    folder = cache_dir()
+    if folder is None:
+        raise OSError("no folder for the cache of compiled kernels")
+    return folder / "numba"
+
+
+def _prepare(folder: Path) -> None:
+    """Makes the folder of a state of the sources, and removes those of others that nobody has used for KEPT_DAYS."""
+    folder.mkdir(parents=True, exist_ok=True)
+    os.utime(folder)
+    for other in folder.parent.glob(f"{CACHES}*"):
+        with contextlib.suppress(OSError):
+            if other.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
+                shutil.rmtree(other, ignore_errors=True)
 
 
 _cache_folder = _CacheFolder()

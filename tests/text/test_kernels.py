@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 import threading
+import time
 
 import pytest
 
 from hybridkg import kernels
 from hybridkg.text.kernels import PATIENCE, LazyKernel
+
+STATE = f"hybridkg-{kernels.digest_of_sources(kernels.PACKAGE)}"
 
 
 def test_a_kernel_is_loaded_once_the_process_has_read_enough(monkeypatch):
@@ -80,7 +87,7 @@ def test_the_cache_folder_stays_until_the_last_thread_has_imported(tmp_path, mon
     kernels._import_with_cache("quick")
     outer.set()
     slow.join()
-    assert used == [str(tmp_path / "numba")] * 2
+    assert used == [str(tmp_path / "numba" / STATE)] * 2
     assert config.CACHE_DIR == ""
 
 
@@ -93,10 +100,102 @@ def test_the_cache_is_where_the_user_says_or_in_the_users_cache_folder(tmp_path,
     monkeypatch.setattr(config, "CACHE_DIR", "")
     kernels._import_with_cache("some.module")
     assert config.CACHE_DIR == ""
-    monkeypatch.setattr(config, "CACHE_DIR", "/chosen")
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "chosen"))
     kernels._import_with_cache("some.module")
-    assert used == [str(tmp_path / "numba"), "/chosen"]
+    assert used == [str(tmp_path / "numba" / STATE), str(tmp_path / "chosen" / STATE)]
     monkeypatch.setattr(config, "CACHE_DIR", "")
     monkeypatch.setattr("hybridkg.resources.cache_dir", lambda: None)
     with pytest.raises(OSError, match="no folder"):
         kernels._import_with_cache("some.module")
+
+
+CALLEE = """
+from numba import njit
+from pack.figures import {name}
+
+@njit(cache=True)
+def callee(x):
+    return x + {name} * {factor}
+"""
+
+CALLER = """
+from numba import njit
+from pack.callee_kernel import callee
+
+@njit(cache=True)
+def caller(x):
+    return 2 * callee(x)
+"""
+
+ASK = """
+import sys
+from pathlib import Path
+from hybridkg import kernels
+
+kernels.PACKAGE = Path(sys.argv[1]) / "pack"
+sys.path.insert(0, sys.argv[1])
+kernel = kernels.LazyKernel("pack.caller_kernel").load()
+print(kernel.caller(1), sum(kernel.caller.stats.cache_hits.values()))
+"""
+
+
+def test_what_is_cached_is_of_the_sources_as_they_are(tmp_path):
+    """numba alone looks at the caller's file only, and would answer 22 each time."""
+    package = tmp_path / "pack"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "caller_kernel.py").write_text(CALLER)
+
+    def answer(figure, factor=1):
+        (package / "figures.py").write_text(f"TEN = {figure}\n")
+        (package / "callee_kernel.py").write_text(CALLEE.format(name="TEN", factor=factor))
+        environment = {
+            **os.environ,
+            "HYBRIDKG_CACHE": str(tmp_path / "cache"),
+            "NUMBA_CACHE_DIR": "",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        asked = subprocess.run(
+            [sys.executable, "-c", ASK, str(tmp_path)], capture_output=True, text=True, check=True, env=environment
+        )
+        value, hits = map(int, asked.stdout.split())
+        return value, hits > 0
+
+    assert answer(10) == (22, False)
+    assert answer(10) == (22, True)
+    assert answer(10, factor=3) == (62, False)
+    assert answer(20) == (42, False)
+    assert answer(10) == (22, True)
+
+
+def test_every_file_with_kernels_has_the_name_of_one():
+    for path in kernels.PACKAGE.rglob("*.py"):
+        if re.search(r"^(from|import) numba", path.read_text(), re.MULTILINE):
+            assert "kernel" in path.name, path
+
+
+def test_the_digest_is_of_kernels_and_what_they_import(tmp_path):
+    package = tmp_path / "pack"
+    (package / "inner").mkdir(parents=True)
+    files = {
+        "one_kernel.py": "from pack.inner import (\n    sizes,\n)\nfrom pack.numbers import TEN, TWO\n",
+        "numbers.py": "from pack.inner.far import TWO\nTEN = 10\n",
+        "inner/__init__.py": "", "inner/sizes.py": "", "inner/far.py": "TWO = 2\n", "other.py": "",
+    }  # fmt: skip
+    for name, text in files.items():
+        (package / name).write_text(text)
+    before = kernels.digest_of_sources(package)
+    assert before == kernels.digest_of_sources(package)
+    for name, text in files.items():
+        (package / name).write_text(text + "# more\n")
+        assert (kernels.digest_of_sources(package) != before) == (name != "other.py"), name
+        (package / name).write_text(text)
+    assert kernels.digest_of_sources(package) == before
+
+
+def test_caches_of_other_states_go_after_a_month(tmp_path):
+    for name, days in (("hybridkg-old", 31), ("hybridkg-new", 29), ("others", 99)):
+        (tmp_path / name / "inside").mkdir(parents=True)
+        os.utime(tmp_path / name, (time.time() - days * 86_400,) * 2)
+    kernels._prepare(tmp_path / "hybridkg-now")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hybridkg-new", "hybridkg-now", "others"]
