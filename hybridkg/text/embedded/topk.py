@@ -8,6 +8,7 @@ rounding, and a range whose bound equals the threshold is looked at, because tie
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -118,18 +119,16 @@ def best_of(
 
 
 class _Costs(NamedTuple):
-    """Nanoseconds, fitted to 6,000 questions that were ranked both ways (benchmarks/text/ways.py). k is how many are
-    wanted, size the entities in units of 500,000.
+    """Nanoseconds, fitted to 6,000 questions that were ranked both ways (benchmarks/text/ways.py).
 
     Args:
         windows: of `every`, for each entity of the index.
         posting: of `every`, for each posting of an index of one field, and of more.
         farther: what an entity of the index adds to these, because lengths are farther apart.
-        choice: of `every`, for each of k.
+        choice: of `every`, for each entity wanted.
         bounds: of `pruned`, for each entity of the index and term, and what a term with peaks adds.
-        few: of `pruned`, for each posting, times k and size to these powers.
-        many: the same for each term: however many postings there are, so many are looked at.
-        offers: of `pruned`, for each of k.
+        looks: of `pruned`, times the square root of terms * postings * entities wanted: about so many are looked at.
+        offers: of `pruned`, for each entity wanted.
     """
 
     windows: float
@@ -137,23 +136,13 @@ class _Costs(NamedTuple):
     farther: float
     choice: float
     bounds: tuple[float, float]
-    few: tuple[float, float, float]
-    many: tuple[float, float, float]
+    looks: float
     offers: float
 
 
-SATURATING = _Costs(
-    windows=0.55, posting=(3.6, 6.7), farther=0.18e-6, choice=360, bounds=(0.042, 0.096), few=(0.2, 0.5, -0.53),
-    many=(16_900, 0.39, 0.73), offers=190,
-)  # fmt: skip
-PRODUCTS = _Costs(
-    windows=0.41, posting=(5, 9.3), farther=0, choice=700, bounds=(0.061, 0.048), few=(0.45, 0.54, -0.77),
-    many=(27_700, 0.41, 0.75), offers=93,
-)  # fmt: skip
-LOGARITHMS = _Costs(
-    windows=0.17, posting=(15, 29), farther=1.1e-6, choice=670, bounds=(0.064, 0.089), few=(0.25, 0.78, -0.9),
-    many=(123_000, 0.22, 1.1), offers=0,
-)  # fmt: skip
+SATURATING = _Costs(0.5, (3.2, 5.5), farther=0.29e-6, choice=310, bounds=(0.036, 0.084), looks=28, offers=93)
+PRODUCTS = _Costs(0.43, (4.8, 5.7), farther=0, choice=660, bounds=(0.042, 0.064), looks=54, offers=105)
+LOGARITHMS = _Costs(0.21, (15, 25), farther=0.45e-6, choice=440, bounds=(0.021, 0.066), looks=91, offers=0)
 """Of sums of shares, of logarithms whose gains are all the same, and of others."""
 
 
@@ -174,12 +163,10 @@ def every_is_quicker(form: AdditiveForm, postings: int, k: int, common: int) -> 
     """
     terms, fields = form.coefficient.shape
     nodes = form.lengths.shape[1]
-    size = nodes / 500_000
     cost = _costs_of(form)
     score_all = cost.windows * nodes + (cost.posting[fields > 1] + cost.farther * nodes) * postings + cost.choice * k
-    few, many = (base * k**of_k * size**of_size for base, of_k, of_size in (cost.few, cost.many))
     bounds = (cost.bounds[0] * terms + cost.bounds[1] * common) * nodes
-    return bool(score_all <= bounds + min(few * postings, many * terms) + cost.offers * k)
+    return bool(score_all <= bounds + cost.looks * math.sqrt(terms * postings * k) + cost.offers * k)
 
 
 def every(
