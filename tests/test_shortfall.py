@@ -153,3 +153,17 @@ def test_the_reason_is_shown_beside_the_rows_and_never_among_them(films):
     assert "2 rows (of 5 requested: TOP 2 of ?f was reached), exact" in told.stderr
     assert "reached" not in told.stdout
     assert "TOP 2 of ?f was reached" in films.query(query)._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("query", "counted"),
+    [
+        ("SELECT ?f { ?f MATCH 'zebra' }", "0 rows (no entity matches the text of ?f)"),
+        ("SELECT ?f { ?f MATCH 'zebra' } LIMIT 2", "0 rows (of 2 requested: no entity matches the text of ?f)"),
+        ("SELECT ?f { ?f a <http://example.org/films/Zebra> }", "0 rows"),
+        ("SELECT (COUNT(*) AS ?n) { ?f MATCH 'zebra' }", "1 row"),
+        ("SELECT ?f { ?f MATCH 'space' }", "4 rows"),
+    ],
+)
+def test_no_rows_of_a_match_have_a_reason_where_none_were_requested(films, query, counted):
+    assert films.query(query).counted() == counted

@@ -53,13 +53,7 @@ def print_result(result: ResultSet, fmt: str) -> None:
 
 def summary(result: ResultSet) -> str:
     """`10 rows, exact`; says why when fewer came back than were asked for."""
-    from hybridkg.results.result_set import NO_MORE
-
-    rows = f"{result.returned:,} {'row' if result.returned == 1 else 'rows'}"
-    short = ""
-    if result.requested is not None and result.returned < result.requested:
-        short = f" (of {result.requested:,} requested: {result.shortfall or NO_MORE})"
-    return f"{rows}{short}, {'exact' if result.exact else 'not exact'}"
+    return f"{result.counted()}, {'exact' if result.exact else 'not exact'}"
 
 
 def print_explanation(explanation: Explanation, fmt: str) -> None:

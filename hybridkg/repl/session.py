@@ -205,14 +205,10 @@ class Session:
         self.screen.say(f"{self._summary(result)}{milliseconds:,.1f} ms")
 
     def _summary(self, result: ResultSet) -> str:
-        from hybridkg.results.result_set import NO_MORE
-
         if result.boolean is not None:
             return ""
-        rows = f"{result.returned:,} {'row' if result.returned == 1 else 'rows'}"
-        if result.requested is not None and result.returned < result.requested != self.limit:
-            rows += f" (of {result.requested:,} requested: {result.shortfall or NO_MORE})"
-        elif self.limit is not None and result.returned == result.requested == self.limit:
+        rows = result.counted(of_requested=result.requested != self.limit)
+        if self.limit is not None and result.returned == result.requested == self.limit:
             rows += f" (.limit {self.limit}; there may be more: .limit none)"
         return f"{rows}, {'exact' if result.exact else 'not exact'}, "
 

@@ -133,7 +133,8 @@ def build_result(
     """
     requested = shape.limit if limit is None else limit if shape.limit is None else min(limit, shape.limit)
     is_ask, returned = shape.is_ask, len(solutions.rows)
-    is_short = requested is not None and returned < requested and not is_ask and not shape.is_graph
+    is_short = returned < requested if requested is not None else bool(matches) and not returned
+    says_why = is_short and not is_ask and not shape.is_graph
     return ResultSet(
         columns=solutions.variables if shape.columns is None else shape.columns,
         variables=() if is_ask else solutions.variables,
@@ -145,7 +146,7 @@ def build_result(
         requested=requested,
         exact=context.exact,
         caps=caps(matches, context),
-        shortfall=shortfall(returned, shape.offset, matches, context) if is_short else "",
+        shortfall=shortfall(returned, shape.offset, matches, context) if says_why else "",
         generation=generation,
         behind=behind if shape.is_hybrid else (),
         strategy=strategy,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from hybridkg.order import NUMERIC
 from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term
 from hybridkg.results.numbers import as_float, is_number
-from hybridkg.results.result_set import NO_MORE
 
 if TYPE_CHECKING:
     from hybridkg.results.result_set import ResultSet
@@ -102,10 +101,8 @@ def _is_numeric(result: ResultSet, at: int) -> bool:
 
 def _about(result: ResultSet) -> str:
     """What is known about the answer, in a line."""
-    rows = f"{result.returned:,} {'row' if result.returned == 1 else 'rows'}"
-    if result.requested is not None and result.returned < result.requested:
-        rows += f" (of {result.requested:,} requested: {result.shortfall or NO_MORE})"
     hidden = result.returned - MOST_ROWS
-    parts = [rows, *([f"{hidden:,} more not shown"] if hidden > 0 else []), "exact" if result.exact else "not exact"]
+    shown = [f"{hidden:,} more not shown"] if hidden > 0 else []
+    parts = [result.counted(), *shown, "exact" if result.exact else "not exact"]
     parts += [f"the {index} index is older than the graph" for index in result.behind]
     return ", ".join([*parts, *result.caps])

@@ -179,7 +179,7 @@ class ResultSet(Sequence[Row]):
         boolean: the answer of an ASK; None for SELECT.
         prefixes: (prefix, IRI) that the query declares.
         is_graph: whether the rows are the triples of a CONSTRUCT or DESCRIBE.
-        shortfall: why there are fewer rows than requested, in words; empty where there are not.
+        shortfall: why there are fewer rows than requested, or none of a MATCH or NEAR, in words; else empty.
         origin: what is behind the rows of a SELECT.
         explanation: the plan, for EXPLAIN; else None.
     """
@@ -259,6 +259,16 @@ class ResultSet(Sequence[Row]):
             return table
         more = f", of which the first {MOST_SHOWN} are shown" if len(self) > MOST_SHOWN else ""
         return f"{table}\n{self._rows()}{more}, {'exact' if self.exact else 'not exact'}".lstrip("\n")
+
+    def counted(self, *, of_requested: bool = True) -> str:
+        """`3 rows (of 10 requested: only 3 entities match the text of ?p)`; `0 rows (why)` where none were requested.
+
+        Args:
+            of_requested: whether to say how many were requested.
+        """
+        if of_requested and self.requested is not None and self.returned < self.requested:
+            return f"{self._rows()} (of {self.requested:,} requested: {self.shortfall or NO_MORE})"
+        return f"{self._rows()} ({self.shortfall})" if self.shortfall and not self.returned else self._rows()
 
     def _rows(self) -> str:
         return f"{len(self):,} {'row' if len(self) == 1 else 'rows'}"
