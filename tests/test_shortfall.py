@@ -163,6 +163,10 @@ def test_the_reason_is_shown_beside_the_rows_and_never_among_them(films):
         ("SELECT ?f { ?f a <http://example.org/films/Zebra> }", "0 rows"),
         ("SELECT (COUNT(*) AS ?n) { ?f MATCH 'zebra' }", "1 row"),
         ("SELECT ?f { ?f MATCH 'space' }", "4 rows"),
+        (
+            "SELECT ?f { ?f MATCH 'samurai' . ?f <x:p> ?o }",
+            "0 rows (only 1 entity matches the text of ?f, and it does not satisfy the rest of the pattern)",
+        ),
     ],
 )
 def test_no_rows_of_a_match_have_a_reason_where_none_were_requested(films, query, counted):

@@ -86,6 +86,8 @@ def _reason(match: ast.RankedItem, returned: int, context: ExecutionContext) -> 
         return f"no entity matches {_asked(match)}"
     else:
         said = f"only {_count(n, 'entity matches', 'entities match')} {_asked(match)}"
+    if n == 1 and (joined == 0 or (joined is None and not returned)):
+        return f"{said}, and it does not satisfy the rest of the {'query' if joined is None else 'pattern'}"
     if joined is not None and joined < n:
         return f"{said}, and {_count(joined, 'of them satisfies', 'of them satisfy')} the rest of the pattern"
     if joined is None and returned < n:
@@ -98,7 +100,7 @@ def _left(returned: int, entities: int) -> str:
     if returned >= entities:
         return ""
     rows = "no row" if returned == 0 else f"only {_count(returned, 'row', 'rows')}"
-    return f", and the rest of the query leaves {rows} of them"
+    return f", and the rest of the query leaves {rows} of {'it' if entities == 1 else 'them'}"
 
 
 def _count(n: int, one: str, many: str) -> str:
