@@ -205,12 +205,17 @@ class TextIndexContract:
         assert score(FieldChoice("title", 9.0), FieldChoice("body")) > plain
         assert score(FieldChoice("title", None, (("b", 0.0),)), FieldChoice("body")) != plain
 
-    @pytest.mark.parametrize("weight", [1e-300, 1e-40, 1e-12, 1e30, 1e300])
-    def test_weights_beyond_32_bits_rank_as_well(self, index, weight):
+    @pytest.mark.parametrize("weight", [1e-300, 1e-40, 1e-12, 1e6])
+    def test_weights_beyond_32_bits_and_the_largest_rank_as_well(self, index, weight):
         query = TextQuery("red sea", fields=(FieldChoice("title", weight), FieldChoice("body", weight * 0.5)))
         ids, scores = index.matching(query)
         order = sorted(range(len(ids)), key=lambda i: (-scores[i], ids[i]))
         assert index.topk(query, 2)[0].tolist() == ids[order][:2].tolist()
+
+    @pytest.mark.parametrize("weight", [1_000_001.0, 1e30, 1e300, float("inf"), -1.0])
+    def test_weights_beyond_the_largest_are_errors_before_any_work(self, index, weight):
+        with pytest.raises(TextQueryError, match="must be between 0 and 1,000,000"):
+            index.check(TextQuery("red sea", fields=(FieldChoice("title", weight),)))
 
     def test_unknown_names_are_errors_before_any_work(self, index):
         for query in (

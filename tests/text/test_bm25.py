@@ -212,7 +212,7 @@ def test_weights_of_the_profile_are_not_looked_at_and_1_may_be_written(build):
         (
             TextQuery("x", model="bm25", arguments=(("k1", -1),)),
             TextQueryError,
-            "argument 'k1' of model 'bm25' is -1; it must be between 0 and 1000",
+            "argument 'k1' of model 'bm25' is -1; it must be between 0 and 1,000",
             "",
         ),
         (
