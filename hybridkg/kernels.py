@@ -19,6 +19,7 @@ import re
 import shutil
 import threading
 import time
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -29,7 +30,9 @@ PATIENCE = 3_000_000
 
 PACKAGE = Path(__file__).resolve().parent
 
-CACHES = "hybridkg-"
+BEGAN = time.time()
+
+CACHES = "hybridkg-kernels-"
 """How the folders of compiled kernels begin."""
 
 KEPT_DAYS = 30
@@ -110,6 +113,7 @@ class _CacheFolder:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users, self._before = 0, ""
+        self._folder, self._sources = Path(), frozenset[Path]()
 
     def __enter__(self) -> None:
         from numba.core import config
@@ -117,10 +121,24 @@ class _CacheFolder:
         settings: Any = config
         with self._lock:
             if not self._users:
-                folder = _folder_of_caches(settings.CACHE_DIR) / f"{CACHES}{digest_of_sources(PACKAGE)}"
-                _prepare(folder)
-                self._before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)
+                found = sources(PACKAGE)
+                _refuse_if_changed(found)
+                self._folder = _folder_for(f"{CACHES}{digest_of(found, PACKAGE)}", settings.CACHE_DIR)
+                self._sources = frozenset(found)
+                self._before, settings.CACHE_DIR = settings.CACHE_DIR, str(self._folder)
             self._users += 1
+
+    def check(self) -> None:
+        """Tells that what was compiled is of the sources that the folder is named by; otherwise it is removed.
+
+        Raises:
+            OSError: the sources have changed meanwhile.
+        """
+        try:
+            _refuse_if_changed(self._sources)
+        except OSError:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
 
     def __exit__(self, *raised: object) -> None:
         from numba.core import config
@@ -132,8 +150,8 @@ class _CacheFolder:
                 settings.CACHE_DIR = self._before
 
 
-def digest_of_sources(package: Path) -> str:
-    """16 hexadecimal digits of all that kernels are compiled from: their files, and what these import of the package.
+def sources(package: Path) -> dict[Path, bytes]:
+    """All that kernels are compiled from: their files, and what these import of the package.
 
     Args:
         package: folder of the package; files with `kernel` in their names have kernels.
@@ -147,33 +165,57 @@ def digest_of_sources(package: Path) -> str:
             found[path] = path.read_bytes()
             for module, names in imported.findall(found[path].decode()):
                 here = package.parent.joinpath(*module.split("."))
-                waiting += [here.with_suffix(".py"), here / "__init__.py"]
-                waiting += [here / f"{name}.py" for name in re.findall(r"\w+", names)]
+                for one in (here, *(here / name for name in re.findall(r"\w+", names))):
+                    waiting += [one.with_suffix(".py"), one / "__init__.py"]
+    return found
+
+
+def digest_of(found: Mapping[Path, bytes], package: Path) -> str:
+    """16 hexadecimal digits."""
     digest = hashlib.sha256()
     for path in sorted(found):
         digest.update(f"{path.relative_to(package).as_posix()} {len(found[path])}\n".encode() + found[path])
     return digest.hexdigest()[:16]
 
 
-def _folder_of_caches(chosen: str) -> Path:
-    if chosen:
-        return Path(chosen)
+def _refuse_if_changed(found: Iterable[Path]) -> None:
+    # What this process has imported by now is of the files as they were: it would be kept as if it were of the new.
+    for path in found:
+        state = path.stat()
+        if max(state.st_mtime, state.st_ctime) > BEGAN:
+            raise OSError(f"{path} has changed since this process began")
+
+
+def _folder_for(name: str, chosen: str) -> Path:
+    """Where to keep what is compiled: where the user says, otherwise in the user's cache folder.
+
+    Raises:
+        OSError: nothing can be written in either.
+    """
     from hybridkg.resources import cache_dir
 
-    folder = cache_dir()
-    if folder is None:
-        raise OSError("no folder for the cache of compiled kernels")
-    return folder / "numba"
+    own = cache_dir()
+    for parent in (Path(chosen) if chosen else None, None if own is None else own / "numba"):
+        if parent is not None:
+            folder = parent / name
+            with contextlib.suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                if os.access(folder, os.W_OK | os.X_OK):
+                    _remove_old(folder)
+                    return folder
+            _log.info("compiled kernels cannot be kept in %s", folder)
+    raise OSError("no folder for the cache of compiled kernels")
 
 
-def _prepare(folder: Path) -> None:
-    """Makes the folder of a state of the sources, and removes those of others that nobody has used for KEPT_DAYS."""
-    folder.mkdir(parents=True, exist_ok=True)
-    os.utime(folder)
-    for other in folder.parent.glob(f"{CACHES}*"):
-        with contextlib.suppress(OSError):
-            if other.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
-                shutil.rmtree(other, ignore_errors=True)
+def _remove_old(folder: Path) -> None:
+    """Removes the folders of other states of the sources that nobody has used for KEPT_DAYS."""
+    with contextlib.suppress(OSError):
+        os.utime(folder)
+    for other in folder.parent.iterdir():
+        if re.fullmatch(rf"{CACHES}[0-9a-f]{{16}}", other.name) and not other.is_symlink() and other != folder:
+            with contextlib.suppress(OSError):
+                if other.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
+                    shutil.rmtree(other, ignore_errors=True)
 
 
 _cache_folder = _CacheFolder()
@@ -183,4 +225,6 @@ def _import_with_cache(name: str) -> ModuleType:
     """Imports a kernel module; numba caches it in the user's cache folder unless NUMBA_CACHE_DIR says where."""
     # numba picks the cache folder when a function is decorated, that is, during this import.
     with _cache_folder:
-        return import_module(name)
+        module = import_module(name)
+        _cache_folder.check()
+        return module

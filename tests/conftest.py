@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import signal
 from collections import Counter
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -49,21 +47,21 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts us in the background has Ctrl-C ignored, by what we start too, and tests send it to both.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Kernels are compiled once for this process, its workers, and the programs they start. numba looks at the age of
-    # the module of a function only, and not at those that it was inlined from; so the folder is named by all sources.
+    # Kernels are compiled once for this process, its workers, and the programs they start.
     if (cache := getattr(config, "cache", None)) is not None:
-        digest = hashlib.sha256(b"".join(path.read_bytes() for path in _kernels())).hexdigest()[:16]
-        os.environ.setdefault("NUMBA_CACHE_DIR", str(cache.mkdir(f"numba-{digest}")))
+        os.environ.setdefault("NUMBA_CACHE_DIR", str(cache.mkdir("numba")))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Workers compile the kernels together, from both ends of the list, instead of each for itself."""
     worker: dict[str, Any] | None = getattr(session.config, "workerinput", None)
+    from hybridkg.kernels import _import_with_cache
+
     if worker is not None and (folder := os.environ.get("NUMBA_CACHE_DIR")):
         forwards = int(worker["workerid"].removeprefix("gw")) % 2 == 0
         for path in sorted(_kernels(), key=lambda path: path.stat().st_size, reverse=forwards):
             with FileLock(Path(folder, f"{path.stem}.lock")):
-                import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+                _import_with_cache(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def _kernels() -> list[Path]:

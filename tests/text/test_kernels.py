@@ -1,18 +1,20 @@
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from hybridkg import kernels
 from hybridkg.text.kernels import PATIENCE, LazyKernel
 
-STATE = f"hybridkg-{kernels.digest_of_sources(kernels.PACKAGE)}"
+STATE = f"hybridkg-kernels-{kernels.digest_of(kernels.sources(kernels.PACKAGE), kernels.PACKAGE)}"
 
 
 def test_a_kernel_is_loaded_once_the_process_has_read_enough(monkeypatch):
@@ -184,18 +186,75 @@ def test_the_digest_is_of_kernels_and_what_they_import(tmp_path):
     }  # fmt: skip
     for name, text in files.items():
         (package / name).write_text(text)
-    before = kernels.digest_of_sources(package)
-    assert before == kernels.digest_of_sources(package)
+
+    def digest():
+        return kernels.digest_of(kernels.sources(package), package)
+
+    before = digest()
+    assert before == digest()
     for name, text in files.items():
         (package / name).write_text(text + "# more\n")
-        assert (kernels.digest_of_sources(package) != before) == (name != "other.py"), name
+        assert (digest() != before) == (name != "other.py"), name
         (package / name).write_text(text)
-    assert kernels.digest_of_sources(package) == before
+    assert digest() == before
 
 
-def test_caches_of_other_states_go_after_a_month(tmp_path):
-    for name, days in (("hybridkg-old", 31), ("hybridkg-new", 29), ("others", 99)):
+def test_kernels_import_in_the_way_that_their_digest_sees():
+    found = kernels.sources(kernels.PACKAGE)
+    for path, text in found.items():
+        waiting: list[ast.AST] = [ast.parse(text)]
+        while waiting:
+            node = waiting.pop()
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):  # where what is imported is no constant
+                waiting += ast.iter_child_nodes(node)
+            if isinstance(node, ast.Import):
+                assert not any(name.name.startswith("hybridkg") for name in node.names), path
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, path
+                if node.module.startswith("hybridkg"):
+                    base = kernels.PACKAGE.parent.joinpath(*node.module.split("."))
+                    assert {base.with_suffix(".py"), base / "__init__.py"} & set(found), (path, node.module)
+
+
+def test_sources_that_change_under_a_process_are_not_compiled(tmp_path, monkeypatch):
+    """Its constants are of the files as they were, and would be kept as if they were of the new ones."""
+    from numba.core import config
+
+    package, imported = tmp_path / "pack", []
+    package.mkdir()
+    (package / "one_kernel.py").touch()
+    monkeypatch.setattr(kernels, "PACKAGE", package)
+    monkeypatch.setattr(kernels, "BEGAN", time.time() + 10)
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "cache"))
+
+    def load(name):
+        imported.append(Path(config.CACHE_DIR))
+        (imported[-1] / "compiled").touch()
+        if name == "late":
+            monkeypatch.setattr(kernels, "BEGAN", time.time() - 10)
+
+    monkeypatch.setattr(kernels, "import_module", load)
+    kernels._import_with_cache("early")
+    assert (imported[0] / "compiled").exists()
+    for name in ("late", "never"):
+        with pytest.raises(OSError, match="has changed since this process began"):
+            kernels._import_with_cache(name)
+    assert len(imported) == 2
+    assert not imported[0].exists()
+    assert str(tmp_path / "cache") == config.CACHE_DIR
+
+
+def test_only_caches_of_other_states_go_after_a_month(tmp_path):
+    old, new, now = (f"{kernels.CACHES}{digit * 16}" for digit in "123")
+    for name, days in ((old, 31), (new, 29), (now, 31), ("hybridkg-store", 99), (f"{kernels.CACHES}mine", 99)):
         (tmp_path / name / "inside").mkdir(parents=True)
         os.utime(tmp_path / name, (time.time() - days * 86_400,) * 2)
-    kernels._prepare(tmp_path / "hybridkg-now")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["hybridkg-new", "hybridkg-now", "others"]
+    kernels._remove_old(tmp_path / now)
+    assert {path.name for path in tmp_path.iterdir()} == {new, now, "hybridkg-store", f"{kernels.CACHES}mine"}
+
+
+def test_where_nothing_can_be_written_the_users_cache_folder_serves(tmp_path, monkeypatch):
+    monkeypatch.setattr("hybridkg.resources.cache_dir", lambda: tmp_path / "own")
+    (tmp_path / "file").touch()
+    assert kernels._folder_for("name", str(tmp_path / "file")) == tmp_path / "own" / "numba" / "name"
+    assert kernels._folder_for("name", str(tmp_path / "far" / "away")) == tmp_path / "far" / "away" / "name"
