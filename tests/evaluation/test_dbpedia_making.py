@@ -182,10 +182,20 @@ def test_ranges_are_read_side_by_side_while_the_collector_runs(tmp_path, collect
             assert found == [[(b"a\t1\n", b"z\t2\n")[number]]] * 300
 
 
-@pytest.mark.parametrize("damaged", [b"", b"1234567", b"\0" * 24, b"\xff" * 32, b"\3" + b"\0" * 15])
-def test_damaged_starts_of_frames_are_said(tmp_path, damaged):
-    Spill(tmp_path / "s", []).close()
-    (tmp_path / "s.starts").write_bytes(damaged)
+@pytest.mark.parametrize("places", [0, 7, 8, 16, 24, 40, 64, "zeros", "ones", "huge"])
+def test_damaged_starts_of_frames_are_said(tmp_path, places):
+    spill = Spill(tmp_path / "s", [b"m"], flushed_at=1)
+    for key in (b"a", b"z"):
+        spill.add(key, b"1")
+    spill.close()
+    starts = tmp_path / "s.starts"
+    whole = starts.read_bytes()
+    assert len(whole) == 8 * (2 + 3 * 3)
+    damaged = {
+        "zeros": whole[:16] + b"\0" * (len(whole) - 16), "ones": b"\xff" * len(whole),
+        "huge": whole[:24] + b"\xff" * 8 + whole[32:],
+    }  # fmt: skip
+    starts.write_bytes(damaged[places] if isinstance(places, str) else whole[:places])
     with pytest.raises(CorruptError, match="is damaged"):
         lines_of([tmp_path / "s"], 0)
 

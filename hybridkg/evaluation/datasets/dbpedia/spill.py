@@ -3,7 +3,8 @@
 A spill is one file of frames and one of where they begin. A frame has the
 distinct lines of one range that came between two flushes, sorted and packed;
 a line is `key TAB rest`. Where they begin is a row of numbers for each flush,
-one more than there are ranges; before the rows comes how many a row has. It is
+one more than there are ranges; before the rows comes how many there are, and
+how many numbers each has. It is
 no `.npy` file: threads read ranges side by side, and `numpy.load` parses its
 header with `ast`, which before Python 3.11.8 fails at times in threads
 (github.com/python/cpython/issues/106905). Ranges are the same for all spills, so the lines of
@@ -107,9 +108,8 @@ class Spill:
         """Writes what waits, and gives the files their names."""
         self._flush()
         self._file.close()
-        columns = np.array([len(self._splits) + 2], STARTS)
         rows = np.array(self._starts, STARTS)
-        _beside(starts_of(self._path)).write_bytes(columns.tobytes() + rows.tobytes())
+        _beside(starts_of(self._path)).write_bytes(np.array(rows.shape, STARTS).tobytes() + rows.tobytes())
         _beside(self._path).replace(self._path)
         _beside(starts_of(self._path)).replace(starts_of(self._path))  # the last step: a spill with it is whole
 
@@ -144,12 +144,14 @@ def lines_of(paths: Iterable[Path], number: int) -> list[bytes]:
     for path in paths:
         try:
             numbers = np.memmap(starts_of(path), STARTS, "r")
-            starts = numbers[1:].reshape(-1, int(numbers[0]))[:, number : number + 2].tolist()
+            starts = numbers[2:].reshape(int(numbers[0]), int(numbers[1]))
+            if starts[-1, -1] != path.stat().st_size:
+                raise ValueError("its frames end elsewhere")
             with path.open("rb") as file:
-                for start, end in starts:
+                for start, end in starts[:, number : number + 2].tolist():
                     if end > start:
                         file.seek(start)
                         found.update(zlib.decompress(file.read(end - start)).splitlines(keepends=True))
-        except (OSError, ValueError, OverflowError, EOFError, zlib.error) as e:
+        except (OSError, ValueError, IndexError, OverflowError, MemoryError, EOFError, zlib.error) as e:
             raise CorruptError(f"{str(path)!r} is damaged: {e}", hint="remove its folder and begin anew") from e
     return sorted(found)
