@@ -72,7 +72,7 @@ class Field:
             )
         if not 0 <= self.weight <= LARGEST_WEIGHT:
             raise ProfileError(
-                f"field {self.name!r}: weight {self.weight:g} is not a number between 0 and {LARGEST_WEIGHT:,}"
+                f"field {self.name!r}: weight {self.weight:,.10g} is not a number between 0 and {LARGEST_WEIGHT:,}"
             )
         if not 0 <= self.b <= 1:
             raise ProfileError(f"field {self.name!r}: b {self.b:g} is not between 0 and 1")

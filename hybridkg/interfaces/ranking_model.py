@@ -89,7 +89,7 @@ class ModelArgument:
         if self.whole and not number.is_integer():
             raise TextQueryError(f"argument {self.name!r} of {owner} is {number:g}; it must be a whole number")
         if not (math.isfinite(number) and low_enough and number <= self.high):
-            raise TextQueryError(f"argument {self.name!r} of {owner} is {number:g}; it must be {self.range()}")
+            raise TextQueryError(f"argument {self.name!r} of {owner} is {number:,.10g}; it must be {self.range()}")
         return number
 
     def range(self) -> str:

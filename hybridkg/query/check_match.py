@@ -112,7 +112,8 @@ def check_fields(fields: tuple[ast.OnField, ...]) -> None:
         seen.add(written)
         if on_field.weight is not None and not 0 <= on_field.weight <= LARGEST_WEIGHT:
             raise QueryCheckError(
-                f"the weight of {on_field.name!r} is {on_field.weight:g}; it must be between 0 and {LARGEST_WEIGHT:,}",
+                f"the weight of {on_field.name!r} is {on_field.weight:,.10g}; "
+                f"it must be between 0 and {LARGEST_WEIGHT:,}",
                 span=on_field.span,
             )
         check_arguments(on_field.arguments)

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from hybridkg.interfaces.explanation import ORDERED, TERM, UNORDERED
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
+from hybridkg.interfaces.text_index import LARGEST_WEIGHT
 from hybridkg.text.models.mixture import (
     ARGUMENTS,
     FIELD_ARGUMENTS,
@@ -38,6 +39,8 @@ PAIR_ARGUMENTS = (
     ModelArgument("window", 2, 100, whole=True),
 )
 
+PAIR_WEIGHTS = tuple(ModelArgument(name, 0, LARGEST_WEIGHT) for name in ("ordered", "unordered"))
+
 
 class FSDM(MixtureModel):
     """`fsdm(terms=0.8, ordered=0.1, unordered=0.1, window=8, mu=...)`.
@@ -46,7 +49,7 @@ class FSDM(MixtureModel):
     """
 
     arguments: ClassVar = (*ARGUMENTS, *PAIR_ARGUMENTS)
-    field_arguments: ClassVar = (*FIELD_ARGUMENTS, ModelArgument("ordered", 0), ModelArgument("unordered", 0))
+    field_arguments: ClassVar = (*FIELD_ARGUMENTS, *PAIR_WEIGHTS)
     traits: ClassVar = ModelTraits(pairs=True)
 
     def frame(self, task: ScoringTask) -> MixtureFrame:
