@@ -186,7 +186,9 @@ class Profile:
                 )
             fields = tuple(_field_from_data(field) for field in data.pop("fields"))
             return cls(data.pop("name"), fields, **{key: tuple(value) for key, value in data.items()})
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ProfileError) as e:
+        except ProfileError as e:
+            raise CorruptError(f"the stored profile: {e.message}", hint="index again with --profile") from e
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
             raise CorruptError("the stored profile is damaged", hint="index again") from e
 
 

@@ -311,3 +311,11 @@ def test_a_language_takes_its_sub_tags_and_untagged_text():
         True,
         False,
     ]
+
+
+def test_a_stored_profile_whose_numbers_are_refused_by_now_says_which():
+    stored = json.loads(load_profile("default").to_json())
+    stored["fields"][0]["weight"] = 5_000_000
+    with pytest.raises(CorruptError, match="weight 5,000,000 is not a number between 0 and 1,000,000") as caught:
+        Profile.from_json(json.dumps(stored))
+    assert "--profile" in caught.value.hint
