@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import wait
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from hybridkg.evaluation.measures import evaluate, mean, parse_measure
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.ranking import query_of, rank
 from hybridkg.evaluation.topics import Topics
-from hybridkg.evaluation.tuning import cached
+from hybridkg.evaluation.tuning import cached, tune
 from hybridkg.evaluation.tuning.cached import AnyModel, FastBm25f, FastMixture
 from hybridkg.evaluation.tuning.folds import Fold
 from hybridkg.evaluation.tuning.ranges import SEARCH_SPACES
@@ -175,7 +176,16 @@ def test_each_topic_of_the_cross_validated_run_is_ranked_by_the_model_that_has_n
     assert tested == evaluate(QRELS, run, [parse_measure("ndcg@10")])["ndcg@10"]
 
 
-def test_a_stopped_tuning_keeps_what_is_finished_and_goes_on(kb, tmp_path):
+@pytest.mark.parametrize("failed_first", [False, True])
+def test_a_stopped_tuning_keeps_what_is_finished_and_goes_on(kb, tmp_path, monkeypatch, failed_first):
+    if failed_first:  # both are over before anybody looks, and the one that failed is looked at first
+
+        def all_of(futures, **options):
+            done, _ = wait(futures)
+            return sorted(done, key=lambda future: future.exception() is None), set()
+
+        monkeypatch.setattr(tune, "wait", all_of)
+
     class Stops:
         """Ctrl-C as soon as the second model climbs."""
 

@@ -229,6 +229,9 @@ class _Work:
                 except BaseException:
                     self._stop.set()
                     pool.shutdown(cancel_futures=True)
+                    for future, key in futures.items():  # what was finished beside what has failed
+                        if key not in found and not future.cancelled() and future.exception() is None:
+                            self._keep(key, future.result(), found)
                     raise
                 finally:
                     self._progress.done(self._evaluations)
@@ -240,10 +243,12 @@ class _Work:
             # With a timeout, so that Ctrl-C is heard on every system.
             done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
             for future in done:
-                learned = future.result()
-                found[futures[future]] = learned, False
-                if self._kept is not None:
-                    self._kept.put(futures[future], learned)
+                self._keep(futures[future], future.result(), found)
+
+    def _keep(self, key: str, learned: Learned, found: dict[str, tuple[Learned, bool]]) -> None:
+        found[key] = learned, False
+        if self._kept is not None:
+            self._kept.put(key, learned)
 
     def _one(self, training: Training) -> Learned:
         found = [trainer.train(training.training, progress=self._told) for trainer in self._trainers]
