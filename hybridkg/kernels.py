@@ -209,13 +209,14 @@ def _folder_for(name: str, chosen: str) -> Path:
 
 def _remove_old(folder: Path) -> None:
     """Removes the folders of other states of the sources that nobody has used for KEPT_DAYS."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # a folder that cannot be listed is used all the same
         os.utime(folder)
-    for other in folder.parent.iterdir():
-        if re.fullmatch(rf"{CACHES}[0-9a-f]{{16}}", other.name) and not other.is_symlink() and other != folder:
-            with contextlib.suppress(OSError):
-                if other.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
-                    shutil.rmtree(other, ignore_errors=True)
+        for other in folder.parent.iterdir():
+            is_ours = (
+                re.fullmatch(rf"{CACHES}[0-9a-f]{{16}}", other.name) and not other.is_symlink() and other != folder
+            )
+            if is_ours and other.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
+                shutil.rmtree(other, ignore_errors=True)
 
 
 _cache_folder = _CacheFolder()

@@ -2,13 +2,14 @@
 
 A spill is one file of frames and one of where they begin. A frame has the
 distinct lines of one range that came between two flushes, sorted and packed;
-a line is `key TAB rest`. Where they begin is a row of numbers for each flush,
-one more than there are ranges; before the rows comes how many there are, and
-how many numbers each has. It is
-no `.npy` file: threads read ranges side by side, and `numpy.load` parses its
-header with `ast`, which before Python 3.11.8 fails at times in threads
-(github.com/python/cpython/issues/106905). Ranges are the same for all spills, so the lines of
+a line is `key TAB rest`. Ranges are the same for all spills, so the lines of
 one key are found by reading one range of each.
+
+Where frames begin is a row of numbers for each flush, one more than there are
+ranges; before the rows comes how many there are, and how many numbers each has.
+It is no `.npy` file: threads read ranges side by side, and `numpy.load` parses
+its header with `ast`, which before Python 3.11.8 fails at times in threads
+(github.com/python/cpython/issues/106905).
 """
 
 from __future__ import annotations
