@@ -1,4 +1,4 @@
-"""The documentation is complete: every command and option has its line, every link a target, every example its output."""
+"""The documentation is complete: every command and option has its line, every link a target."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from hybridkg.cli import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), ROOT / "benchmarks/README.md", ROOT / "examples/README.md"])
+PAGES = sorted(
+    [ROOT / "README.md", *ROOT.glob("docs/*.md"), ROOT / "benchmarks/README.md", ROOT / "examples/README.md"]
+)
 
 
 def sections() -> dict[str, str]:
