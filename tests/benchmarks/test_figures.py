@@ -11,6 +11,7 @@ import pytest
 from benchmarks.scale import ROOT, results
 
 PAGE = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+LANGUAGE, MODELS = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("language.md", "models.md"))
 TEXT, HYBRID, ACL, PROJECTION = (results(name) for name in ("text", "hybrid", "acl_anthology", "projection"))
 PEERS = {
     "arcadedb": "ArcadeDB 26.10",
@@ -277,3 +278,28 @@ def test_the_questions_that_text_first_gets_wrong_are_those_of_the_readme():
     glue = HYBRID["sizes"]["500000"]["systems"]["tantivy 1000 + oxigraph"]["answers"]
     said = f"wrong on {glue['questions'] - glue['right']} of {glue['questions']} benchmark questions"
     assert said in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_conformance_is_the_stored_one():
+    stored = [line.strip("| ").split(" | ")[:7] for line in results("w3c")["table"][2:]]
+    shown = [cells for cells in stored if cells[1] not in ("result format", "update, protocol")]
+    assert shown
+    for cells in shown:
+        assert row(*cells) in LANGUAGE.splitlines()
+
+
+def test_the_times_of_the_models_are_the_stored_ones():
+    cells = TEXT["latency"]["4600000"]["first"].values()
+    for model in ("bm25", "fsdm", "mlm", "lm"):
+        ratios = [median(cell[model]) / median(cell["bm25f"]) for cell in cells]
+        assert row(f"`{model}`", f"{statistics.median(ratios):.1f}", f"{max(ratios):.1f}") in MODELS.splitlines()
+
+
+def test_the_table_of_the_models_is_the_stored_one():
+    stored = results("models")["quality"]
+    shown = [[cell.strip() for cell in line.split("|")[1:-1]] for line in MODELS.splitlines() if line.startswith("| `")]
+    lines = {cells[0]: [cell.split(" ")[0] for cell in cells[1:]] for cells in shown if len(cells) == 8}
+    for model, means in stored["fb15k-dbpedia-entity"]["means"].items():
+        others = [stored[name]["means"].get(model) for name in ("cranfield", "cacm")]
+        figures = [share(found[m]) if found else "" for found in (*others, means) for m in ("ndcg@10", "map@100")]
+        assert lines[f"`{model}`"] == [*figures, share(means["judged@10"])], model
