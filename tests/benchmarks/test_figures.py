@@ -11,7 +11,9 @@ import pytest
 from benchmarks.scale import ROOT, results
 
 PAGE = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-LANGUAGE, MODELS = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("language.md", "models.md"))
+LANGUAGE, MODELS, TEXT_INDEX = (
+    (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("language.md", "models.md", "text-index.md")
+)
 TEXT, HYBRID, ACL, PROJECTION = (results(name) for name in ("text", "hybrid", "acl_anthology", "projection"))
 PEERS = {
     "arcadedb": "ArcadeDB 26.10",
@@ -303,3 +305,26 @@ def test_the_table_of_the_models_is_the_stored_one():
         others = [stored[name]["means"].get(model) for name in ("cranfield", "cacm")]
         figures = [share(found[m]) if found else "" for found in (*others, means) for m in ("ndcg@10", "map@100")]
         assert lines[f"`{model}`"] == [*figures, share(means["judged@10"])], model
+
+
+def ratios(rule: str, size: str) -> dict[str, float]:
+    """The ratios of one rule in every cell, as stored."""
+    (found,) = [
+        cells for name, cells in TEXT["latency"][size]["ratios"].items() if name.startswith(f"{rule}, every cell")
+    ]
+    return {name: float(cell.split()[0]) for name, cell in found.items()}
+
+
+def test_the_ratios_of_the_text_index_are_the_stored_ones():
+    sizes = ("500000", "4600000")
+    lines = TEXT_INDEX.splitlines()
+    tantivy = [ratios("bm25f / tantivy", size) for size in sizes]
+    for words in (1, 3, 6):
+        for band in ("rare", "middle", "common"):
+            assert row(words, band, *(f"{cells[f'{words} {band} 10']:.2f}" for cells in tantivy)) in lines
+    for rule, label in (
+        ("flat bm25f / bm25s", "one flat field, `bm25f` / bm25s"),
+        *((f"{model} / bm25f", f"`{model}` / `bm25f`") for model in ("lm", "mlm", "fsdm")),
+    ):
+        cells = [list(ratios(rule, size).values()) for size in sizes]
+        assert row(label, *(f"{f(each):.2f}" for each in cells for f in (statistics.median, max))) in lines
