@@ -66,3 +66,32 @@ def test_python_examples_print_what_they_show(name, tmp_path, monkeypatch):
     found = doctest.testfile(str(ROOT / "docs" / name), module_relative=False)
     assert found.attempted
     assert not found.failed
+
+
+def test_the_glossary_has_each_term_once_in_the_order_of_the_alphabet():
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    terms = [term.lower() for term in re.findall(r"^\| \*\*(.*?)\*\* \|", text, re.MULTILINE)]
+    assert terms
+    assert terms == sorted(set(terms))
+
+
+@pytest.mark.parametrize("letter", "abcdef")
+def test_architecture_md_has_every_law_that_docstrings_cite(letter):
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert f"- **({letter}) " in text
+
+
+def cited() -> list[tuple[str, str, int]]:
+    """(page, kind, number) of each "page.md, trap N" and "page.md, decision N" in the sources."""
+    pattern = re.compile(r"(\w+\.md),\s+(trap|decision)\s+(\d+)")
+    sources = " ".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "hybridkg").rglob("*.py")))
+    return sorted({(page, kind, int(number)) for page, kind, number in pattern.findall(sources)})
+
+
+@pytest.mark.parametrize(("page", "kind", "number"), cited())
+def test_a_numbered_trap_or_decision_that_docstrings_cite_exists(page, kind, number):
+    if page == "ranking.md":
+        page = "evaluation.md"
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    section = text[text.index({"trap": "## Traps", "decision": "## Decisions"}[kind]) :]
+    assert re.search(rf"^{number}\. ", section, re.MULTILINE)
