@@ -175,3 +175,4 @@ def test_a_stranger_finds_everything_in_the_first_hundred_lines_of_the_readme():
     for heading in ("## Install", "## Python", "## Command line", "## Where to go next"):
         assert heading in start
     assert "error[" in start
+    assert "docs/architecture.md" in start  # the last row of what to read next
