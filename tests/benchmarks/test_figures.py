@@ -267,9 +267,27 @@ def tools() -> Iterator[str]:
 
 
 TABLES = (
-    cold, hybrid, growth, planner, servers, text, text_index, losing, loading, anthology, anthology_words, anthology_queries, projection,
-    dbpedia, elastic, vectors, filtered, quality, sentences, tools,
-)  # fmt: skip
+    cold,
+    hybrid,
+    growth,
+    planner,
+    servers,
+    text,
+    text_index,
+    losing,
+    loading,
+    anthology,
+    anthology_words,
+    anthology_queries,
+    projection,
+    dbpedia,
+    elastic,
+    vectors,
+    filtered,
+    quality,
+    sentences,
+    tools,
+)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
