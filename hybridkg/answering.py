@@ -96,15 +96,11 @@ class Answering:
         return choose(with_limit(request.logical, limit), snapshot.planning(), strategy)
 
     def run(self, request: Request, plan: PhysicalPlan, context: ExecutionContext) -> Solutions:
-        """What the root operator gives. Some runs teach what work costs; none that is stopped or fails."""
-        context.meter.lessons = [] if self.snapshot.is_measured() else None
+        """What the root operator gives."""
         try:
-            solutions = context.run_plan(plan.root)
+            return context.run_plan(plan.root)
         except StorageError as e:
             raise blamed(e, request.query) from e.__cause__
-        if context.meter.lessons:
-            self.snapshot.costs.learn(context.meter.lessons)
-        return solutions
 
     def explanation(self, request: Request, plan: PhysicalPlan, context: ExecutionContext | None) -> Explanation:
         """The plan; with a context, run in it.

@@ -163,7 +163,6 @@ class KnowledgeBase(Writable):
 
     def close(self) -> None:
         """Lets go of the files, so that a writer can remove an old state; `with KnowledgeBase.open(path) as kb:`."""
-        self._keep_costs()
         self._snapshot = self._broken = self._kept = None
         if self._removal is not None:
             self._removal()
@@ -185,7 +184,6 @@ class KnowledgeBase(Writable):
 
     def refresh(self) -> None:
         """Answers from the newest state from now on; queries that are running finish on the old one."""
-        self._keep_costs()
         self._snapshot, self._broken = _opened(self._folder)
         self._kept = None
 
@@ -336,11 +334,6 @@ class KnowledgeBase(Writable):
             return other.query(text, name=name)
 
         return compare_engines(self._folder, self.snapshot, queries, ask, progress, model=model, against=against)
-
-    def _keep_costs(self) -> None:
-        """What queries have taught of this machine is for the next state, and the next process, too."""
-        if self._snapshot is not None:
-            self._snapshot.costs.close()
 
 
 def _path(path: str | Path) -> Path:

@@ -77,11 +77,6 @@ class LazyKernel:
         """The module, if it is there already."""
         return self._module
 
-    @property
-    def settled(self) -> bool:
-        """Whether it is there, or will never be: from now on the same work takes the same time."""
-        return self._module is not None or self._unavailable
-
     def load(self) -> ModuleType | None:
         """The module, loaded now; None where numba cannot be imported or cannot keep its cache."""
         with self._lock:

@@ -211,7 +211,7 @@ class Snapshot:
 
     @cached_property
     def costs(self) -> UnitCosts:
-        """What units of work cost on this machine, as far as it is known by now."""
+        """Unit costs on this machine."""
         folder = self.generation.path
         engine = "embedded" if self.text is None else engine_name(folder / "text")
         found = self.generation.manifest.endpoint
@@ -222,22 +222,10 @@ class Snapshot:
 
     @property
     def cost(self) -> CostModel:
-        """What units of work cost, as far as it is known at this moment."""
+        """Unit costs at this moment: a server that has just been quick is taken to be near."""
         if (store := self.far_store) is not None:
             self.costs.at_most(far_costs(store.trip_us, self.costs.model.us_per_store_row))
         return self.costs.model
-
-    def is_measured(self) -> bool:
-        """Whether the run that begins is one of those that teach what work costs: none before its kernel is loaded."""
-        if not self.costs.asks():
-            return False
-        if self.text is None or self.text.scan_limit is not None:
-            return True
-        if self.vectors is not None and self.vectors.scan_limit is not None:
-            return False  # of the two, only the text is here, and what the other takes would be charged to it
-        from hybridkg.text.additive import KERNEL
-
-        return KERNEL.settled
 
     @cached_property
     def advisor(self) -> Advisor:
@@ -280,7 +268,7 @@ class Snapshot:
 
     def context(self) -> ExecutionContext:
         """The state of one run over this snapshot."""
-        price = self.cost.predicted_us
+        price = self.cost.price
         place = RerankPlace(folders_of(self.generation.path.parent), self.config.reranking)
         return ExecutionContext(
             self.store, self.ranked, self.nodes, self.texts, scratch, graph=self.graph, price=price, reranking=place

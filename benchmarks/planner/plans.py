@@ -15,14 +15,15 @@ from hybridkg.algebra.nodes import Fragment, Plan
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.graph_index import PreparedPattern, Size
 from hybridkg.interfaces.meter import Meter
+from hybridkg.interfaces.strategy import by_preference
 from hybridkg.kb import KnowledgeBase
-from hybridkg.planner.choose import PREFERENCE, PhysicalPlan, choose
+from hybridkg.planner.choose import PhysicalPlan, choose
 from hybridkg.planner.planning import Planning
 from hybridkg.prepared import QueryText
 from hybridkg.rdf.batch import Solutions
 from hybridkg.text.additive import KERNEL
 
-FORCED = tuple(name for name in PREFERENCE if name not in ("oxigraph", "reference"))
+FORCED = tuple(name for name, _ in by_preference() if name not in ("oxigraph", "reference"))
 """Plans that a choice is held against; the reference only has to give the same rows."""
 
 CHOSEN = "chosen"
@@ -160,7 +161,7 @@ class Plans:
             told.update(numbers)
         counts = dict(context.meter.counts)
         expected = float("inf") if plan.cost is None else plan.cost.guess
-        return Run(plan.strategy, counts, self.cost.predicted_us(counts), expected, told), solutions
+        return Run(plan.strategy, counts, self.cost.price(counts), expected, told), solutions
 
     def planning_ms(self, question: Question) -> tuple[float, float]:
         """Time of this thread to plan a query for values that it has not seen: (prepared, as a text of its own).

@@ -56,18 +56,9 @@ def _print_rest(listed: int, others: list[int], one: str, many: str) -> None:
 def print_costs(found: dict[str, Any]) -> None:
     """Each unit cost with its origin."""
     echo(f"text engine: {found['engine']}")
-    used = any(unit["observations"] for unit in found["unit_costs"])
-    echo(f"unit costs: {found['state']}{'; refined by use' if used else ''}")
+    echo(f"unit costs: {found['state']}")
     rows = []
     for unit in found["unit_costs"]:
         name = unit["name"].removeprefix("us_").replace("_", " ")
-        rows.append([name, f"{unit['us']:,.4g}", f"{unit['default_us']:,.4g}", unit["origin"] + _refined(unit)])
+        rows.append([name, f"{unit['us']:,.4g}", f"{unit['default_us']:,.4g}", unit["origin"]])
     print_figures(["unit cost", "microseconds", "default", "origin"], rows, left=("unit cost", "origin"))
-
-
-def _refined(unit: dict[str, Any]) -> str:
-    """By how much use has changed a unit cost, and how often it was seen; empty where it has not."""
-    n, by = unit["observations"], unit["refined_by"]
-    if n:
-        return f", refined x {by:g} from {n:,} observation{'' if n == 1 else 's'}"
-    return "" if by == 1 else f", x {by:g} like the others"

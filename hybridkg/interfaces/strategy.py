@@ -1,22 +1,99 @@
-"""Strategies by name: ways to order graph and text work. A new one is one file and one line here."""
+"""Strategies by name: ways to order graph and text work.
+
+A strategy is an object of one file, registered by one line here or, in another package, by an entry point of the group
+`hybridkg.strategies`. The planner considers all of them and takes the cheapest (planner/choose.py).
+"""
 
 from __future__ import annotations
 
+import logging
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from hybridkg.errors import HybridkgError
 from hybridkg.registry import Registry
+
+if TYPE_CHECKING:
+    from hybridkg.algebra.nodes import Plan
+    from hybridkg.interfaces.graph_index import Size
+    from hybridkg.operators.base import PhysicalOperator
+    from hybridkg.planner.planning import Planning
+
+_log = logging.getLogger(__name__)
 
 STRATEGIES = Registry(
     "strategy",
     "hybridkg.strategies",
     {
-        "bind_join": "hybridkg.planner.strategies.bind_join:BindJoins",
-        "each_list": "hybridkg.planner.strategies.each_list:EachList",
-        "filter_first": "hybridkg.planner.strategies.filter_first:FilterFirst",
-        "filtered_topk": "hybridkg.planner.strategies.filtered_topk:FilteredTopK",
-        "oxigraph": "hybridkg.planner.strategies.oxigraph:Oxigraph",
-        "rank_first": "hybridkg.planner.strategies.rank_first:RankFirst",
-        "rank_join": "hybridkg.planner.strategies.rank_join:RankJoin",
-        "reference": "hybridkg.planner.strategies.reference:Reference",
-        "text_topk": "hybridkg.planner.strategies.text_topk:TextTopK",
-        "threshold": "hybridkg.planner.strategies.threshold:Threshold",
+        "bind_join": "hybridkg.planner.strategies.bind_join:BIND_JOIN",
+        "each_list": "hybridkg.planner.strategies.each_list:EACH_LIST",
+        "filter_first": "hybridkg.planner.strategies.filter_first:FILTER_FIRST",
+        "filtered_topk": "hybridkg.planner.strategies.filtered_topk:FILTERED_TOPK",
+        "oxigraph": "hybridkg.planner.strategies.oxigraph:OXIGRAPH",
+        "rank_first": "hybridkg.planner.strategies.rank_first:RANK_FIRST",
+        "rank_join": "hybridkg.planner.strategies.rank_join:RANK_JOIN",
+        "reference": "hybridkg.planner.strategies.reference:REFERENCE",
+        "text_topk": "hybridkg.planner.strategies.text_topk:TEXT_TOPK",
+        "threshold": "hybridkg.planner.strategies.threshold:THRESHOLD",
     },
 )
+
+
+class Strategy(Protocol):
+    """A way to run a query: whether it applies to a logical plan, what it costs, and its operators.
+
+    The rows of every strategy are those of `reference`, in the same order where the query ranks. One that inherits from
+    this class need only say its preference, what it applies to, its cost and its operators.
+    """
+
+    preference: ClassVar[int]
+    """Decides where costs are equal or unknown: the lowest goes first. The built-in strategies have 0 to 90."""
+
+    dominates: ClassVar[bool] = False
+    """Whether nothing else is considered where it has operators."""
+
+    def applies(self, logical: Plan, planning: Planning) -> bool:
+        """Whether `cost` may be asked, which no value of a parameter changes; `plan` may still have no operators."""
+
+    def cost(self, logical: Plan, planning: Planning) -> Size:
+        """Expected microseconds at the prices of `planning.cost`, of a plan that it applies to.
+
+        `UNPRICED` (planner/costs.py) where it cannot be told: the strategy is taken where no other has operators.
+        """
+
+    def least_cost(self, logical: Plan, planning: Planning) -> float:
+        """Lower bound of the guess of `cost`, at less effort: a strategy that it rules out is not priced."""
+        return 0.0
+
+    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
+        """The operators; None where the strategy has none for this plan."""
+
+
+def strategy_of(name: str) -> Strategy:
+    """The strategy of a name.
+
+    Raises:
+        UnknownNameError: there is none; the message lists those that there are.
+        MissingExtraError: it needs a package that is not installed.
+    """
+    found: Strategy = STRATEGIES.get(name)
+    return found
+
+
+@cache
+def by_preference() -> tuple[tuple[str, Strategy], ...]:
+    """All strategies with their names, in the order of `preference`, then of the name.
+
+    A strategy of another package that cannot be loaded is left out, so that its fault does not fail every query; a
+    query that forces it by name gets the error.
+    """
+    found: list[tuple[int, str, Strategy]] = []
+    for name in STRATEGIES.names():
+        try:
+            strategy = strategy_of(name)
+            found.append((strategy.preference, name, strategy))
+        except (HybridkgError, ImportError, AttributeError) as e:
+            if STRATEGIES.is_builtin(name):
+                raise
+            _log.warning("the strategy %r cannot be loaded and is not considered: %s", name, e)
+    return tuple((name, strategy) for _, name, strategy in sorted(found, key=lambda one: one[:2]))

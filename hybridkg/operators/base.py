@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hybridkg.interfaces.meter import OPERATORS, ROWS, Work
 from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known
+from hybridkg.operators.known import Known, times, work_of
 from hybridkg.rdf.batch import Solutions
 
 
@@ -31,6 +32,14 @@ class PhysicalOperator(ABC):
     def estimate(self, known: Known) -> float | None:
         """Rows it expects to give; None where nothing is known. Asked through `known.rows`. Cheap; never raises."""
         return None
+
+    def work(self, known: Known) -> Work | None:
+        """Work it expects to do itself, without its children; None where nothing is known. Never raises.
+
+        Unless it says otherwise, an operator starts and handles the rows it reads, or gives where it has no child.
+        """
+        read = known.rows(self.children[0]) if self.children else known.rows(self)
+        return work_of({OPERATORS: 1, ROWS: times(read, 0.5)})
 
     def below(self, known: Known) -> Known:
         """What the operators below it know."""

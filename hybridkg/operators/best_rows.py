@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.candidates import Candidates
 from hybridkg.operators.context import ExecutionContext
@@ -131,6 +132,10 @@ class BestRows(OneChild):
         if k is None:
             return rows
         return float(k) if rows is None else min(rows, float(k))
+
+    def work(self, known: Known) -> Work | None:
+        """Unknown by itself: EXPLAIN gives it what the others leave of the cost of its strategy."""
+        return None
 
     def describe(self) -> str:
         """The strategy, the ranked variables and how many rows are wanted."""

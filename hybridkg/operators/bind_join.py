@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hybridkg.interfaces.meter import ROWS, Work
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible
-from hybridkg.operators.known import Known, times
+from hybridkg.operators.known import Known, times, work_of
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.operators.slices import SliceOf
 from hybridkg.rdf.batch import Row, Solutions
@@ -36,6 +37,11 @@ class BindJoin(OneChild):
     def estimate(self, known: Known) -> float | None:
         """Each row of the child as often as the fragment has rows for an entity."""
         return times(known.rows(self.child), self.fragment.rows_each(known, self.variable))
+
+    def work(self, known: Known) -> Work | None:
+        """The fragment is asked about the rows of the child."""
+        asked = self.fragment.work_for(known, self.variable, known.rows(self.child))
+        return work_of({**asked, ROWS: known.rows(self)})
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Reads the child, then what the fragment has for it."""

@@ -147,9 +147,8 @@ class Candidates:
                 size = min(size, len(among) * size / max(prepared.size(self.variable).guess, 1.0))
             if size < min(_most(match, context) for matches in tested.values() for match in matches):
                 bound = {} if among is None else {self.variable: among}
-                with context.meter.timed():
-                    context.meter.add(GRAPH_QUESTIONS, 1)
-                    table = prepared.rows([self.variable, *tested], context.meter, bound)
+                context.meter.add(GRAPH_QUESTIONS, 1)
+                table = prepared.rows([self.variable, *tested], context.meter, bound)
                 return self._of_table(table, tested, context)
         bound = {name: self._passing(matches, None, context) for name, matches in tested.items()}
         return _candidates(fragment, self.variable, among, bound, context)
@@ -181,9 +180,8 @@ def _candidates(
     if prepared is None:
         found = _asked(fragment, variable, among, bound, context)
         return found if among is None else both(found, among)
-    with context.meter.timed():
-        context.meter.add(GRAPH_QUESTIONS, 1)
-        found = prepared.candidates(variable, context.meter, among, bound)
+    context.meter.add(GRAPH_QUESTIONS, 1)
+    found = prepared.candidates(variable, context.meter, among, bound)
     return _entities_of(found, context)
 
 

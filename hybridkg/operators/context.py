@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, repeat
 from time import perf_counter_ns
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from hybridkg.errors import QueryLimitError, QueryStoppedError, QueryWarning, Span
 from hybridkg.interfaces.graph_index import GraphIndex, IdTable, Pattern, PreparedPattern
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, priced
+from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, Price
 from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, limit_of
 from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
@@ -103,7 +102,7 @@ class ExecutionContext:
         scratch: a store in memory with the given triples, to evaluate expressions in.
         max_rows: the most rows an operator may hold.
         meter: counts work, and stops a run that is over its time.
-        price: microseconds of counted work, by the cost model.
+        price: microseconds of work, by the cost model.
         max_bytes: about the most memory that the rows of an operator may take.
         graph: the projection, None where there is none or it is behind the graph.
         reranking: where rerankers find their files and their server.
@@ -117,7 +116,7 @@ class ExecutionContext:
     max_rows: int = MAX_ROWS
     meter: Meter = field(default_factory=Meter)
     max_bytes: int = MAX_BYTES
-    price: Callable[[Mapping[str, int]], float] = priced
+    price: Price = field(kw_only=True)
     graph: GraphIndex | None = None
     reranking: RerankPlace = field(default_factory=RerankPlace)
     notes: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -163,17 +162,6 @@ class ExecutionContext:
     def spent(self) -> float:
         """Microseconds of the work counted so far, by the cost model: the same in every run."""
         return self.price(self.meter.counts)
-
-    def timed(self, question: Question | None = None, *, untold: bool = False) -> AbstractContextManager[object]:
-        """Measures the work of the text index in a `with` block, where this run is one that teaches (`Meter.timed`).
-
-        Args:
-            question: what is asked; one that the plan has asked already takes no time now.
-            untold: whether it cannot be counted what the index does.
-        """
-        if self.meter.lessons is None or untold or question in self._answers:
-            return nullcontext()
-        return self.meter.timed(elsewhere=self.text is not None and self.text.scan_limit is not None)
 
     def answer(self, index: RankedIndex, question: Question) -> tuple[Ids, Scores]:
         """The relation that a question asks for, from the index unless the plan has asked for it already."""
@@ -295,10 +283,9 @@ class ExecutionContext:
             QueryLimitError: there are more rows than `max_rows`, or they take more memory than `max_bytes`.
         """
         self.allow(size)
-        with self.meter.timed():
-            self.meter.add(ROWS, size)
-            cells = [column.cells() for column in columns]
-            return self.collect(zip(*cells, strict=True) if cells else repeat((), size))
+        self.meter.add(ROWS, size)
+        cells = [column.cells() for column in columns]
+        return self.collect(zip(*cells, strict=True) if cells else repeat((), size))
 
     def collect(self, rows: Iterable[T]) -> list[T]:
         """The rows as a list.

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hybridkg.algebra.nodes import GRAPH_COLUMNS
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
@@ -23,6 +24,10 @@ class Describe(OneChild):
     dataset: tuple[ast.DatasetClause, ...]
 
     def estimate(self, known: Known) -> float | None:
+        """How many triples a description has is not known."""
+        return None
+
+    def work(self, known: Known) -> Work | None:
         """How many triples a description has is not known."""
         return None
 

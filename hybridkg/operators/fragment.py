@@ -7,9 +7,10 @@ from functools import cached_property
 
 from hybridkg.algebra.to_pattern import Declined, pattern_of
 from hybridkg.interfaces.graph_index import Pattern
+from hybridkg.interfaces.meter import STORE_QUESTIONS, STORE_ROWS, Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known
+from hybridkg.operators.known import Known, work_of
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.batch import Solutions
@@ -40,6 +41,10 @@ class SparqlFragment(PhysicalOperator):
     def estimate(self, known: Known) -> float | None:
         """The projection knows, also where the store is asked."""
         return known.size(self.pattern) if self.group.elements else 1.0
+
+    def work(self, known: Known) -> Work | None:
+        """One question to the store, and its rows."""
+        return work_of({STORE_QUESTIONS: 1, STORE_ROWS: known.rows(self)}) if self.group.elements else {}
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Asks the store."""

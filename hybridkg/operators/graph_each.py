@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from hybridkg.errors import QueryLimitError, UnsupportedQueryError
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
@@ -43,6 +44,10 @@ class GraphEach(OneChild):
         return write(ast.SelectQuery(columns, ast.Group((pattern,)), "DISTINCT", self.dataset))
 
     def estimate(self, known: Known) -> float | None:
+        """How many graphs there are is not known."""
+        return None
+
+    def work(self, known: Known) -> Work | None:
         """How many graphs there are is not known."""
         return None
 

@@ -9,12 +9,20 @@ from functools import cached_property
 from hybridkg.algebra.pattern_text import pattern_text
 from hybridkg.algebra.to_pattern import Declined, pattern_of
 from hybridkg.interfaces.graph_index import Ids, Pattern, PreparedPattern
-from hybridkg.interfaces.meter import GRAPH_QUESTIONS, STORE_QUESTIONS, STORE_ROWS
+from hybridkg.interfaces.meter import (
+    ADJACENCY,
+    GRAPH_QUESTIONS,
+    ROWS,
+    STORE_PROBES,
+    STORE_QUESTIONS,
+    STORE_ROWS,
+    Work,
+)
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
-from hybridkg.operators.known import Known
+from hybridkg.operators.known import Known, times, work_of
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.query import ast
 from hybridkg.query.write import write
@@ -86,6 +94,23 @@ class GraphFragment(PhysicalOperator):
         rows = self.estimate(known)
         return None if rows is None or values is None else rows / max(values, 1.0)
 
+    def work(self, known: Known) -> Work | None:
+        """One question to the projection or the store, and its rows."""
+        rows, prepared = known.rows(self), known.prepared(self.pattern)
+        if not self.group.elements:
+            return {}
+        if prepared is None:
+            return work_of({STORE_QUESTIONS: 1, STORE_ROWS: rows})
+        return work_of({GRAPH_QUESTIONS: 1, ADJACENCY: prepared.work(), ROWS: rows})
+
+    def work_for(self, known: Known, variable: str, values: float | None) -> dict[str, float | None]:
+        """Expected work of a question about so many values of a variable, without making its rows."""
+        prepared = known.prepared(self.pattern)
+        if prepared is None:
+            return {STORE_QUESTIONS: 1, STORE_PROBES: values}
+        each = times(values, prepared.work_each(variable))
+        return {GRAPH_QUESTIONS: 1, ADJACENCY: None if each is None else min(prepared.work(), each)}
+
     def prepared(self, context: ExecutionContext) -> PreparedPattern | None:
         """The pattern, ready to be asked; None where the store has to be."""
         return None if isinstance(self.pattern, Declined) else context.prepare(self.pattern)
@@ -141,9 +166,8 @@ class GraphFragment(PhysicalOperator):
             bound: for some columns that every row binds, the ids (ascending, distinct) they may have.
         """
         held = [name for name in self.columns if name in prepared.variables]
-        with context.meter.timed():
-            context.meter.add(GRAPH_QUESTIONS, 1)
-            table = prepared.rows(held, context.meter, bound)
+        context.meter.add(GRAPH_QUESTIONS, 1)
+        table = prepared.rows(held, context.meter, bound)
         return context.in_columns(table, self.columns)
 
     def _count(self, context: ExecutionContext, rows: int) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hybridkg.errors import QueryLimitError
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.columns import InColumns
@@ -62,6 +63,10 @@ class GroupRows(OneChild):
     def estimate(self, known: Known) -> float | None:
         """How many groups there are is not known; one where nothing is grouped by."""
         return None if self.keys else 1.0
+
+    def work(self, known: Known) -> Work | None:
+        """How many groups there are is not known."""
+        return None
 
     @cached_property
     def _plain(self) -> PlainGroups | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hybridkg.algebra.to_pattern import Declined
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern
+from hybridkg.interfaces.meter import Work
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.operators.text_query import ranked_query
 from hybridkg.query import ast
@@ -96,6 +97,16 @@ class Known:
     def below(self, sliced: Mapping[str, float | None], narrowed: frozenset[int]) -> Known:
         """What is known below an operator that takes a part of some relations."""
         return replace(self, sliced={**self.sliced, **sliced}, narrowed=self.narrowed | narrowed, _rows={})
+
+
+def work_of(counts: Mapping[str, float | None]) -> Work | None:
+    """Expected work by kind; None where a count is not known.
+
+    >>> work_of({"rows": 2.0}), work_of({"rows": None})
+    ({'rows': 2.0}, None)
+    """
+    known = {kind: n for kind, n in counts.items() if n is not None}
+    return known if len(known) == len(counts) else None
 
 
 def times(*factors: float | None) -> float | None:

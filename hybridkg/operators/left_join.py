@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hybridkg.algebra.nodes import Plan
+from hybridkg.interfaces.meter import ROWS, Work
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.bind_join import met
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_rows, with_tests
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible, joined_rows, shared_by
-from hybridkg.operators.known import Known, times
+from hybridkg.operators.known import Known, times, work_of
 from hybridkg.query import ast
 from hybridkg.rdf.batch import Row, Solutions
 from hybridkg.rdf.terms import Term
@@ -76,6 +77,11 @@ class BindLeftJoin(OneChild):
         """Each row of the child as often as the fragment has rows for an entity, and at least once."""
         each = self.fragment.rows_each(known, self.variable)
         return known.rows(self.child) if each is None else times(known.rows(self.child), max(1.0, each))
+
+    def work(self, known: Known) -> Work | None:
+        """The fragment is asked about the rows of the child."""
+        asked = self.fragment.work_for(known, self.variable, known.rows(self.child))
+        return work_of({**asked, ROWS: known.rows(self)})
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Reads the child, then what the fragment has for it."""

@@ -54,10 +54,9 @@ class Listing:
         assert context.nodes is not None
         if isinstance(match, ast.Near) and match.top is None:
             assert isinstance(query, VectorQuery)
-            with context.timed():
-                ids, about, error = index.estimates(query, among)
-                context.meter.add(TEXT_QUESTIONS, 1)
-                context.meter.add(POSTINGS, int(postings_read(index, query, None if among is None else len(among))))
+            ids, about, error = index.estimates(query, among)
+            context.meter.add(TEXT_QUESTIONS, 1)
+            context.meter.add(POSTINGS, int(postings_read(index, query, None if among is None else len(among))))
             return cls(ids, about, error, lambda some: scores_among(index, query, some, context), context.nodes)
         if among is None:
             ids, scores = relation(match, context)

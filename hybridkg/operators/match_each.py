@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from hybridkg.interfaces.meter import Work
 from hybridkg.interfaces.ranked_index import Question, RankedIndex, limit_of
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.base import OneChild
@@ -32,6 +33,10 @@ class MatchEach(OneChild):
     score: str
 
     def estimate(self, known: Known) -> float | None:
+        """Unknown: the texts are not known before."""
+        return None
+
+    def work(self, known: Known) -> Work | None:
         """Unknown: the texts are not known before."""
         return None
 

@@ -101,9 +101,8 @@ class RankJoin(BestRows):
         if prepared is None:
             return None
         bound = {name: np.sort(relations[score][0]) for name, score in score_of.items()}
-        with context.meter.timed():
-            context.meter.add(GRAPH_QUESTIONS, 1)
-            table = prepared.rows(list(bound), context.meter, bound)
+        context.meter.add(GRAPH_QUESTIONS, 1)
+        table = prepared.rows(list(bound), context.meter, bound)
         parts: dict[str, Relation] = {}
         for name, score in score_of.items():
             ids, own = relations[score]

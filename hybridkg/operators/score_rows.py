@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.meter import PROBES, TEXT_QUESTIONS, Work
 from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, limit_of
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known, times
+from hybridkg.operators.known import Known, times, work_of
 from hybridkg.operators.text_join import FEW_MATCHES, scores_of_entities
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
@@ -30,6 +31,10 @@ class ScoreRows(OneChild):
         """The share of the child's rows whose entities match; all of them with `optional`."""
         rows = known.rows(self.child)
         return rows if self.optional else times(rows, known.share(self.match))
+
+    def work(self, known: Known) -> Work | None:
+        """The entities of the child are scored."""
+        return work_of({TEXT_QUESTIONS: 1, PROBES: known.rows(self.child)})
 
     def sized(self, text: RankedIndex) -> tuple[RankedQuery, ...]:
         """The relation of its MATCH; none where the index objects, which is an error only once the operator runs."""

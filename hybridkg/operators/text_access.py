@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
 def every_match(index: RankedIndex, query: RankedQuery, context: ExecutionContext) -> tuple[Ids, Scores]:
     """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
-    with context.timed(Question(query)):
-        found = context.answer(index, Question(query))
-        context.meter.add(SCORINGS, 1)
-        context.meter.add(SCORED_POSTINGS, len(found[0]))
+    found = context.answer(index, Question(query))
+    context.meter.add(SCORINGS, 1)
+    context.meter.add(SCORED_POSTINGS, len(found[0]))
     return found
 
 
@@ -56,29 +55,26 @@ def best_matches(
     """
     far, question = limit_of(index, query) is not None, Question(query, k)
     read = postings_read(index, query, None if among is None else len(among)) if sized or not far else 0
-    # A server scores all candidates that match, and nobody learns how many these were.
-    with context.timed(question, untold=far and among is not None):
-        context.meter.add(TEXT_QUESTIONS, 1)
-        context.meter.add(POSTINGS, int(read))
-        if among is None:
-            found = context.answer(index, question)
-        else:
-            context.meter.add(MASKED, len(among))
-            context.note_exactness(index, question, len(among))
-            found = index.topk(query, k, among)
-        context.meter.add(HITS, len(found[0]))
+    context.meter.add(TEXT_QUESTIONS, 1)
+    context.meter.add(POSTINGS, int(read))
+    if among is None:
+        found = context.answer(index, question)
+    else:
+        context.meter.add(MASKED, len(among))
+        context.note_exactness(index, question, len(among))
+        found = index.topk(query, k, among)
+    context.meter.add(HITS, len(found[0]))
     return found
 
 
 def scores_among(index: RankedIndex, query: RankedQuery, ids: Ids, context: ExecutionContext) -> Scores:
     """float64[len(ids)]; NaN where the entity does not match."""
-    with context.timed():
-        scores = index.score(query, ids)
-        context.meter.add(SCORINGS, 1)
-        context.meter.add(PROBES, len(ids))
-        if limit_of(index, query) is not None:
-            # A candidate goes there as a number, one that matches comes back as a row.
-            import numpy as np
+    scores = index.score(query, ids)
+    context.meter.add(SCORINGS, 1)
+    context.meter.add(PROBES, len(ids))
+    if limit_of(index, query) is not None:
+        # A candidate goes there as a number, one that matches comes back as a row.
+        import numpy as np
 
-            context.meter.add(SCORED_POSTINGS, int(np.count_nonzero(~np.isnan(scores))))
+        context.meter.add(SCORED_POSTINGS, int(np.count_nonzero(~np.isnan(scores))))
     return scores

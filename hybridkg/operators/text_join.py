@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import PreparedPattern
-from hybridkg.interfaces.meter import ADJACENCY, GRAPH_QUESTIONS, PROBES, SCORED_POSTINGS
+from hybridkg.interfaces.meter import (
+    ADJACENCY,
+    GRAPH_QUESTIONS,
+    PROBES,
+    ROWS,
+    SCORED_POSTINGS,
+    TEXT_QUESTIONS,
+    Work,
+)
 from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, limit_of
 from hybridkg.interfaces.text_index import AnyOf, Condition, Ids, Scores, TextQuery
 from hybridkg.operators.base import PhysicalOperator
@@ -17,7 +25,7 @@ from hybridkg.operators.candidates import Candidates
 from hybridkg.operators.columns import InColumns, NumberColumn
 from hybridkg.operators.context import JOINED, ExecutionContext
 from hybridkg.operators.graph_fragment import GraphFragment
-from hybridkg.operators.known import Known, times
+from hybridkg.operators.known import Known, times, work_of
 from hybridkg.operators.probing import Begun, begin, rows_meeting
 from hybridkg.operators.pushed import said_of, shown, with_conditions
 from hybridkg.operators.text_access import every_match, scores_among
@@ -51,6 +59,12 @@ class TextJoin(PhysicalOperator):
     def estimate(self, known: Known) -> float | None:
         """Each match as often as the fragment has rows for an entity."""
         return times(known.most(self.match), self.fragment.rows_each(known, self.match.entity.name))
+
+    def work(self, known: Known) -> Work | None:
+        """Every match is scored, and the fragment asked about all of them."""
+        most = known.most(self.match)
+        asked = self.fragment.work_for(known, self.match.entity.name, most)
+        return work_of({TEXT_QUESTIONS: 1, SCORED_POSTINGS: most, **asked, ROWS: known.rows(self)})
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Scores all matches as arrays, reads the fragment as operators.probing decides, and looks scores up.

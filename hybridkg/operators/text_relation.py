@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hybridkg.errors import HybridkgError
-from hybridkg.interfaces.meter import ROWS
+from hybridkg.interfaces.meter import POSTINGS, ROWS, SCORED_POSTINGS, TEXT_QUESTIONS, Work
 from hybridkg.interfaces.ranked_index import Question, RankedIndex
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known
+from hybridkg.operators.known import Known, work_of
 from hybridkg.operators.text_access import best_matches, every_match
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
@@ -38,6 +38,11 @@ class TextRelation(PhysicalOperator):
         """No fewer than match."""
         most = known.most(self.match)
         return most if self.top is None or most is None else min(most, float(self.top))
+
+    def work(self, known: Known) -> Work | None:
+        """One question: every match is scored, or the best are found among the postings."""
+        read = SCORED_POSTINGS if self.top is None else POSTINGS
+        return work_of({TEXT_QUESTIONS: 1, read: known.most(self.match), ROWS: known.rows(self)})
 
     def questions(self, text: RankedIndex) -> tuple[Question, ...]:
         """Its one question; none where the index objects, which is an error only once the operator runs."""
@@ -83,8 +88,7 @@ def rows_of(match: ast.RankedItem, score: str, answer: tuple[Ids, Scores], conte
     ids, scores = answer
     assert context.nodes is not None
     context.allow(len(ids))
-    with context.meter.timed():
-        context.meter.add(ROWS, len(ids))
-        entities = context.nodes.nodes(ids)
-        rows: list[Row] = context.collect(zip(entities, map(double, scores.tolist()), strict=True))
-        return Solutions((match.entity.name, score), rows)
+    context.meter.add(ROWS, len(ids))
+    entities = context.nodes.nodes(ids)
+    rows: list[Row] = context.collect(zip(entities, map(double, scores.tolist()), strict=True))
+    return Solutions((match.entity.name, score), rows)

@@ -8,6 +8,7 @@ from functools import cached_property
 from hybridkg.algebra.nodes import GRAPH_COLUMNS
 from hybridkg.algebra.to_pattern import Declined, pattern_of
 from hybridkg.interfaces.graph_index import Pattern
+from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
@@ -41,6 +42,10 @@ class WholeQuery(PhysicalOperator):
             return None if modifiers.limit is None else float(modifiers.limit)
         rows = max(0.0, rows - (modifiers.offset or 0))
         return rows if modifiers.limit is None else min(rows, float(modifiers.limit))
+
+    def work(self, known: Known) -> Work | None:
+        """Unknown: the store plans the query."""
+        return None
 
     @cached_property
     def _pattern(self) -> Pattern | Declined:

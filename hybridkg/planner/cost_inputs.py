@@ -1,4 +1,4 @@
-"""What the costs of a ranking are computed from, beside the lengths of its relations."""
+"""Cardinalities that the costs of a ranking are computed from: of its relations and of what its patterns leave."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hybridkg.interfaces.graph_store import Beginning
 from hybridkg.operators.conditions import whole
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planning import Agreed, Expected, Planning
-from hybridkg.planner.ranked import fuses
 from hybridkg.planner.ranking import Ranking
 from hybridkg.planner.settled import settled
 from hybridkg.query import ast
@@ -63,7 +62,58 @@ class Fixed(NamedTuple):
         place = {id(match): at for at, match in enumerate(ranking.spine.matches)}
         scored = tuple(place[id(match)] for match in ranking.scored)
         is_far = planning.is_far(ranking.matches)
-        return cls(asked, fuses(ranking), only_texts, is_far, float(planning.entities), scored)
+        return cls(asked, ranking.fuses, only_texts, is_far, float(planning.entities), scored)
+
+
+class Lists(NamedTuple):
+    """Upper bounds on how many entities match each MATCH of a ranking, and the postings that are read for its best.
+
+    Args:
+        joined: float[matches] of the spine.
+        scored: those of the scored MATCHes.
+        optional: those of the MATCHes that OPTIONAL adds.
+        filters: those of the MATCHes that filter.
+        agreed: what a remote index has counted of the first MATCH and of what the graph says of it.
+        first: that of the first MATCH, with the conditions that go along with it to a remote index.
+        best_first: `scored` for a plan that reads the best first; with these conditions where one MATCH is scored.
+        postings: the best are found among so many, for each scored MATCH.
+        is_too_long: whether a remote index has so many matches that the graph goes first (operators/text_join.py).
+    """
+
+    joined: list[float]
+    scored: list[float]
+    optional: list[float]
+    filters: list[float]
+    agreed: Agreed | None
+    first: float
+    best_first: list[float]
+    postings: list[float]
+    is_too_long: bool
+
+    @classmethod
+    def of(cls, ranking: Ranking, planning: Planning, fixed: Fixed) -> Lists:
+        """Asks the indexes."""
+        joined_lists = [float(planning.most(match.match)) for match in ranking.spine.matches]
+        scored = [*map(joined_lists.__getitem__, fixed.scored)]
+        agreed = planning.agreed(ranking) if fixed.is_far else None
+        first = joined_lists[0] if agreed is None else agreed.most
+        postings = scored if fixed.only_texts else [planning.read(match.match) for match in ranking.scored]
+        optional = [float(planning.most(match.match)) for match in ranking.optional] if ranking.optional else []
+        filters = [float(planning.most(match.match)) for match in ranking.filters] if ranking.filters else []
+        is_text, text, limit = isinstance(ranking.spine.matches[0].match, ast.Match), planning.text, None
+        if text is not None:
+            limit = text.text_limit if is_text else text.scan_limit
+        return cls(
+            joined=joined_lists,
+            scored=scored,
+            optional=optional,
+            filters=filters,
+            agreed=agreed,
+            first=first,
+            best_first=[first] if fixed.scored == (0,) else scored,
+            postings=postings,
+            is_too_long=limit is not None and first > limit,
+        )
 
 
 class Graph(NamedTuple):

@@ -1,8 +1,8 @@
 """What a unit of work costs, in microseconds.
 
-A strategy's cost is a sum of products of these and of how much there is to do, which the planner estimates; what a run
-has counted has the same prices. A machine's own values lie beside its index (calibration.py), and are refined by use
-(unit_costs.py).
+A strategy's cost is a sum of products of these and of how much there is to do, which the planner estimates; what an
+operator estimates for EXPLAIN and what a run has counted have the same prices (`CostModel.price`). A machine's own
+values lie beside its index (calibration.py, unit_costs.py).
 
 The defaults were found on 2 cores of an AMD EPYC (a virtual machine that others kept busy, so in time of the processor)
 in November 2026. Those of the store are medians of calibration.py with the ACL Anthology (352,000 entities, 1.8 million
@@ -15,7 +15,6 @@ within a factor of two, but for us_per_scored_candidate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from hybridkg.interfaces.meter import (
@@ -31,9 +30,11 @@ from hybridkg.interfaces.meter import (
     ROWS_PASSED,
     SCORED_POSTINGS,
     SCORINGS,
+    STORE_PROBES,
     STORE_QUESTIONS,
     STORE_ROWS,
     TEXT_QUESTIONS,
+    Work,
 )
 from hybridkg.operators.probing import PROBES_AT_ONCE
 
@@ -108,16 +109,13 @@ class CostModel:
     """Starting one operator of a plan. Its own time in EXPLAIN ANALYZE where it has no rows: 6 to 95; not measured at
     index time."""
 
-    def predicted_us(self, counts: Mapping[str, int]) -> float:
-        """How long the work takes that a run has counted.
+    def price(self, work: Work) -> float:
+        """Microseconds of some work, counted by a run or estimated before it; unknown kinds are free.
 
-        Args:
-            counts: by kind (interfaces/meter.py); unknown kinds are free.
-
-        >>> CostModel(us_per_posting=0.5, us_per_store_row=2.0).predicted_us({"postings": 10, "store rows": 3})
+        >>> CostModel(us_per_posting=0.5, us_per_store_row=2.0).price({"postings": 10, "store rows": 3})
         11.0
         """
-        return sum((getattr(self, PRICES[kind]) * n for kind, n in counts.items() if kind in PRICES), 0.0)
+        return sum((getattr(self, PRICES[kind]) * n for kind, n in work.items() if kind in PRICES), 0.0)
 
     def bounded(self, **measured: float) -> CostModel:
         """The same with some unit costs replaced, none of them more than FARTHEST from its own.
@@ -134,22 +132,23 @@ class CostModel:
 
 PRICES = {
     ADJACENCY: "us_per_adjacency_entry",
-    GRAPH_QUESTIONS: "us_per_graph_question",
-    TEXT_QUESTIONS: "us_per_text_question",
     POSTINGS: "us_per_posting",
     SCORED_POSTINGS: "us_per_scored_posting",
+    PROBES: "us_per_scored_candidate",
     MASKED: "us_per_masked_candidate",
     HITS: "us_per_hit",
+    TEXT_QUESTIONS: "us_per_text_question",
     SCORINGS: "us_per_text_scoring",
-    PROBES: "us_per_scored_candidate",
+    GRAPH_QUESTIONS: "us_per_graph_question",
+    LOOKS: "us_per_look",
     STORE_ROWS: "us_per_store_row",
     STORE_QUESTIONS: "us_per_store_question",
+    STORE_PROBES: "us_per_probe_in_store",
     ROWS: "us_per_row_of_terms",
     OPERATORS: "us_per_operator",
-    LOOKS: "us_per_look",
     ROWS_PASSED: "us_per_row_passed",
 }
-"""The unit cost of each kind of counted work."""
+"""The unit cost of each kind of work, in the order of EXPLAIN."""
 
 UNITS = tuple(one.name for one in fields(CostModel))
 """The names of all unit costs."""

@@ -6,20 +6,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import isinf
+from math import isfinite, isinf
 from typing import Any
 
 from hybridkg.algebra.render import render
 from hybridkg.interfaces.graph_index import Size
-from hybridkg.interfaces.meter import MICROSECONDS
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.context import Actual, ExecutionContext
+from hybridkg.operators.filtered_topk import FilteredTopK
 from hybridkg.operators.known import Known
+from hybridkg.operators.rank_first import RankFirst
 from hybridkg.planner.choose import PhysicalPlan
-from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.explain_choice import choice_json, choice_lines
-from hybridkg.planner.own_times import own_times
+from hybridkg.planner.cost_model import PRICES, CostModel
 
 OPERATOR_WIDTH = 64
 """Columns for the operator tree before the numbers; a longer line goes on below."""
@@ -29,6 +28,10 @@ LEAST_WIDTH = 32
 
 LEAST_PIECE = 24
 """Columns for a piece of a line that goes on below, however deep in the tree it stands."""
+
+
+Told = Mapping[int, Mapping[str, int]]
+"""What operators have told of their work (ExecutionContext.tell), by their identity."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Ran:
     """
 
     actuals: Mapping[int, Actual]
-    told: Mapping[int, Mapping[str, int]]
+    told: Told
     work: Mapping[str, int]
 
     @classmethod
@@ -135,14 +138,30 @@ class Explanation:
     def _work(self) -> dict[str, int]:
         """What was counted, in a fixed order."""
         counts = {} if self.ran is None else self.ran.work
-        return {
-            kind: counts[kind] for kind in (*MICROSECONDS, *sorted(counts.keys() - MICROSECONDS)) if counts.get(kind)
-        }
+        return {kind: counts[kind] for kind in (*PRICES, *sorted(counts.keys() - PRICES)) if counts.get(kind)}
 
     @cached_property
     def own_times(self) -> Mapping[int, float]:
-        """Expected microseconds, by the identity of the operator."""
-        return {} if self.cost is None else own_times(self.plan, self.known, self.cost)
+        """Expected microseconds, by the identity of the operator; without those of which nothing is known.
+
+        Of a BestRows it is what the others leave of the cost of the whole plan.
+        """
+        if self.cost is None:
+            return {}
+        found: dict[int, float] = {}
+        waiting: list[tuple[PhysicalOperator, Known]] = [(self.plan.root, self.known)]
+        best: list[BestRows] = []
+        while waiting:
+            operator, known = waiting.pop()
+            if isinstance(operator, BestRows):
+                best.append(operator)
+            elif (work := operator.work(known)) is not None:
+                found[id(operator)] = self.cost.price(work)
+            below = operator.below(known)
+            waiting += [(child, below) for child in operator.children]
+        if len(best) == 1 and self.plan.cost is not None and isfinite(self.plan.cost.guess):
+            found[id(best[0])] = max(0.0, self.plan.cost.guess - sum(found.values()))
+        return found
 
     def actual(self, operator: PhysicalOperator) -> Actual | None:
         """What an operator did; None where it has not run."""
@@ -158,7 +177,7 @@ class Explanation:
     def more_lines(self, operator: PhysicalOperator, known: Known) -> list[str]:
         """What stands below the line of an operator: details, then the exact text sent to the store."""
         told = None if self.ran is None else self.ran.told
-        lines = choice_lines(operator, known, told) if isinstance(operator, BestRows) else []
+        lines = _choice_lines(operator, known, told) if isinstance(operator, BestRows) else []
         lines += operator.details(known).splitlines()
         lines += [" ".join(text.split()) for text in _questions(operator.asks(known))]
         return [self.shortened(line) for line in lines if line]
@@ -172,7 +191,7 @@ class Explanation:
         if (us := self.own_times.get(id(operator))) is not None:
             node["est_own_us"] = round(us, 1)
         if isinstance(operator, BestRows):
-            node |= choice_json(operator, known, None if self.ran is None else self.ran.told)
+            node |= _choice_json(operator, known, None if self.ran is None else self.ran.told)
         if details := operator.details(known).splitlines():
             node["details"] = details
         if asked := operator.asks(known):
@@ -236,6 +255,71 @@ class _Layout:
             actual = self.explanation.actual(operator)
             numbers += ["-", "-"] if actual is None else [f"{actual.rows:,}", f"{actual.own_ns / 1e6:,.2f}"]
         return numbers
+
+
+def _choice_json(operator: BestRows, known: Known, told: Told | None) -> dict[str, Any]:
+    """The facts, under names with units; with `told`, those of the run beside the estimates."""
+    own = {} if told is None else told.get(id(operator), {})
+    instead = _instead(operator) if own.get("switched") else None
+    last = own if instead is None or told is None else told.get(id(instead), {})
+    sets: list[dict[str, Any]] = []
+    for candidates in operator.candidates:
+        estimate = candidates.estimate(known)
+        one = {"variable": candidates.variable, "in": candidates.shown, "est_entities": estimate}
+        if "candidates" in last:
+            one["entities"] = last["candidates"]
+        sets.append(one)
+    found: dict[str, Any] = {"candidates": sets}
+    if own:
+        names = ("looks", "read", "seen", "passed")
+        found["run"] = {
+            ("looks" if name == "looks" else f"{name}_entities"): own[name] for name in names if name in own
+        }
+        if "matching" in last:
+            found["run"]["matching_entities"] = last["matching"]
+        if instead is not None:
+            found["run"]["switched_to"] = "filtered_topk" if isinstance(instead, FilteredTopK) else "filter_first"
+    return found
+
+
+def _choice_lines(operator: BestRows, known: Known, told: Told | None) -> list[str]:
+    """The same in words: a line for each candidate set, and one for the run."""
+    facts = _choice_json(operator, known, told)
+    lines = []
+    for one in facts["candidates"]:
+        estimate, head = one["est_entities"], f"candidates of ?{one['variable']}:"
+        if not one["in"]:
+            lines.append(f"{head} every entity, {estimate:,.0f}")
+            continue
+        sizes = [] if estimate is None else [f"est. {estimate:,.0f}"]
+        sizes += [f"found {one['entities']:,}"] if "entities" in one else []
+        sizes.append(f"in {one['in']}")
+        lines.append(f"{head} {', '.join(sizes)}")
+    if "run" in facts:
+        lines.append(
+            _run(facts["run"], "each list" if len(operator.top.matches + operator.top.optional) > 1 else "the list")
+        )
+    return lines
+
+
+def _run(run: Mapping[str, Any], lists: str) -> str:
+    parts = []
+    if "looks" in run:
+        looks = f"{run['looks']:,} {'look' if run['looks'] == 1 else 'looks'}"
+        parts.append(f"{looks}, the best {run['read_entities']:,} of {lists}")
+        if "seen_entities" in run:
+            parts.append(f"{run['seen_entities']:,} entities tried, {run['passed_entities']:,} passed")
+    elif "read_entities" in run:
+        parts.append(f"the best {run['read_entities']:,} candidates")
+    if "switched_to" in run:
+        parts.append(f"then {run['switched_to']}")
+    if "matching_entities" in run:
+        parts.append(f"{run['matching_entities']:,} of the candidates match")
+    return f"read: {'; '.join(parts)}"
+
+
+def _instead(operator: BestRows) -> BestRows | None:
+    return operator.other[0] if isinstance(operator, RankFirst) else None
 
 
 def _columns(times: bool, ran: bool) -> list[tuple[str, int]]:

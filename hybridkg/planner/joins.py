@@ -6,7 +6,19 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from hybridkg.algebra.certain import certain, certain_of
-from hybridkg.algebra.nodes import Fragment, Join, LeftJoin, Match, Minus, Plan, children
+from hybridkg.algebra.nodes import (
+    Extend,
+    Filter,
+    Fragment,
+    Join,
+    LeftJoin,
+    Match,
+    MatchEach,
+    Minus,
+    Plan,
+    Union,
+    children,
+)
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import BindJoin
 from hybridkg.operators.left_join import BindLeftJoin
@@ -15,7 +27,6 @@ from hybridkg.operators.score_rows import ScoreRows
 from hybridkg.operators.slices import SliceOf
 from hybridkg.operators.snippet import Snippet
 from hybridkg.operators.text_join import TextJoin
-from hybridkg.planner.bound_matches import bound_by_match
 from hybridkg.planner.lower import ExistsPlanner, Ready, left_condition, lower
 from hybridkg.planner.planning import Planning
 from hybridkg.query import ast
@@ -136,3 +147,20 @@ class _Joins:
         return lower(
             plan, self.ready, lambda part: joined(part, self.planning), self.planning.fragment, exists_in(self.planning)
         )
+
+
+def bound_by_match(plan: Plan) -> frozenset[str]:
+    """Variables that a MATCH binds in every row of the plan."""
+    match plan:
+        case Match(match, _, _):
+            return frozenset({match.entity.name})
+        case MatchEach(child, Match(match, _, _)):
+            return bound_by_match(child) | {match.entity.name}
+        case Join(left, right):
+            return bound_by_match(left) | bound_by_match(right)
+        case LeftJoin(left, _) | Minus(left, _) | Filter(left, _) | Extend(left, _, _):
+            return bound_by_match(left)
+        case Union(branches):
+            return frozenset.intersection(*(bound_by_match(branch) for branch in branches))
+        case _:
+            return frozenset()

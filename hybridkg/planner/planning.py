@@ -13,7 +13,7 @@ from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern
 from hybridkg.interfaces.graph_store import Beginning, FarStore
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, postings_read
 from hybridkg.interfaces.statistics import GraphStatistics
-from hybridkg.interfaces.strategy import STRATEGIES
+from hybridkg.interfaces.strategy import strategy_of
 from hybridkg.interfaces.text_index import TextQuery
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.conditions import say_all, whole
@@ -249,8 +249,7 @@ class Planning:
 
     def root(self, strategy: str, logical: Plan) -> PhysicalOperator | None:
         """The operators that a strategy makes; None where it does not apply."""
-        found: PhysicalOperator | None = STRATEGIES.get(strategy).plan(logical, self)
-        return found
+        return strategy_of(strategy).plan(logical, self)
 
     def filled(self, logical: Plan) -> Plan:
         """The whole plan, as EXPLAIN shows it."""

@@ -1,7 +1,8 @@
-"""The operators of the strategies that look at a part of the ranked relations: they differ in one operator."""
+"""Strategies that run a ranking over a part of its relations: what they have in common."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 
 from hybridkg.algebra.certain import certain
@@ -18,16 +19,59 @@ from hybridkg.algebra.nodes import (
     Project,
     Rank,
 )
-from hybridkg.interfaces.fusion import MOMENTS
+from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.best_rows import RankedTop
 from hybridkg.operators.candidates import Candidates
-from hybridkg.operators.rank_functions import reads
+from hybridkg.planner.costs import UNPRICED, Costs, costs_of
 from hybridkg.planner.joins import joined, lowered
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranking import Ranking
 from hybridkg.planner.settled import settled
-from hybridkg.query import ast
+
+
+class RankingStrategy(Strategy):
+    """Base of the strategies that differ in one operator, the one that chooses the entities of the first rows."""
+
+    def applies(self, logical: Plan, planning: Planning) -> bool:
+        """Whether the plan ranks, in a way that the strategy can take."""
+        ranking = planning.ranking(logical)
+        return ranking is not None and self.takes(ranking)
+
+    def cost(self, logical: Plan, planning: Planning) -> Size:
+        """Its cost, from what all of them cost."""
+        ranking = planning.ranking(logical)
+        return UNPRICED if ranking is None else self.cost_of(costs_of(ranking, planning))
+
+    def least_cost(self, logical: Plan, planning: Planning) -> float:
+        """A lower bound of that."""
+        ranking = planning.ranking(logical)
+        return 0.0 if ranking is None else self.least_cost_of(costs_of(ranking, planning))
+
+    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
+        """The operators of the whole plan, with the one that chooses for what LIMIT and OFFSET cut."""
+        ranking = planning.ranking(logical)
+        if ranking is None or not self.takes(ranking):
+            return None
+        top = self.top(ranking, planning)
+        return None if top is None else lowered(logical, {id(ranking.top): top}, planning)
+
+    @abstractmethod
+    def takes(self, ranking: Ranking) -> bool:
+        """Whether it can run a ranking; no value of a parameter changes this."""
+
+    @abstractmethod
+    def cost_of(self, costs: Costs) -> Size:
+        """Its own cost among all."""
+
+    def least_cost_of(self, costs: Costs) -> float:
+        """A lower bound of its own cost, at less effort."""
+        return 0.0
+
+    @abstractmethod
+    def top(self, ranking: Ranking, planning: Planning) -> PhysicalOperator | None:
+        """The operator that chooses the entities of the first rows."""
 
 
 def ranked_top(ranking: Ranking) -> RankedTop:
@@ -93,38 +137,3 @@ def _slices_first(plan: Plan, sliced: tuple[Match, ...]) -> Plan:
 
 def _operands(plan: Plan) -> list[Plan]:
     return [*_operands(plan.left), *_operands(plan.right)] if isinstance(plan, Join) else [plan]
-
-
-def under(logical: Plan, ranking: Ranking, top: PhysicalOperator, planning: Planning) -> PhysicalOperator:
-    """The operators of the whole plan, with `top` for what LIMIT and OFFSET cut."""
-    return lowered(logical, {id(ranking.top): top}, planning)
-
-
-def of_one_variable(ranking: Ranking | None) -> bool:
-    """Whether all scores that rank are of one variable, and can be known before the rows are."""
-    if ranking is None or len(ranking.variables) != 1:
-        return False
-    # Ranks are taken over all survivors, so who survives must be known before the rows are.
-    return not ranking.has_functions or (ranking.value is not None and ranking.filters_are_in_fragments)
-
-
-def ends_early(ranking: Ranking | None) -> bool:
-    """Whether the best rows can be told from the best scores alone."""
-    if ranking is None or ranking.k is None or ranking.optional:
-        return False
-    return ranking.value is not None and ranking.value.rising
-
-
-def fuses(ranking: Ranking | None) -> bool:
-    """Whether the best can be told from the best of several relations of one variable and from what all have."""
-    if ranking is None or ranking.k is None or ranking.value is None or not ranking.value.fuses:
-        return False
-    if not ranking.filters_are_in_fragments or any(MOMENTS in reads(f) for f in ranking.value.functions):
-        return False
-    near = any(isinstance(match.match, ast.Near) for match in ranking.scored)
-    return bool(ranking.value.functions or ranking.optional or (near and len(ranking.scored) > 1))
-
-
-def by_one_match(ranking: Ranking | None) -> bool:
-    """Whether the ranking is that of one MATCH, and can end early."""
-    return ranking is not None and ends_early(ranking) and len(ranking.scored) == 1

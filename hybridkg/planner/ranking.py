@@ -32,6 +32,8 @@ from hybridkg.algebra.nodes import (
     Snippet,
 )
 from hybridkg.algebra.visible import scores_of
+from hybridkg.interfaces.fusion import MOMENTS
+from hybridkg.operators.rank_functions import reads
 from hybridkg.operators.rank_value import RankValue, rank_value
 from hybridkg.query import ast
 from hybridkg.query.walk import variables, walk
@@ -147,6 +149,34 @@ class Ranking:
         # Two fragments that share more than the ranked variable could agree on it and on nothing else.
         alone = len(bound) < 2 or not _share_more(bound, variable)
         return alone and all(match.match.entity.name in names for match in self.filters)
+
+    @cached_property
+    def of_one_variable(self) -> bool:
+        """Whether all scores that rank are of one variable, and can be known before the rows are."""
+        if len(self.variables) != 1:
+            return False
+        # Ranks are taken over all survivors, so who survives must be known before the rows are.
+        return not self.has_functions or (self.value is not None and self.filters_are_in_fragments)
+
+    @cached_property
+    def ends_early(self) -> bool:
+        """Whether the best rows can be told from the best scores alone."""
+        return self.k is not None and not self.optional and self.value is not None and self.value.rising
+
+    @cached_property
+    def by_one_match(self) -> bool:
+        """Whether the ranking is that of one MATCH, and can end early."""
+        return self.ends_early and len(self.scored) == 1
+
+    @cached_property
+    def fuses(self) -> bool:
+        """Whether the best can be told from the best of several relations of one variable and from what all have."""
+        if self.k is None or self.value is None or not self.value.fuses:
+            return False
+        if not self.filters_are_in_fragments or any(MOMENTS in reads(f) for f in self.value.functions):
+            return False
+        near = any(isinstance(match.match, ast.Near) for match in self.scored)
+        return bool(self.value.functions or self.optional or (near and len(self.scored) > 1))
 
 
 def ranking_of(plan: Plan) -> Ranking | None:

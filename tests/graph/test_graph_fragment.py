@@ -21,6 +21,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.known import Known
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.query.scope import in_scope
 from hybridkg.store.oxigraph import OxigraphStore
 
@@ -49,7 +50,14 @@ def context(triples: list[ox.Triple], *, projected: bool = True, **limits: int) 
     graph = Projection(columns_of(stored, nodes), lambda text, values: [holds(text, v) for v in values])
     names = SimpleNamespace(nodes=lambda ids: [nodes[i] for i in ids])
     return ExecutionContext(
-        store, None, names, lambda *_: [], OxigraphStore.memory, graph=graph if projected else None, **limits
+        store,
+        None,
+        names,
+        lambda *_: [],
+        OxigraphStore.memory,
+        graph=graph if projected else None,
+        price=CostModel().price,
+        **limits,
     )
 
 

@@ -13,6 +13,7 @@ from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.group import GroupRows
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.query.parser import parse
 from hybridkg.rdf.batch import Solutions
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, double
@@ -76,7 +77,9 @@ def group_rows(text: str, rows: list) -> GroupRows:
 
 
 def run(operator: GroupRows) -> Solutions:
-    return ExecutionContext(None, None, None, lambda *_: [], OxigraphStore.memory).run(operator)
+    return ExecutionContext(None, None, None, lambda *_: [], OxigraphStore.memory, price=CostModel().price).run(
+        operator
+    )
 
 
 @pytest.mark.parametrize("text", PLAIN)
@@ -98,7 +101,9 @@ def test_what_needs_a_sparql_engine_is_left_to_it(text):
 def test_a_group_of_plain_numbers_needs_no_engine():
     rows = [(NamedNode("e:1"), None, double(1.5), double(2.0)), (NamedNode("e:1"), None, double(0.5), double(2.0))]
     operator = group_rows(PLAIN[0], rows)
-    found = ExecutionContext(None, None, None, lambda *_: [], lambda triples: 1 / 0).run(operator)
+    found = ExecutionContext(None, None, None, lambda *_: [], lambda triples: 1 / 0, price=CostModel().price).run(
+        operator
+    )
     assert [[str(cell) for cell in row] for row in found.rows] == [
         ["<e:1>", str(Literal("2", datatype=NamedNode(XSD + "double"))), str(Literal(0))]
     ]

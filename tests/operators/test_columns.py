@@ -19,6 +19,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.group import GroupRows
 from hybridkg.operators.order_rows import RankRows
 from hybridkg.operators.project import Project, Slice
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
 from hybridkg.rdf.batch import Solutions
@@ -90,7 +91,7 @@ def columns(rows: list, context: ExecutionContext) -> InColumns:
 
 
 def new() -> ExecutionContext:
-    return ExecutionContext(None, None, None, lambda *_: [], OxigraphStore.memory)
+    return ExecutionContext(None, None, None, lambda *_: [], OxigraphStore.memory, price=CostModel().price)
 
 
 def group(text: str, child: PhysicalOperator) -> GroupRows:

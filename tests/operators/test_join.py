@@ -16,6 +16,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.join import HashJoin, Union
 from hybridkg.operators.left_join import LeftJoin
 from hybridkg.operators.minus import Minus
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.rdf.batch import Solutions
 
 A, B = NamedNode("x:a"), NamedNode("x:b")
@@ -35,7 +36,9 @@ class Given(PhysicalOperator):
 
 
 def context(max_rows: int = 1000) -> ExecutionContext:
-    return ExecutionContext(None, None, None, lambda node, fields: [], lambda triples: None, max_rows)
+    return ExecutionContext(
+        None, None, None, lambda node, fields: [], lambda triples: None, max_rows, price=CostModel().price
+    )
 
 
 cells = st.sampled_from([None, A, B])

@@ -18,6 +18,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
 from hybridkg.operators.rank_first import RankFirst
 from hybridkg.planner.choose import choose
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planning import Planning
 from hybridkg.query.parser import parse
 from hybridkg.snapshot import scratch
@@ -192,7 +193,9 @@ def test_the_fragment_is_read_once_whatever_comes_of_it(text, monkeypatch):
         root = STRATEGIES.get("bind_join").plan(
             rewrite(from_ast(parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}"))), Planning()
         )
-        ExecutionContext(store, Ranked(index.start(limit)), nodes, lambda n, f: [], scratch).run_plan(root)
+        ExecutionContext(
+            store, Ranked(index.start(limit)), nodes, lambda n, f: [], scratch, price=CostModel().price
+        ).run_plan(root)
         assert len([sparql for sparql in reads if "VALUES" not in sparql]) == 1
 
 

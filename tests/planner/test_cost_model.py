@@ -1,8 +1,9 @@
-"""Unit costs: their arithmetic, what is measured, what use teaches, and the file that keeps them."""
+"""Unit costs: their arithmetic, what is measured, and the file that keeps them."""
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import fields
 from itertools import count
 from pathlib import Path
@@ -13,20 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridkg.errors import TextServerError
-from hybridkg.interfaces.meter import ADJACENCY, POSTINGS, Lesson
 from hybridkg.interfaces.text_index import TermStatistics
 from hybridkg.planner import calibration, unit_costs
 from hybridkg.planner.calibration import Measured, calibrate
 from hybridkg.planner.cost_model import DEFAULTS, FARTHEST, PRICES, UNITS, CostModel, default_costs
 from hybridkg.planner.stopwatch import Stopwatch
-from hybridkg.planner.unit_costs import FILE, FIXED, LOCAL, UnitCosts
+from hybridkg.planner.unit_costs import FILE, FIXED, LOCAL, MUCH, UnitCosts
 from hybridkg.rdf.terms import NamedNode
 
 OTHER = {"architecture": "abacus", "system": "wood", "processor": "beads", "cores": 10}
 
 
 @pytest.fixture(autouse=True)
-def learning(monkeypatch):
+def measuring(monkeypatch):
     monkeypatch.delenv(FIXED, raising=False)
 
 
@@ -36,8 +36,8 @@ def learning(monkeypatch):
 def test_a_prediction_is_the_sum_of_counts_times_costs():
     cost = CostModel(us_per_adjacency_entry=0.5, us_per_posting=0.25, us_per_store_question=100.0, us_per_store_row=2.0)
     counts = {"adjacency": 10, "postings": 4, "store questions": 1, "store rows": 3, "something else": 9}
-    assert cost.predicted_us(counts) == 5.0 + 1.0 + 100.0 + 6.0
-    assert cost.predicted_us({}) == 0.0
+    assert cost.price(counts) == 5.0 + 1.0 + 100.0 + 6.0
+    assert cost.price({}) == 0.0
 
 
 def test_every_unit_cost_says_what_it_is_and_every_kind_of_work_has_a_price():
@@ -279,20 +279,24 @@ def measured(**us: float) -> Measured:
     return Measured(us, 1, 0.1)
 
 
-def test_what_was_measured_and_learned_is_there_again(tmp_path):
+def test_what_was_measured_is_there_again(tmp_path):
     costs = UnitCosts.open(tmp_path, "embedded")
     assert costs.to_json()["state"] == "nothing has been measured here"
     costs.calibrated(measured(us_per_posting=0.007, us_per_store_row=1e9))
-    costs.learn([Lesson({POSTINGS: 100_000}, 1_400.0)])
-    costs.save()
     again = UnitCosts.open(tmp_path, "embedded")
     assert again.model == costs.model
     assert again.model.us_per_store_row == CostModel().us_per_store_row * FARTHEST
     assert again.to_json() == costs.to_json()
     by_name = {unit["name"]: unit for unit in again.to_json()["unit_costs"]}
-    assert (by_name["us_per_posting"]["origin"], by_name["us_per_posting"]["observations"]) == ("calibrated", 1)
-    assert (by_name["us_per_hit"]["origin"], by_name["us_per_hit"]["observations"]) == ("default", 0)
-    assert (by_name["us_per_operator"]["origin"], by_name["us_per_operator"]["observations"]) == ("default", 0)
+    origins = {name: by_name[name]["origin"] for name in ("us_per_posting", "us_per_hit", "us_per_operator")}
+    assert origins == {"us_per_posting": "calibrated", "us_per_hit": "default", "us_per_operator": "default"}
+
+
+def test_a_file_that_tells_what_use_has_taught_is_read_without_that(tmp_path):
+    UnitCosts.open(tmp_path, "embedded").calibrated(measured(us_per_posting=0.007))
+    content = json.loads((tmp_path / FILE).read_text())
+    (tmp_path / FILE).write_text(json.dumps(content | {"refined": {"us_per_posting": [2.0, 30]}}))
+    assert UnitCosts.open(tmp_path, "embedded").model.us_per_posting == 0.007
 
 
 def test_another_engine_or_machine_has_its_own_costs(tmp_path, monkeypatch):
@@ -310,8 +314,8 @@ def test_a_damaged_file_means_defaults_and_is_told(tmp_path, text):
     costs = UnitCosts.open(tmp_path, "embedded")
     assert costs.model == CostModel()
     assert "defaults hold" in costs.to_json()["state"]
-    assert costs.save()
-    assert UnitCosts.open(tmp_path, "embedded").to_json()["state"] == "nothing has been measured here"
+    costs.calibrated(measured(us_per_posting=0.007))
+    assert UnitCosts.open(tmp_path, "embedded").to_json()["state"] == "measured on this machine"
 
 
 @pytest.mark.parametrize("value", [0, -1, "much", None, [], 1e999, "nan"])
@@ -319,9 +323,8 @@ def test_a_cost_that_is_none_is_not_believed(tmp_path, value):
     costs = UnitCosts.open(tmp_path, "embedded")
     costs.calibrated(measured(us_per_posting=0.007))
     content = json.loads((tmp_path / FILE).read_text())
-    for part, damaged in (("calibrated", {"us_per_posting": value}), ("refined", {"us_per_hit": [value, 1]})):
-        (tmp_path / FILE).write_text(json.dumps(content | {part: damaged}))
-        assert UnitCosts.open(tmp_path, "embedded").model == CostModel()
+    (tmp_path / FILE).write_text(json.dumps(content | {"calibrated": {"us_per_posting": value}}))
+    assert UnitCosts.open(tmp_path, "embedded").model == CostModel()
 
 
 @pytest.mark.parametrize(
@@ -330,46 +333,49 @@ def test_a_cost_that_is_none_is_not_believed(tmp_path, value):
         {"calibrated": {"us_per_posting": 1e308}},
         {"calibrated": {"us_per_posting": 1e-320}},
         {"calibrated": {"us_per_posting": 1e308, "us_per_hit": 1e308, "us_per_look": 1e308, "us_per_text_question": 1}},
-        {"refined": {"us_per_posting": [1.0, 10**400]}},
     ],
 )
-def test_numbers_that_no_machine_has_do_not_stop_learning(tmp_path, damaged):
+def test_numbers_that_no_machine_has_are_bounded(tmp_path, damaged):
     UnitCosts.open(tmp_path, "embedded").calibrated(measured())
     content = json.loads((tmp_path / FILE).read_text())
     (tmp_path / FILE).write_text(json.dumps(content | damaged))
     costs = UnitCosts.open(tmp_path, "embedded")
-    costs.learn([Lesson({POSTINGS: 10**7}, 1e5)] * 50)
     assert all(0 < getattr(costs.model, name) < float("inf") for name in UNITS)
-    assert costs.save()
-    assert UnitCosts.open(tmp_path, "embedded").model == costs.model
 
 
 def test_a_folder_that_cannot_be_written_fails_nothing(tmp_path):
     costs = UnitCosts.open(tmp_path / "gone", "embedded")
     costs.calibrated(measured(us_per_posting=0.007))
-    assert not costs.save()
     assert costs.model.us_per_posting == 0.007
+    assert not (tmp_path / "gone").exists()
 
 
-def test_what_another_process_has_measured_meanwhile_is_kept(tmp_path):
-    old = UnitCosts.open(tmp_path, "embedded")
-    old.learn([Lesson({ADJACENCY: 10_000}, 400.0)])
-    UnitCosts.open(tmp_path, "embedded").calibrated(measured(us_per_posting=0.007))
-    assert not old.save()
-    assert old.model.us_per_posting == 0.007
-    assert UnitCosts.open(tmp_path, "embedded").model.us_per_posting == 0.007
+def test_plans_are_chosen_again_when_a_cost_has_changed_by_much_and_not_before():
+    costs, default = UnitCosts(), CostModel().us_per_posting
+    costs.calibrated(measured(us_per_posting=default * MUCH * 0.99))
+    assert costs.epoch == 0
+    costs.calibrated(measured(us_per_posting=default * MUCH * 1.01))
+    assert costs.epoch == 1
+    costs.calibrated(measured(us_per_posting=default * 1.02))
+    assert costs.epoch == 1
+    costs.calibrated(measured(us_per_posting=default / 1.01))
+    assert costs.epoch == 2
 
 
-def test_the_file_is_written_rarely(tmp_path, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(unit_costs, "monotonic", lambda: now[0])
-    costs = UnitCosts.open(tmp_path, "embedded")
-    for _ in range(1_000):
-        costs.learn([Lesson({ADJACENCY: 10_000}, 200.0)])
-    assert not (tmp_path / FILE).exists()
-    now[0] = 61.0
-    costs.learn([Lesson({ADJACENCY: 10_000}, 200.0)])
-    assert (tmp_path / FILE).exists()
+def test_a_server_that_shows_to_be_nearer_is_taken_to_be_so_as_long_as_it_does():
+    far = {"us_per_store_question": 20_000.0, "us_per_store_row": 8.0, "us_per_probe_in_store": 48.0}
+    costs = UnitCosts(far=far)
+    costs.at_most({"us_per_store_question": 2_000.0, "us_per_probe_in_store": 12.0})
+    assert (costs.model.us_per_store_question, costs.model.us_per_probe_in_store) == (2_000.0, 12.0)
+    assert costs.model.us_per_store_row == 8.0
+    assert costs.epoch == 1  # plans are chosen again
+    costs.at_most({"us_per_store_question": 30_000.0, "us_per_probe_in_store": math.inf})
+    assert costs.model.us_per_store_question == 20_000.0  # a slow moment says nothing
+    costs.at_most({"us_per_store_question": 1.0})
+    assert costs.model.us_per_store_question == 20_000.0 / FARTHEST
+    fixed = UnitCosts(far=far, fixed=True)
+    fixed.at_most({"us_per_store_question": 2_000.0})
+    assert fixed.model.us_per_store_question == 20_000.0
 
 
 @pytest.mark.parametrize("by_argument", [True, False])
@@ -379,10 +385,8 @@ def test_fixed_costs_are_the_defaults_whatever_happens(tmp_path, monkeypatch, by
     if not by_argument:
         monkeypatch.setenv(FIXED, "default")
     costs = UnitCosts.open(tmp_path, "embedded", fixed=True if by_argument else None)
-    costs.learn([Lesson({ADJACENCY: 10_000}, 1e5)])
     costs.calibrated(measured(us_per_posting=0.009))
     assert costs.model == CostModel()
-    assert not costs.save()
     assert (tmp_path / FILE).read_bytes() == before
     assert costs.to_json()["state"] == "fixed: HYBRIDKG_COSTS=default"
 

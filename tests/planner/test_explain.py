@@ -18,6 +18,7 @@ from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.known import Known
 from hybridkg.planner.choose import PhysicalPlan
+from hybridkg.planner.cost_model import PRICES
 from hybridkg.planner.explain import Explanation, Ran
 from hybridkg.planner.strategies.rank_first import best_first_of
 from hybridkg.planner.unit_costs import FIXED
@@ -66,6 +67,8 @@ def test_estimates_never_fail_whatever_is_known_and_are_no_less_than_0(films, na
         for one in (known, nothing, Known(text=known.text), Known(graph=known.graph)):
             rows = operator.estimate(one)
             assert rows is None or rows >= 0
+            work = operator.work(one)
+            assert work is None or (work.keys() <= PRICES.keys() and min(work.values(), default=0) >= 0)
             assert isinstance(operator.details(one), str)
             assert isinstance(operator.asks(one), str)
 

@@ -11,15 +11,14 @@ from click.testing import CliRunner
 from hybridkg import KnowledgeBase, measuring
 from hybridkg.cli import cli
 from hybridkg.errors import CorruptError
-from hybridkg.interfaces.meter import ADJACENCY, Lesson
-from hybridkg.planner.cost_model import UNITS, CostModel
+from hybridkg.planner.calibration import Measured
+from hybridkg.planner.cost_model import FARTHEST, UNITS, CostModel
 from hybridkg.planner.unit_costs import FILE, FIXED
 from hybridkg.statistics.catalog import FILE as STATISTICS
 
 ROOT = Path(__file__).resolve().parents[2]
 FILMS = ROOT / "examples" / "films.ttl"
-TWICE = Lesson({ADJACENCY: 50_000}, 2_000.0)
-"""Work that took twice as long as it should."""
+SPACE = "SELECT ?f { ?f MATCH 'space' AS ?s . ?f a ?class } RANK BY ?s LIMIT 3"
 DIRECTOR = "http://example.org/films/director"
 
 
@@ -102,22 +101,24 @@ def test_who_wants_fixed_costs_has_nothing_measured(path, monkeypatch):
     assert kb.snapshot.planning().cost == CostModel()
 
 
-def test_what_was_learned_is_kept_when_the_knowledge_base_is_closed(path):
-    with KnowledgeBase.open(path) as kb:
-        for _ in range(30):
-            kb.snapshot.costs.learn([TWICE])
-        learned = kb.snapshot.costs.model
-    assert learned.us_per_adjacency_entry > CostModel().us_per_adjacency_entry
-    with KnowledgeBase.open(path) as kb:
-        assert kb.snapshot.costs.model == learned
-    assert "refined x 1.94 from 30 observations" in run("stats", path, "--cost").stdout
-
-
-def test_a_read_only_knowledge_base_answers_and_learns_in_memory(path):
+def test_a_read_only_knowledge_base_answers_with_the_defaults(path):
     (path / FILE).mkdir()  # root may write where nobody else may, but not over a folder
     with KnowledgeBase.open(path) as kb:
-        for _ in range(30):
-            kb.snapshot.costs.learn([TWICE])
+        kb.snapshot.costs.calibrated(Measured({"us_per_posting": 0.007}, 1, 0.1))
+        assert kb.snapshot.costs.model.us_per_posting == 0.007
+    with KnowledgeBase.open(path) as kb:
         assert kb.cost()["state"] == "cost.json cannot be read, so the defaults hold"
         assert len(kb.query("SELECT ?s { ?s ?p ?o }"))
     assert [entry.name for entry in path.iterdir() if entry.name.startswith(".cost")] == []
+
+
+def test_rows_are_the_same_whatever_the_unit_costs(path):
+    kb = KnowledgeBase.open(path)
+    want, strategies = kb.query(SPACE), set()
+    for name in ("us_per_graph_question", "us_per_text_question", "us_per_text_scoring"):
+        for factor in (1 / FARTHEST, FARTHEST):
+            kb.snapshot.costs.calibrated(Measured({name: getattr(CostModel(), name) * factor}, 1, 0.1))
+            found = kb.query(SPACE)
+            strategies.add(found.strategy)
+            assert list(found) == list(want)
+    assert len(strategies) > 1  # the same query for the same values, planned again

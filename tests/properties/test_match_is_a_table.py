@@ -26,6 +26,7 @@ from hybridkg.interfaces.text_index import IndexedField, TextQuery
 from hybridkg.operators import probing
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.choose import choose
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planning import Planning
 from hybridkg.query.check import check
 from hybridkg.query.parser import parse
@@ -228,7 +229,12 @@ def answer(query: str, graph: list[ox.Triple], index: EmbeddedTextIndex, nodes: 
     logical = from_ast(parsed)
     plan = choose(rewrite(logical) if rules else logical, Planning(None, Ranked(index)), "reference")
     context = ExecutionContext(
-        OxigraphStore.memory(quads_of(graph)), Ranked(index), nodes, lambda node, fields: [], scratch
+        OxigraphStore.memory(quads_of(graph)),
+        Ranked(index),
+        nodes,
+        lambda node, fields: [],
+        scratch,
+        price=CostModel().price,
     )
     solutions = context.run(plan.root)
     shown = projected(logical)
@@ -296,7 +302,9 @@ def ordered_answer(logical: Plan, store: OxigraphStore, index, nodes, strategy: 
     root = STRATEGIES.get(strategy).plan(logical, Planning(None, Ranked(index)))
     if root is None:
         return None
-    solutions = ExecutionContext(store, Ranked(index), nodes, lambda node, fields: [], scratch).run(root)
+    solutions = ExecutionContext(
+        store, Ranked(index), nodes, lambda node, fields: [], scratch, price=CostModel().price
+    ).run(root)
     names = sorted(solutions.variables)
     at = [solutions.variables.index(name) for name in names]
     return [tuple(str(row[i]) for i in at) for row in solutions.rows]
@@ -363,9 +371,9 @@ def test_rows_are_best_first_and_ties_are_in_term_order(text, graph, query):
         plan = choose(logical, Planning(None, Ranked(index)), "reference")
     except UnsupportedQueryError:
         return
-    solutions = ExecutionContext(scratch(store_of(graph)), Ranked(index), nodes, lambda n, f: [], scratch).run(
-        plan.root
-    )
+    solutions = ExecutionContext(
+        scratch(store_of(graph)), Ranked(index), nodes, lambda n, f: [], scratch, price=CostModel().price
+    ).run(plan.root)
     at = solutions.variables.index("s")
     scores = [float(row[at].value) if row[at] is not None else float("-inf") for row in solutions.rows]
     assert scores == sorted(scores, reverse=True)

@@ -46,6 +46,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
 from hybridkg.planner.choose import choose, with_limit
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.costs import Costs
 from hybridkg.planner.planning import Planning
 from hybridkg.planner.ranking import Ranking
@@ -230,7 +231,7 @@ def differences(drawn: Case, text: Text, patch: pytest.MonkeyPatch) -> Iterator[
     store = OxigraphStore.memory(drawn.quads)
 
     def context(graph: GraphIndex | None) -> ExecutionContext:
-        return ExecutionContext(store, index, nodes, texts_of, scratch, graph=graph)
+        return ExecutionContext(store, index, nodes, texts_of, scratch, graph=graph, price=CostModel().price)
 
     whole = projection(store, nodes)
     reference = STRATEGIES.get("reference").plan(plain, Planning(None, index))

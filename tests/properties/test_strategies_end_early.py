@@ -24,6 +24,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
 from hybridkg.operators.slices import SliceOf
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planning import Planning
 from hybridkg.query.parser import parse
 from hybridkg.snapshot import scratch
@@ -98,11 +99,15 @@ class Ran:
         assert root is not None
         self.root: PhysicalOperator = root
         index.asked = []
-        self.run = ExecutionContext(store, Ranked(index), nodes, lambda *_: [], scratch, graph=graph)
+        self.run = ExecutionContext(
+            store, Ranked(index), nodes, lambda *_: [], scratch, graph=graph, price=CostModel().price
+        )
         found = self.run.run_plan(root)
         self.rows, self.asked, self.counts = found.rows, list(index.asked), self.run.meter.counts
         reference = STRATEGIES.get("reference").plan(logical, Planning(None, Ranked(index)))
-        want = ExecutionContext(store, Ranked(index), nodes, lambda *_: [], scratch).run_plan(reference)
+        want = ExecutionContext(store, Ranked(index), nodes, lambda *_: [], scratch, price=CostModel().price).run_plan(
+            reference
+        )
         at = [found.variables.index(name) for name in want.variables]
         assert [tuple(row[i] for i in at) for row in found.rows] == want.rows
 

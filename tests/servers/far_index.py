@@ -19,6 +19,7 @@ from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import AnyOf, Condition, IndexedField, TextQuery, TextQuestion
 from hybridkg.operators.conditions import leaves
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planning import Planning
 from hybridkg.query.parser import parse
 from hybridkg.snapshot import scratch
@@ -140,7 +141,9 @@ def rows(query: str, graph: list[ox.Quad], index, nodes, strategy: str, kind: ty
     root = STRATEGIES.get(strategy).plan(logical(query), Planning(text=Ranked(index)))
     if root is None:
         return None
-    found = ExecutionContext(kind.memory(graph), Ranked(index), nodes, lambda n, f: [], scratch).run_plan(root)
+    found = ExecutionContext(
+        kind.memory(graph), Ranked(index), nodes, lambda n, f: [], scratch, price=CostModel().price
+    ).run_plan(root)
     names = sorted(found.variables)
     at = [found.variables.index(name) for name in names]
     return [tuple(str(row[i]) for i in at) for row in found.rows]

@@ -2,31 +2,120 @@
 
 from __future__ import annotations
 
-from math import inf
-from operator import attrgetter
-
 from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import BindJoin
 from hybridkg.operators.left_join import BindLeftJoin
-from hybridkg.operators.text_join import TextJoin
+from hybridkg.operators.text_join import FEW_MATCHES, MATCHES_PER_PROBE, TextJoin
+from hybridkg.planner.cost_inputs import Graph
+from hybridkg.planner.cost_inputs import joined as entities_joined
+from hybridkg.planner.costs import ALMOST, UNPRICED, Costs, costs_of, mean
 from hybridkg.planner.joins import joined
-from hybridkg.planner.of_ranking import OfRanking
 from hybridkg.planner.planning import Planning
 
 
-class BindJoins:
+class BindJoins(Strategy):
     """The reference plan, with a fragment probed or read in ids wherever it meets a MATCH on a variable both bind.
 
     Exact: both have the rows of the HashJoin in whose place they stand.
     """
 
-    exact = True
-    cost = OfRanking(attrgetter("bind_join"), otherwise=Size(0.0, inf, inf), least=attrgetter("bind_join_least"))
+    preference = 80
 
-    @staticmethod
-    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
+    def applies(self, logical: Plan, planning: Planning) -> bool:
+        """Always; `plan` looks for a fragment that meets a MATCH."""
+        return True
+
+    def cost(self, logical: Plan, planning: Planning) -> Size:
+        """Cost of reading every relation to its end; not known of a plan that does not rank."""
+        ranking = planning.ranking(logical)
+        return UNPRICED if ranking is None else bind_join_cost(costs_of(ranking, planning))
+
+    def least_cost(self, logical: Plan, planning: Planning) -> float:
+        """Lower bound of that: nothing joins."""
+        ranking = planning.ranking(logical)
+        return 0.0 if ranking is None else _least_us(costs_of(ranking, planning))
+
+    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
         """Operators, or None where no fragment meets a MATCH."""
         root = joined(logical, planning)
         return root if any(isinstance(op, TextJoin | BindJoin | BindLeftJoin) for op in root.walk()) else None
+
+
+BIND_JOIN = BindJoins()
+
+
+def bind_join_cost(costs: Costs) -> Size:
+    """Cost of reading every relation to its end and making rows of all that joins; found out once."""
+    if costs.bind_join is None:
+        costs.bind_join = _priced(costs)
+    return costs.bind_join
+
+
+def _priced(costs: Costs) -> Size:
+    cost, spine, (most, *others), first = costs.cost, costs.ranking.spine, costs.lists.joined, costs.lists.first
+    graph = costs.graphs[spine.variables[0]]
+    before = cost.us_per_text_scoring + _first_us(costs)
+    asked = set[int]()
+    for variable, own in costs.graphs.items():
+        fragments = set(map(id, costs.ranking.by_variable[variable]))
+        if costs.in_store and fragments <= asked:
+            continue  # the store is asked once for the rows of a pattern
+        asked |= fragments
+        asked_us = first * costs.each_us(variable)
+        if costs.lists.is_too_long:  # so many rows of the store have come before it is known that there are more
+            asked_us = asked_us + first * cost.us_per_store_row if costs.in_store else own.whole_us
+        before += min(own.whole_us, asked_us)
+    if spine.leading > 1:  # the second one scores rows of the first, not ids
+        before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
+    whole, each = costs.once_us(len(spine.fragments)), costs.row_us(spine.variables[0], len(spine.fragments))
+    rows_each, found = costs.rows_each(spine.variables[0]), []
+    for entities in entities_joined(most, _of_fragments(costs, graph), costs.fixed.entities, costs.lists.agreed):
+        rows = entities * rows_each
+        us = before + (whole + rows * each)
+        for own_most in others:
+            us += _looked_up_us(costs, rows, own_most)
+            rows *= min(1.0, own_most / costs.n)
+        for own_most in costs.lists.optional:
+            us += _looked_up_us(costs, rows, own_most)
+        found.append(us)
+    return mean(found)
+
+
+def _first_us(costs: Costs) -> float:
+    """Cost of all that match the first MATCH, or of scoring what the graph has where these are too many."""
+    read = costs.lists.first * costs.cost.us_per_scored_posting
+    if not costs.lists.is_too_long:
+        return read
+    return min(read, costs.scored_us(costs.graphs[costs.ranking.spine.variables[0]].size.guess, 0.0))
+
+
+def _least_us(costs: Costs) -> float:
+    """Lower bound of `bind_join_cost`: nothing joins."""
+    cost, spine, most = costs.cost, costs.ranking.spine, costs.lists.joined[0]
+    us = cost.us_per_text_scoring
+    us += _first_us(costs) + costs.once_us(len(spine.fragments))
+    if spine.leading > 1:
+        us += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
+    return ALMOST * us
+
+
+def _of_fragments(costs: Costs, graph: Graph) -> Size:
+    """Size of the candidate set without the filters by text."""
+    share = 1.0
+    for most in costs.lists.filters:
+        share *= min(1.0, max(most, 1.0) / costs.n)
+    guess = min(graph.size.guess / share, costs.fixed.entities)
+    return Size(graph.size.low, guess, max(graph.size.high, guess))
+
+
+def _looked_up_us(costs: Costs, entities: float, most: float) -> float:
+    """Cost of scoring some entities, or all that match where these are not many times as many."""
+    cost = costs.cost
+    if costs.fixed.is_far and most <= FEW_MATCHES:
+        return most * cost.us_per_scored_posting  # asked for together with the first relation
+    if costs.fixed.is_far or entities * MATCHES_PER_PROBE < most:
+        return cost.us_per_text_scoring + costs.scored_us(entities, entities * min(1.0, most / costs.n))
+    return cost.us_per_text_scoring + most * cost.us_per_scored_posting

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from hybridkg.algebra.nodes import Match, Plan, Project, Rank, Slice, Snippet, Union
 from hybridkg.interfaces.fusion import MOMENTS
 from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.best_rows import RankedTop
 from hybridkg.operators.candidates import Candidates
 from hybridkg.operators.each_list import EachList as Operator
 from hybridkg.operators.rank_functions import reads
 from hybridkg.operators.rank_value import RankValue, rank_value
+from hybridkg.planner.costs import UNPRICED
 from hybridkg.planner.joins import joined, lowered
 from hybridkg.planner.planning import Planning
 from hybridkg.query import ast
@@ -57,29 +59,31 @@ def branches_of(plan: Plan) -> Branches | None:
     return None
 
 
-def _cost(logical: Plan, planning: Planning) -> Size | None:
-    """To know each list up to an error, and to make k rows."""
-    found = branches_of(logical)
-    if found is None or planning.is_far(found.matches):
-        return None
-    cost, us = planning.cost, 0.0
-    for match in found.matches:
-        if isinstance(match.match, ast.Near):
-            us += cost.us_per_text_question + planning.read(match.match) * cost.us_per_posting
-        else:
-            us += cost.us_per_text_scoring + planning.most(match.match) * cost.us_per_scored_posting
-    us += found.k * cost.us_per_row_of_terms
-    return Size(us, us, us)
-
-
-class EachList:
+class EachList(Strategy):
     """For limited rankings of a UNION of MATCHes and NEARs of one variable, each with a score of its own."""
 
-    exact = True
-    cost = staticmethod(_cost)
+    preference = 60
 
-    @staticmethod
-    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
+    def applies(self, logical: Plan, planning: Planning) -> bool:
+        """Whether the plan has such a form, and no list is on a server."""
+        found = branches_of(logical)
+        return found is not None and not planning.is_far(found.matches)
+
+    def cost(self, logical: Plan, planning: Planning) -> Size:
+        """Cost of each list up to an error, and of k rows."""
+        found = branches_of(logical)
+        if found is None:
+            return UNPRICED
+        cost, us = planning.cost, 0.0
+        for match in found.matches:
+            if isinstance(match.match, ast.Near):
+                us += cost.us_per_text_question + planning.read(match.match) * cost.us_per_posting
+            else:
+                us += cost.us_per_text_scoring + planning.most(match.match) * cost.us_per_scored_posting
+        us += found.k * cost.us_per_row_of_terms
+        return Size(us, us, us)
+
+    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
         """Operators, or None where it does not apply."""
         found = branches_of(logical)
         if found is None or planning.is_far(found.matches):
@@ -89,3 +93,6 @@ class EachList:
         rest = joined(found.top, planning, found.matches)
         candidates = Candidates(found.matches[0].match.entity.name, ())
         return lowered(logical, {id(found.top): Operator(rest, top, (candidates,))}, planning)
+
+
+EACH_LIST = EachList()

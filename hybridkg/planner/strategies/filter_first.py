@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
-from hybridkg.algebra.nodes import Plan
+from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.filter_first import FilterFirst as Operator
-from hybridkg.planner.of_ranking import OfRanking
+from hybridkg.planner.costs import Costs
 from hybridkg.planner.planning import Planning
-from hybridkg.planner.ranked import candidates_of, of_one_variable, ranked_top, rest_of, under
+from hybridkg.planner.ranked import RankingStrategy, candidates_of, ranked_top, rest_of
 from hybridkg.planner.ranking import Ranking
 
 
-def _applies(ranking: Ranking) -> bool:
-    return of_one_variable(ranking)
-
-
-class FilterFirst:
+class FilterFirst(RankingStrategy):
     """For rankings whose scores are all of one variable, with or without a limit."""
 
-    exact = True
-    cost = OfRanking(attrgetter("filter_first"), _applies)
+    preference = 30
 
-    @staticmethod
-    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
-        """Operators, or None where it does not apply."""
-        ranking = planning.ranking(logical)
-        if ranking is None or not _applies(ranking):
-            return None
+    def takes(self, ranking: Ranking) -> bool:
+        """Whether the scores of the candidates can be known before the rows are."""
+        return ranking.of_one_variable
+
+    def cost_of(self, costs: Costs) -> Size:
+        """Cost of finding the candidate set and scoring it."""
+        return costs.filter_first
+
+    def top(self, ranking: Ranking, planning: Planning) -> PhysicalOperator | None:
+        """Scores the candidate set."""
         candidates = candidates_of(ranking, ranking.variables[0], planning)
-        top = Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
-        return under(logical, ranking, top, planning)
+        return Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
+
+
+FILTER_FIRST = FilterFirst()

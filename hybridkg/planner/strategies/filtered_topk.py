@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
-from hybridkg.algebra.nodes import Plan
+from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.filtered_topk import FilteredTopK as Operator
-from hybridkg.planner.of_ranking import OfRanking
+from hybridkg.planner.costs import Costs
 from hybridkg.planner.planning import Planning
-from hybridkg.planner.ranked import by_one_match, candidates_of, ranked_top, rest_of, under
+from hybridkg.planner.ranked import RankingStrategy, candidates_of, ranked_top, rest_of
 from hybridkg.planner.ranking import Ranking
 
 
-def _applies(ranking: Ranking) -> bool:
-    return by_one_match(ranking) and ranking.scored[0].match.top is None
-
-
-class FilteredTopK:
+class FilteredTopK(RankingStrategy):
     """For limited rankings by one MATCH without TOP."""
 
-    exact = True
-    cost = OfRanking(attrgetter("filtered_topk"), _applies)
+    preference = 20
 
-    @staticmethod
-    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
-        """Operators, or None where it does not apply."""
-        ranking = planning.ranking(logical)
-        if ranking is None or not _applies(ranking):
-            return None
+    def takes(self, ranking: Ranking) -> bool:
+        """Whether one MATCH without TOP ranks."""
+        return ranking.by_one_match and ranking.scored[0].match.top is None
+
+    def cost_of(self, costs: Costs) -> Size:
+        """Cost of finding the candidate set and ranking it in the index."""
+        return costs.filtered_topk
+
+    def top(self, ranking: Ranking, planning: Planning) -> PhysicalOperator | None:
+        """Ranks the candidate set in the index."""
         candidates = candidates_of(ranking, ranking.variables[0], planning)
-        top = Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
-        return under(logical, ranking, top, planning)
+        return Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
+
+
+FILTERED_TOPK = FilteredTopK()

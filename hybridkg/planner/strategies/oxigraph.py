@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 from hybridkg.algebra.nodes import Plan, Slice, Whole
+from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.planner.costs import unpriced
+from hybridkg.planner.costs import UNPRICED
 from hybridkg.planner.lower import lower
 from hybridkg.planner.planning import Planning
 
 
-class Oxigraph:
+class Oxigraph(Strategy):
     """The whole query, in canonical text, in one question to the store."""
 
-    exact = True
-    cost = staticmethod(unpriced)
+    preference = 0
+    dominates = True
 
-    @staticmethod
-    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
+    def applies(self, logical: Plan, planning: Planning) -> bool:
+        """Whether the query ranks nothing."""
+        return isinstance(_cut(logical), Whole)
+
+    def cost(self, logical: Plan, planning: Planning) -> Size:
+        """Not known: the store plans the query."""
+        return UNPRICED
+
+    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
         """Operators, or None where the query ranks."""
-        cut = logical.child if isinstance(logical, Slice) else logical
-        return lower(logical) if isinstance(cut, Whole) else None
+        return lower(logical) if isinstance(_cut(logical), Whole) else None
+
+
+OXIGRAPH = Oxigraph()
+
+
+def _cut(logical: Plan) -> Plan:
+    """What LIMIT and OFFSET cut."""
+    return logical.child if isinstance(logical, Slice) else logical

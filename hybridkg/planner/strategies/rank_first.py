@@ -2,38 +2,94 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
+from collections.abc import Sequence
+from math import inf
 
-from hybridkg.algebra.nodes import Plan
+from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.filter_first import FilterFirst
 from hybridkg.operators.filtered_topk import FilteredTopK
+from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
 from hybridkg.operators.rank_first import RankFirst as Operator
-from hybridkg.planner.costs import costs_of
-from hybridkg.planner.of_ranking import OfRanking
+from hybridkg.planner.costs import ALMOST, Costs, costs_of, mean
 from hybridkg.planner.planning import Planning
-from hybridkg.planner.ranked import by_one_match, candidates_of, ranked_top, rest_of, under
+from hybridkg.planner.ranked import RankingStrategy, candidates_of, ranked_top, rest_of
 from hybridkg.planner.ranking import Ranking
 
 
-def _applies(ranking: Ranking) -> bool:
-    return by_one_match(ranking)
-
-
-class RankFirst:
+class RankFirst(RankingStrategy):
     """For limited rankings by one MATCH."""
 
-    exact = True
-    cost = OfRanking(attrgetter("rank_first"), _applies, least=attrgetter("rank_first_least"))
+    preference = 40
 
-    @staticmethod
-    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
-        """Operators, or None where it does not apply."""
-        ranking = planning.ranking(logical)
-        if ranking is None or not _applies(ranking):
-            return None
-        return under(logical, ranking, best_first_of(ranking, planning), planning)
+    def takes(self, ranking: Ranking) -> bool:
+        """Whether one MATCH ranks."""
+        return ranking.by_one_match
+
+    def cost_of(self, costs: Costs) -> Size:
+        """Cost of reading the list as deep as it takes."""
+        return rank_first_cost(costs)
+
+    def least_cost_of(self, costs: Costs) -> float:
+        """Cost of one look."""
+        return one_look_us(costs)
+
+    def top(self, ranking: Ranking, planning: Planning) -> PhysicalOperator | None:
+        """Reads the list from its best on."""
+        return best_first_of(ranking, planning)
+
+
+RANK_FIRST = RankFirst()
+
+
+def rank_first_cost(costs: Costs) -> Size:
+    """Cost of reading the lists as deep as it takes and asking the graph about what they bring.
+
+    It is bounded: when as much is spent as the candidate set would cost, that is found after all.
+    """
+    restricted, lists, k = costs.ranking.is_restricted, costs.lists.best_first, costs.k or 1.0
+    variable = costs.ranking.variables[0] if restricted else None
+    instead = inf
+    if restricted and costs.switching:  # the better way to score a candidate set
+        instead = costs.filter_first.guess
+        if len(lists) == 1 and costs.ranking.scored[0].match.top is None:
+            instead = min(instead, costs.filtered_topk.guess)
+    longest = max(lists)
+    spread = k if len(lists) == 1 else 4.0 * k  # the best of one list are seldom those of the other
+    depth = max(LEAST_DEPTH, 2.0 * k)
+    us = _look_us(costs, depth, lists, variable)
+    found: list[float] = []
+    for rows, rest in reversed(costs.cases):  # the more entities there are, the earlier enough of them are seen
+        wanted = longest if rows < spread else min(spread * longest / rows, longest)
+        while depth < wanted and us <= instead:
+            depth *= DEEPER
+            us += _look_us(costs, depth, lists, variable)
+        found.append(us + (rest if depth >= wanted else instead))
+    return mean(found[::-1])
+
+
+def one_look_us(costs: Costs) -> float:
+    """Lower bound of `rank_first_cost`: one look is enough."""
+    restricted, cost = costs.ranking.is_restricted, costs.cost
+    depth = max(LEAST_DEPTH, 2.0 * (costs.k or 1.0))
+    us = cost.us_per_look + costs.lists_us(depth, costs.lists.best_first) + costs.cases[0][1]
+    return ALMOST * (us + costs.graphs[costs.ranking.variables[0]].question_us if restricted else us)
+
+
+def _look_us(costs: Costs, depth: float, lists: Sequence[float], variable: str | None) -> float:
+    """Cost of one look at the best of some lists, and of testing and scoring what it brings."""
+    cost, fresh = costs.cost, 0.0
+    us = cost.us_per_look + costs.lists_us(depth, lists)
+    for most in lists:
+        fresh += min(depth, most)
+    fresh *= 1.0 - 1.0 / DEEPER
+    if variable is not None:
+        graph = costs.graphs[variable]
+        us += graph.question_us + min(fresh * costs.each_us(variable), graph.whole_us)
+    if len(lists) > 1:
+        us += len(lists) * (cost.us_per_text_scoring + costs.scored_us(fresh, fresh / len(lists)))
+    return us
 
 
 def best_first_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
@@ -44,7 +100,7 @@ def best_first_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
         return Operator(rest, top, candidates)
     instead: list[BestRows] = [FilterFirst(rest, top, candidates)]
     budgets = [planning.number(lambda sizes: costs_of(ranking, sizes).filter_first.guess)]
-    if by_one_match(ranking) and ranking.scored[0].match.top is None:
+    if ranking.by_one_match and ranking.scored[0].match.top is None:
         instead.append(FilteredTopK(rest, top, candidates))
         budgets.append(planning.number(lambda sizes: costs_of(ranking, sizes).filtered_topk.guess))
     return Operator(rest, top, candidates, tuple(instead), tuple(budgets))

@@ -2,38 +2,74 @@
 
 from __future__ import annotations
 
-from math import inf
-from operator import attrgetter
+from math import inf, sqrt
 
-from hybridkg.algebra.nodes import Plan
+from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
+from hybridkg.operators.rank_join import FIRST_DEPTH
 from hybridkg.operators.rank_join import RankJoin as Operator
-from hybridkg.planner.costs import costs_of
-from hybridkg.planner.of_ranking import OfRanking
+from hybridkg.planner.cost_inputs import CORRELATIONS
+from hybridkg.planner.costs import Costs, costs_of, mean
 from hybridkg.planner.planning import Planning
-from hybridkg.planner.ranked import candidates_of, ends_early, ranked_top, rest_of, under
+from hybridkg.planner.ranked import RankingStrategy, candidates_of, ranked_top, rest_of
 from hybridkg.planner.ranking import Ranking
+from hybridkg.planner.strategies.bind_join import bind_join_cost
 
 
-def _applies(ranking: Ranking) -> bool:
-    return ends_early(ranking) and len(ranking.scored) == len(ranking.variables) > 1
-
-
-class RankJoin:
+class RankJoin(RankingStrategy):
     """For limited rankings by a rising expression over one MATCH for each of several variables."""
 
-    exact = True
-    cost = OfRanking(attrgetter("rank_join"), _applies)
+    preference = 70
 
-    @staticmethod
-    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
-        """Operators, or None where it does not apply."""
-        ranking = planning.ranking(logical)
-        if ranking is None or not _applies(ranking):
-            return None
+    def takes(self, ranking: Ranking) -> bool:
+        """Whether one MATCH of each of several variables ranks."""
+        return ranking.ends_early and len(ranking.scored) == len(ranking.variables) > 1
+
+    def cost_of(self, costs: Costs) -> Size:
+        """Cost of reading the lists, deeper than k, and joining what they bring."""
+        graphs = [costs.graphs[variable] for variable in costs.ranking.variables]
+        cost, k, n, lists = costs.cost, costs.k or 1.0, costs.n, costs.lists.scored
+        sizes = [costs.graphs[name].size.guess * costs.rows_each(name) for name in costs.ranking.variables]
+        linked = max(1.0, min(sizes))
+        instead = bind_join_cost(costs).guess if costs.switching else inf
+        fragments = len(costs.ranking.spine.fragments)
+        whole, each = costs.once_us(fragments), costs.row_us(costs.ranking.variables[0], fragments)
+        each_us = [costs.each_us(variable) for variable in costs.ranking.variables]
+        # The store is asked about each list, the projection about both at once.
+        together = sum if costs.in_store else min
+        rows_each = costs.rows_each(costs.ranking.variables[0]) if costs.in_store else 0.0
+        questions_us, longest = (sum if costs.in_store else max)([graph.question_us for graph in graphs]), max(lists)
+        found = []
+        for factor in CORRELATIONS:
+            # So deep in both lists there are k pairs; to be sure that no other is better takes another look.
+            wanted = min(DEEPER * n * sqrt(k / (linked * factor)), longest)
+            depth, us = max(LEAST_DEPTH, FIRST_DEPTH * k), 0.0
+            while True:
+                read = [min(depth, most) for most in lists]
+                us += cost.us_per_look + questions_us
+                us += together([ids * us_each for ids, us_each in zip(read, each_us, strict=True)])
+                us += costs.lists_us(depth, lists)
+                pairs = linked * factor
+                for ids in read:
+                    pairs *= ids / n
+                us += whole + max(pairs, read[0] * rows_each) * each
+                if depth >= wanted:
+                    break
+                if us > instead:
+                    us += instead
+                    break
+                depth *= DEEPER
+            found.append(us)
+        return mean(found)
+
+    def top(self, ranking: Ranking, planning: Planning) -> PhysicalOperator | None:
+        """Joins the best of the lists."""
         candidates = tuple(candidates_of(ranking, variable, planning) for variable in ranking.variables)
         budget = inf
         if planning.switching:
-            budget = planning.number(lambda sizes: costs_of(ranking, sizes).bind_join.guess)
-        top = Operator(rest_of(ranking, planning), ranked_top(ranking), candidates, budget)
-        return under(logical, ranking, top, planning)
+            budget = planning.number(lambda sizes: bind_join_cost(costs_of(ranking, sizes)).guess)
+        return Operator(rest_of(ranking, planning), ranked_top(ranking), candidates, budget)
+
+
+RANK_JOIN = RankJoin()

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from hybridkg.algebra.nodes import Plan
+from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.planner.costs import unpriced
+from hybridkg.planner.costs import UNPRICED
 from hybridkg.planner.lower import lower
 from hybridkg.planner.planning import Planning
 
 
-class Reference:
+class Reference(Strategy):
     """Each node of the logical plan by its obvious operator. Slow where a relation is large; never wrong."""
 
-    exact = True
-    cost = staticmethod(unpriced)
+    preference = 90
 
-    @staticmethod
-    def plan(logical: Plan, planning: Planning) -> PhysicalOperator:
+    def applies(self, logical: Plan, planning: Planning) -> bool:
+        """Always."""
+        return True
+
+    def cost(self, logical: Plan, planning: Planning) -> Size:
+        """Not known: nothing is cut short."""
+        return UNPRICED
+
+    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator:
         """Always applicable."""
         return lower(logical)
+
+
+REFERENCE = Reference()

@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from operator import attrgetter
 
 from hybridkg.algebra.nodes import Match, Plan, Project, Rank, Slice, Snippet
+from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.text_relation import TextRelation
+from hybridkg.planner.costs import UNPRICED, costs_of
 from hybridkg.planner.lower import lower
-from hybridkg.planner.of_ranking import OfRanking
 from hybridkg.planner.planning import Planning
 from hybridkg.query import ast
 
 
-class TextTopK:
+class TextTopK(Strategy):
     """Slice(Project(Rank(Match))) asks the index for offset + limit rows instead of all.
 
     Exact: the index breaks ties by the rank of the node, which is the term order of the subject, and a
     relation has one row for each subject.
     """
 
-    exact = True
-    cost = OfRanking(attrgetter("text_topk"))
+    preference = 10
+    dominates = True
 
-    @staticmethod
-    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
+    def applies(self, logical: Plan, planning: Planning) -> bool:
+        """Whether the plan ranks; `plan` looks for anything else in it."""
+        return planning.ranking(logical) is not None
+
+    def cost(self, logical: Plan, planning: Planning) -> Size:
+        """Cost of asking the index for its best."""
+        ranking = planning.ranking(logical)
+        if ranking is None:
+            return UNPRICED
+        postings = costs_of(ranking, planning).lists.postings
+        us = planning.cost.us_per_text_question + sum(postings) * planning.cost.us_per_posting
+        return Size(us, us, us)
+
+    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
         """Operators, or None where anything else takes part in the query."""
         match logical:
-            case Snippet(child, match) if (below := TextTopK.plan(child, planning)) is not None:
+            case Snippet(child, match) if (below := self.plan(child, planning)) is not None:
                 snippet = lower(logical)
                 return replace(snippet, child=below)  # type: ignore[type-var]
             case Slice(
@@ -42,3 +55,6 @@ class TextTopK:
                 top = TextRelation(match, score, k)
                 return lower(logical, {id(rank.child): top})
         return None
+
+
+TEXT_TOPK = TextTopK()

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
-from hybridkg.algebra.nodes import Plan
+from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.rank_first import LEAST_DEPTH
 from hybridkg.operators.threshold import Threshold as Operator
-from hybridkg.planner.of_ranking import OfRanking
+from hybridkg.planner.costs import UNPRICED, Costs
 from hybridkg.planner.planning import Planning
-from hybridkg.planner.ranked import candidates_of, ends_early, fuses, ranked_top, rest_of, under
+from hybridkg.planner.ranked import RankingStrategy, candidates_of, ranked_top, rest_of
 from hybridkg.planner.ranking import Ranking
-from hybridkg.planner.strategies.rank_first import best_first_of
+from hybridkg.planner.strategies.rank_first import best_first_of, one_look_us, rank_first_cost
 
 
-def _applies(ranking: Ranking) -> bool:
-    return fuses(ranking) or (ends_early(ranking) and len(ranking.variables) == 1 < len(ranking.scored))
-
-
-class Threshold:
+class Threshold(RankingStrategy):
     """For limited rankings by a rising expression over several MATCHes of one variable, or of functions of all scores.
 
     Where all that survive can be told from their candidates alone, and a NEAR, a function or an OPTIONAL takes part,
@@ -26,19 +21,46 @@ class Threshold:
     from their best on, as by rank_first.
     """
 
-    exact = True
-    cost = OfRanking(attrgetter("threshold"), _applies, least=attrgetter("threshold_least"))
+    preference = 50
 
-    @staticmethod
-    def plan(logical: Plan, planning: Planning) -> PhysicalOperator | None:
-        """Operators, or None where it does not apply."""
-        ranking = planning.ranking(logical)
-        if ranking is None or not _applies(ranking):
-            return None
-        if not fuses(ranking):
-            return under(logical, ranking, best_first_of(ranking, planning), planning)
+    def takes(self, ranking: Ranking) -> bool:
+        """Whether several MATCHes of one variable rank."""
+        return ranking.fuses or (ranking.ends_early and len(ranking.variables) == 1 < len(ranking.scored))
+
+    def cost_of(self, costs: Costs) -> Size:
+        """Cost of the candidate set, of each list up to an error, and of the exact scores of the best.
+
+        Where the lists are read from their best on it is that of rank_first.
+        """
+        if not costs.fixed.is_fused:
+            return rank_first_cost(costs)
+        if costs.fixed.is_far:
+            return UNPRICED
+        cost, graph, us = costs.cost, costs.graphs[costs.ranking.variables[0]], 0.0
+        lists = costs.lists.scored + costs.lists.optional
+        us += graph.whole_us + graph.question_us + cost.us_per_look
+        for most, read in zip(lists, costs.compared, strict=True):
+            scored = min(graph.size.guess * cost.us_per_scored_candidate, most * cost.us_per_scored_posting)
+            us += cost.us_per_text_scoring + (read * cost.us_per_posting if read else scored)
+        depth = max(LEAST_DEPTH, 2.0 * costs.k)
+        us += len(lists) * (cost.us_per_text_scoring + len(lists) * depth * cost.us_per_scored_candidate)
+        variable, asked = costs.ranking.variables[0], costs.fixed.asked
+        each = costs.row_us(variable, asked)
+        us += costs.once_us(asked) + each * costs.k * (costs.rows_each(variable) if asked else 1.0)
+        return Size(us, us, us)
+
+    def least_cost_of(self, costs: Costs) -> float:
+        """Cost of one look, where the lists are read from their best on."""
+        return 0.0 if costs.fixed.is_fused else one_look_us(costs)
+
+    def top(self, ranking: Ranking, planning: Planning) -> PhysicalOperator | None:
+        """Reads the lists together; None where lists that are known up to an error are on a server."""
+        if not ranking.fuses:
+            return best_first_of(ranking, planning)
         if planning.is_far(ranking.matches):
             return None
         candidates = candidates_of(ranking, ranking.variables[0], planning)
-        top = Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
-        return under(logical, ranking, top, planning)
+        return Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
+
+
+THRESHOLD = Threshold()
