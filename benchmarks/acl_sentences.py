@@ -201,9 +201,9 @@ def measured(work: Path, triples: Path, chosen: Mapping[str, str], of_each: int,
     for name, encoder in chosen.items():
         set_config(folder, encoder)
         with KnowledgeBase.open(folder) as asked.kb:
-            vectors, started = asked.kb.snapshot.vectors, time.process_time()
+            vectors, started = asked.kb._snapshot.vectors, time.process_time()
             asked.kb.index()
-            vectors = asked.kb.snapshot.vectors
+            vectors = asked.kb._snapshot.vectors
             assert vectors is not None
             about[name] = vectors.about() | {"index_cpu_s": round(time.process_time() - started)}
             for label, system in systems(name).items():

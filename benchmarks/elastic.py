@@ -111,7 +111,7 @@ def median(run: Callable[[], Any], repeats: int = REPEATS) -> float:
 
 def drawn_queries(kb: KnowledgeBase, rng: np.random.Generator, count: int) -> list[str]:
     """Texts of 1 to 6 words that stand near each other in some title or abstract, so that they match."""
-    snapshot = kb.snapshot
+    snapshot = kb._snapshot
     assert snapshot.nodes is not None
     found: list[str] = []
     while len(found) < count:
@@ -224,7 +224,7 @@ def bulk(kb: KnowledgeBase, url: str, work: Path, repeats: int = 3) -> dict[str,
     from hybridkg.interfaces.progress import SILENT
     from hybridkg.text.elastic.builder import ElasticTextBuilder, add_all
 
-    snapshot = kb.snapshot
+    snapshot = kb._snapshot
     assert snapshot.profile is not None
     extracted = extract(snapshot.profile, snapshot.store, snapshot.documents)
     fields, filters = snapshot.profile.indexed_fields(), snapshot.profile.filters
@@ -324,7 +324,7 @@ def latency(ours: TextIndex, theirs: TextIndex, rng: np.random.Generator) -> dic
 
 def joins(kb: KnowledgeBase) -> dict[str, Any]:
     """The examples with the index's choices switched off one after the other."""
-    index = kb.snapshot.text
+    index = kb._snapshot.text
     assert index is not None
     kind = type(index)
     chosen_limit, holds = kind.scan_limit, kind.holds
@@ -372,7 +372,7 @@ def main() -> int:
         theirs_path = on_server(ours_path, work, url)
         stack.callback(KnowledgeBase.remove, theirs_path)
         ours, theirs = KnowledgeBase.open(ours_path), KnowledgeBase.open(theirs_path)
-        a, b = ours.snapshot.text, theirs.snapshot.text
+        a, b = ours._snapshot.text, theirs._snapshot.text
         assert a is not None
         assert b is not None
         found["elasticsearch"] = b.about()["version"]

@@ -169,7 +169,7 @@ def far_kb(path: Path, config: Config, deaths: dict[str, Death]) -> Figures:
         start()
     began = time.perf_counter()
     counts = kb.index()
-    about = kb.snapshot.generation.manifest.endpoint
+    about = kb._snapshot.generation.manifest.endpoint
     found |= {"index_s": round(time.perf_counter() - began, 1), "exported": counts["exported"]}
     kb.close()
     return found | {name: about[name] for name in ("longest", "is_capped", "round_trip_us", "row_us")}
@@ -182,7 +182,7 @@ def pages(path: Path) -> int:
 
 def at_server(server: Server, elastic: ElasticServer, here: KnowledgeBase, options: argparse.Namespace) -> Figures:
     """One SPARQL server: indexed for each place of the text, and asked with the projection and without."""
-    like, counts, found = here.snapshot.config, here.stats(), dict[str, Any]()
+    like, counts, found = here._snapshot.config, here.stats(), dict[str, Any]()
     kbs = {"embedded": here}
     with ExitStack() as stack:
         for text in options.text:
@@ -253,7 +253,7 @@ def measured_before() -> Figures:
 
 def written(kb: KnowledgeBase, file: Path) -> int:
     """Writes the graph as N-Triples; how many there are."""
-    store, n = kb.snapshot.store, 0
+    store, n = kb._snapshot.store, 0
     assert isinstance(store, OxigraphStore)
     with file.open("w", encoding="utf-8") as out:
         for quad in store.quads():

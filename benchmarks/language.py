@@ -58,7 +58,7 @@ def table_loading_ms() -> dict[str, float]:
 
 def costs(text: str) -> dict[str, float]:
     """ms of each step for one query."""
-    from hybridkg.prepared import QueryText
+    from hybridkg.kb.prepared import QueryText
     from hybridkg.query.advice import advise
     from hybridkg.query.check import check
     from hybridkg.query.parser import parse

@@ -49,7 +49,7 @@ Confidences = Mapping[str, Mapping[str, float]]
 def mapper(kb: KnowledgeBase) -> Any:
     """A function from a file of annotations to the entities of the knowledge base."""
     same: dict[str, list[str]] = {}
-    for mid, other in kb.snapshot.store.select("SELECT ?s ?o { ?s <http://www.w3.org/2002/07/owl#sameAs> ?o }").rows:
+    for mid, other in kb._snapshot.store.select("SELECT ?s ?o { ?s <http://www.w3.org/2002/07/owl#sameAs> ?o }").rows:
         same.setdefault(unquote(other.value), []).append(mid.value)
     older: dict[str, list[str]] = {}
     for line in (GEEER / "wikipedia_redirect.csv").read_text(encoding="utf-8").splitlines()[1:]:
@@ -92,7 +92,7 @@ def measured(truth: Confidences, answers: Confidences, least: float) -> dict[str
 
 def linked(kb: KnowledgeBase, queries: Mapping[str, str]) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
     """Our links, and milliseconds a query: cold (the first time over all queries) and warm."""
-    state = kb.snapshot
+    state = kb._snapshot
     source = LinkSource(state.store, state.nodes, state.text, state.profile, state.documents)
     found: dict[str, dict[str, float]] = {}
     times: dict[str, float] = {}
@@ -110,7 +110,7 @@ def linked(kb: KnowledgeBase, queries: Mapping[str, str]) -> tuple[dict[str, dic
 
 def fields_ms(kb: KnowledgeBase, links: Confidences) -> dict[str, float]:
     """Milliseconds to read the neighbours of a linked node for the first time."""
-    state = kb.snapshot
+    state = kb._snapshot
     source = LinkSource(state.store, state.nodes, state.text, state.profile, state.documents)
     took = []
     for node in sorted({node for some in links.values() for node in some}):

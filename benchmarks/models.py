@@ -60,7 +60,7 @@ def quality(collection: Collection) -> dict[str, Any]:
 
 
 def _weights(collection: Collection) -> dict[str, dict[str, float]]:
-    profile = collection.kb.snapshot.profile
+    profile = collection.kb._snapshot.profile
     assert profile is not None
     return {field.name: {"weight": field.weight, "b": field.b} for field in profile.indexed_fields()}
 

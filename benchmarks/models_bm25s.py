@@ -33,7 +33,7 @@ class Tokens:
     """The tokens of the entities that have any, and of the topics, as hybridkg's analyzer makes them."""
 
     def __init__(self, collection: Collection):
-        snapshot = collection.kb.snapshot
+        snapshot = collection.kb._snapshot
         assert snapshot.nodes is not None
         profile = snapshot.profile
         assert profile is not None

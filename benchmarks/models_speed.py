@@ -35,7 +35,7 @@ def speed(collection: Collection) -> dict[str, Any]:
 def anthology_speed(path: Path) -> dict[str, Any]:
     """On words that stand near each other in the Anthology."""
     with KnowledgeBase.open(path) as kb:
-        profile, index = kb.snapshot.profile, kb.snapshot.text
+        profile, index = kb._snapshot.profile, kb._snapshot.text
         assert profile is not None
         assert index is not None
         one = tuple(FieldChoice(field.name, max(1.0, field.weight)) for field in profile.indexed_fields())

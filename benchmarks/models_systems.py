@@ -99,7 +99,7 @@ class Collection:
     @property
     def text(self) -> TextIndex:
         """Its text index."""
-        index = self.kb.snapshot.text
+        index = self.kb._snapshot.text
         assert index is not None
         return index
 
@@ -132,7 +132,7 @@ class Collection:
         """Those of the profile with its weights, but for combined_fields, whose weights are at least 1."""
         if system.model != "combined_fields":
             return ()
-        profile = self.kb.snapshot.profile
+        profile = self.kb._snapshot.profile
         assert profile is not None
         return tuple(FieldChoice(field.name, max(1.0, field.weight)) for field in profile.indexed_fields())
 

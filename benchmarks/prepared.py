@@ -58,7 +58,7 @@ def summary(times: list[float]) -> dict[str, float]:
 
 def around(kb: Any, text: str, parameters: Callable[[], dict[str, Any]]) -> dict[str, float]:
     """kb.query without `choose` and without the run of the plan."""
-    import hybridkg.answering as module
+    import hybridkg.kb.query_session as module
 
     inside = 0
 
@@ -88,7 +88,7 @@ def around(kb: Any, text: str, parameters: Callable[[], dict[str, Any]]) -> dict
 
 def costs(kb: Any, text: str) -> dict[str, Any]:
     """Every figure of one query."""
-    from hybridkg.prepared import QueryText
+    from hybridkg.kb.prepared import QueryText
 
     numbers = itertools.count()
     known = QueryText(text)

@@ -170,10 +170,10 @@ def measure(name: str, folder: Path, papers: int, rounds: int) -> dict[str, Any]
     from hybridkg import KnowledgeBase
 
     kb = KnowledgeBase.open(knowledge_base(name, folder, papers))
-    generation, statements = kb.snapshot.generation.path, folder / f"{name}.nq"
+    generation, statements = kb._snapshot.generation.path, folder / f"{name}.nq"
     if not statements.exists():
         Store.read_only(str(generation / "graph")).dump(str(statements), RdfFormat.N_QUADS)
-    found: dict[str, Any] = {"projection": kb.snapshot.projection_state, **_in_process("open", str(generation))}
+    found: dict[str, Any] = {"projection": kb._snapshot.projection_state, **_in_process("open", str(generation))}
     for what, *more in (("statements", str(statements)), ("store",)):
         done = [_in_process(what, str(generation), *more) for _ in range(rounds)]
         found[f"from_{what}"] = {"rounds": done, "best": max(one["triples_per_s"] for one in done)}

@@ -99,7 +99,7 @@ class Reranking:
         Raises:
             SystemExit: another order.
         """
-        folder = self.kb.snapshot.generation.path.parent / "models"
+        folder = self.kb._snapshot.generation.path.parent / "models"
         folder.mkdir(exist_ok=True)
         asked = 0
         for fold, outcome in zip(folds, outcomes, strict=True):

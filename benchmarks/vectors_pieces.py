@@ -95,8 +95,8 @@ def quality(collection: Collection, name: str, encoder: str) -> dict[str, Any]:
         with KnowledgeBase.open(folder) as kb:
             started = time.process_time()
             kb.index()
-            assert kb.snapshot.vectors is not None
-            vectors[label] = kb.snapshot.vectors.about() | {"index_cpu_s": round(time.process_time() - started)}
+            assert kb._snapshot.vectors is not None
+            vectors[label] = kb._snapshot.vectors.about() | {"index_cpu_s": round(time.process_time() - started)}
             started = time.thread_time()
             values[label] = evaluated(collection, topics_run(collection, kb, label, NEAR))
             took = (time.thread_time() - started) / len(collection.topics.texts) * 1e3

@@ -66,7 +66,7 @@ class Judged:
 
     def __init__(self, collection: Collection, kb: KnowledgeBase):
         self.kb, self.topics = kb, collection.topics.texts
-        snapshot = kb.snapshot
+        snapshot = kb._snapshot
         text, vectors, nodes = snapshot.text, snapshot.vectors, snapshot.nodes
         assert text is not None
         assert vectors is not None
@@ -108,7 +108,7 @@ class Judged:
         Raises:
             SystemExit: other rows.
         """
-        nodes = self.kb.snapshot.nodes
+        nodes = self.kb._snapshot.nodes
         assert nodes is not None
         step = max(1, len(points) // VERIFIED)
         some = dict(list(points.items())[::step][:VERIFIED])
@@ -146,7 +146,7 @@ def judge(collection: Collection, name: str, encoder: str) -> dict[str, Any]:
             values[label] = judged.evaluated(judged.ranked(points))
             asked += judged.verify(points)
             learned[label] = {"folds": {fold: point.label for fold, point in of_fold.items()}}
-        assert kb.snapshot.vectors is not None
+        assert kb._snapshot.vectors is not None
         single = max(("text", name), key=lambda system: means(values[system])[OBJECTIVE])
         everyone = {point: own for point, own in shares.items() if point.group == "everyone"}
         default = {point: own for point, own in everyone.items() if point.family == DEFAULT.family}
@@ -155,7 +155,7 @@ def judge(collection: Collection, name: str, encoder: str) -> dict[str, Any]:
         }
         found = {
             "topics": len(judged.qrels.grades),
-            "vectors": kb.snapshot.vectors.about(),
+            "vectors": kb._snapshot.vectors.about(),
             "means": {system: means(own) for system, own in values.items()},
             "better_single": single,
             "against_text": against("text", values),
@@ -180,7 +180,7 @@ def indexed(collection: Collection, name: str, encoder: str) -> KnowledgeBase:
         shutil.copytree(collection.folder / "kb", folder)
     set_config(folder, encoder)
     kb = KnowledgeBase.open(folder)
-    if kb.snapshot.vectors is None:
+    if kb._snapshot.vectors is None:
         kb.index()
     return kb
 

@@ -125,7 +125,7 @@ def _evaluation(case: Case, kb: KnowledgeBase) -> Outcome:
     text = f"BASE <{case.base}>\n{case.text}"
     ours = theirs = None
     try:
-        kb._snapshot = replace(kb._snapshot, store=OxigraphStore.memory(quads))
+        kb._state = replace(kb._snapshot, store=OxigraphStore.memory(quads))
         ours = of_result_set(kb.query(text))
     except HybridkgError as e:
         why = e.message

@@ -6,7 +6,9 @@
     for row in kb.query('SELECT ?p { ?p MATCH "machine translation" AS ?s } RANK BY ?s LIMIT 3'):
         print(row["p"], row.scores["s"])
 
-The engine is imported when it is first used, so that `import hybridkg` costs nothing.
+The names to import are here: KnowledgeBase and PreparedQuery; ResultSet, Row, Why and Explanation, which they give;
+Profile and Schema; and every error, whose meaning is in hybridkg.errors. A name is imported when it is first used, so
+that `import hybridkg` costs nothing.
 """
 
 from __future__ import annotations
@@ -14,27 +16,109 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hybridkg.errors import HybridkgError
-    from hybridkg.kb import KnowledgeBase
+    from hybridkg.entities.fields import Profile
+    from hybridkg.errors import (
+        ConfigError,
+        CorruptError,
+        EncoderError,
+        EndpointError,
+        HybridkgError,
+        IndexCorruptError,
+        IndexMissingError,
+        LoadError,
+        LockedError,
+        MissingExtraError,
+        ModelServerError,
+        NotAKnowledgeBaseError,
+        ParameterError,
+        ProfileError,
+        QueryCheckError,
+        QueryLimitError,
+        QueryStoppedError,
+        QuerySyntaxError,
+        QueryWarning,
+        RerankerError,
+        ServiceError,
+        StorageError,
+        TextQueryError,
+        TextServerError,
+        UnknownNameError,
+        UnsupportedQueryError,
+        UserError,
+        VectorQueryError,
+    )
+    from hybridkg.interfaces.progress import Progress
+    from hybridkg.kb.knowledge_base import KnowledgeBase
+    from hybridkg.kb.prepared import PreparedQuery
+    from hybridkg.planner.explain import Explanation
     from hybridkg.results.result_set import ResultSet, Row
+    from hybridkg.results.why import Hit, Why
+    from hybridkg.schema import Schema
 
-__all__ = ["HybridkgError", "KnowledgeBase", "ResultSet", "Row", "__version__"]
+__all__ = [
+    "ConfigError",
+    "CorruptError",
+    "EncoderError",
+    "EndpointError",
+    "Explanation",
+    "Hit",
+    "HybridkgError",
+    "IndexCorruptError",
+    "IndexMissingError",
+    "KnowledgeBase",
+    "LoadError",
+    "LockedError",
+    "MissingExtraError",
+    "ModelServerError",
+    "NotAKnowledgeBaseError",
+    "ParameterError",
+    "PreparedQuery",
+    "Profile",
+    "ProfileError",
+    "Progress",
+    "QueryCheckError",
+    "QueryLimitError",
+    "QueryStoppedError",
+    "QuerySyntaxError",
+    "QueryWarning",
+    "RerankerError",
+    "ResultSet",
+    "Row",
+    "Schema",
+    "ServiceError",
+    "StorageError",
+    "TextQueryError",
+    "TextServerError",
+    "UnknownNameError",
+    "UnsupportedQueryError",
+    "UserError",
+    "VectorQueryError",
+    "Why",
+    "__version__",
+]
 __version__ = "0.1.0"
 
 _HOMES = {
-    "HybridkgError": "hybridkg.errors",
-    "KnowledgeBase": "hybridkg.kb",
+    "Profile": "hybridkg.entities.fields",
+    "Progress": "hybridkg.interfaces.progress",
+    "KnowledgeBase": "hybridkg.kb.knowledge_base",
+    "PreparedQuery": "hybridkg.kb.prepared",
+    "Explanation": "hybridkg.planner.explain",
     "ResultSet": "hybridkg.results.result_set",
     "Row": "hybridkg.results.result_set",
+    "Hit": "hybridkg.results.why",
+    "Why": "hybridkg.results.why",
+    "Schema": "hybridkg.schema",
 }
+"""The modules of the exported names that are no errors."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'hybridkg' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES.get(name, "hybridkg.errors")), name)
 
 
 def __dir__() -> list[str]:

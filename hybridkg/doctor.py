@@ -328,7 +328,7 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
 
         if found["profile"] is None:
             return NOTE, "there is none: MATCH finds nothing", f"hybridkg index {shown}"
-        if found["behind"]:
+        if found["stale_indexes"]:
             return NOTE, "it is older than the graph or the documents", f"hybridkg index {shown}"
         synonyms = found.get("synonyms", {"state": AS_INDEXED})
         if synonyms["state"] != AS_INDEXED:
@@ -372,7 +372,7 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
         if "endpoint" in found:
             yield _guarded(part, "endpoint", is_as_exported)
         yield _guarded(part, "text index", has_index)
-        if found["profile"] is not None and not found["behind"]:  # else the next index makes both
+        if found["profile"] is not None and not found["stale_indexes"]:  # else the next index makes both
             yield _guarded(part, "projection", is_fast)
             if not str(found["vectors"]["state"]).startswith("none"):
                 yield _guarded(part, "vectors", has_vectors)

@@ -25,8 +25,8 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import ENGINE_FILE, Taker, TextEngine
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.interfaces.vector_index import ENCODER, INDEX_FILE, Encoded, KnownVectors, VectorIndexKind
+from hybridkg.kb.snapshot import PROFILE_FILE, VECTORS
 from hybridkg.rdf.terms import Literal
-from hybridkg.snapshot import PROFILE_FILE, VECTORS
 from hybridkg.store.durable import link_tree
 from hybridkg.text.synonyms import FILE as SYNONYMS_FILE
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms

@@ -7,8 +7,8 @@ from itertools import chain
 import numpy as np
 
 from hybridkg.errors import HybridkgError
+from hybridkg.kb.snapshot import Snapshot
 from hybridkg.planner.calibration import calibrate, some_words
-from hybridkg.snapshot import Snapshot
 
 LEAST_TRIPLES = 50_000
 """A smaller graph answers everything at once, and nothing in it takes long enough to be measured."""

@@ -30,7 +30,7 @@ from hybridkg.interfaces.vector_index import (
     VectorIndexKind,
     kind_of,
 )
-from hybridkg.snapshot import VECTORS, Snapshot
+from hybridkg.kb.snapshot import VECTORS, Snapshot
 from hybridkg.statistics.catalog import PART as STATISTICS
 from hybridkg.store.building import Building
 from hybridkg.store.durable import link_tree

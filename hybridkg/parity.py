@@ -18,6 +18,7 @@ from hybridkg.indexing import build_indexes
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, engine_name
+from hybridkg.kb.snapshot import Snapshot, read_profile
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
 from hybridkg.query.walk import rebuild
@@ -26,7 +27,6 @@ from hybridkg.rdf.terms import Literal, Term
 from hybridkg.results.numbers import FLOATING, as_float
 from hybridkg.results.result_set import ResultSet
 from hybridkg.results.result_set import Row as ResultRow
-from hybridkg.snapshot import Snapshot, read_profile
 from hybridkg.store.generations import Folder
 from hybridkg.text.synonyms import stored_synonyms
 

@@ -12,7 +12,7 @@ from hybridkg.config import Config
 from hybridkg.errors import ConfigError, CorruptError, HybridkgError
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine, engine_name
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, kind_of
-from hybridkg.snapshot import VECTORS
+from hybridkg.kb.snapshot import VECTORS
 from hybridkg.store.durable import storage_error
 from hybridkg.store.generations import Folder
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybridkg.describing import Described
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 
@@ -16,10 +15,22 @@ if TYPE_CHECKING:
 
     from hybridkg.entities.fields import Profile
     from hybridkg.interfaces.encoder import Agree
+    from hybridkg.kb.snapshot import Snapshot
+    from hybridkg.store.generations import Folder
 
 
-class Writable(Described):
+class Writable:
     """Loading, indexing, moving and tidying up."""
+
+    @property
+    def _folder(self) -> Folder:
+        """Where it is."""
+        raise NotImplementedError
+
+    @property
+    def _snapshot(self) -> Snapshot:
+        """The open state."""
+        raise NotImplementedError
 
     def refresh(self) -> None:
         """Moves on to the newest state."""
@@ -33,7 +44,7 @@ class Writable(Described):
     def profile(self, name_or_path: str | Path | None = None) -> Profile:
         """The profile that `index` would use: the one given, else the one in kb.toml; documents' fields included."""
         profile = self._chosen_profile(name_or_path)
-        documents = self.snapshot.documents
+        documents = self._snapshot.documents
         return profile.with_documents(documents.fields()) if documents else profile
 
     def load(
@@ -152,7 +163,7 @@ class Writable(Described):
         """Finds out what work costs on this machine, for the planner."""
         from hybridkg.measuring import measure
 
-        measure(self.snapshot)
+        measure(self._snapshot)
 
     def _keep_profile(self, name_or_path: str | Path | None) -> None:
         """Writes a profile that was asked for into kb.toml, so that the next index uses it as well."""

@@ -20,8 +20,8 @@ from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, Agree, EncoderKind
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind, kind_of
+from hybridkg.kb.snapshot import VECTORS
 from hybridkg.registry import Registry
-from hybridkg.snapshot import VECTORS
 from hybridkg.store.building import Building
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK

@@ -50,7 +50,7 @@ def load(kb, folder):
 
 
 def files(kb):
-    folder = kb.snapshot.generation.path / "vectors"
+    folder = kb._snapshot.generation.path / "vectors"
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -106,7 +106,7 @@ def test_a_similarity_join_compares_with_the_mean(kb):
 
 def test_similarities_are_those_of_the_pieces(kb):
     """Of an entity whose pieces are written out here, by the encoder itself."""
-    vectors, about = kb.snapshot.vectors, kb.stats()["vectors"]
+    vectors, about = kb._snapshot.vectors, kb.stats()["vectors"]
     text = f"{WORDS['cars']} 0. "
     asked = vectors.encoder.queries(["engine wheels"])[0].astype(np.float64)
     (row,) = kb.query(f'{PREFIX} SELECT ?s {{ VALUES ?x {{ :n0 }} ?x NEAR "engine wheels" AS ?s }}')
@@ -125,8 +125,8 @@ def test_why_shows_the_nearest_piece(kb):
     (row,) = kb.query(f'{PREFIX} SELECT ?x {{ VALUES ?x {{ :n2 }} ?x NEAR "four wheels" AS ?s }} RANK BY ?s')
     ((passage,),) = [hit.passages for hit in row.why().hits]
     assert passage.field == "text"
-    vectors = kb.snapshot.vectors
-    place = vectors._places(np.array([kb.snapshot.nodes.find(row.why().hits[0].entity)], np.uint32))[1][0]
+    vectors = kb._snapshot.vectors
+    place = vectors._places(np.array([kb._snapshot.nodes.find(row.why().hits[0].entity)], np.uint32))[1][0]
     rows = vectors._vectors[vectors._starts[place] : vectors._starts[place + 1], : vectors.dimensions]
     asked, shown = vectors.encoder.queries(["four wheels"])[0], vectors.encoder.passages([passage.shown])[0]
     assert shown @ asked == pytest.approx((rows @ asked).max(), abs=1e-6)
@@ -139,7 +139,7 @@ def test_stats_and_explain_say_what_has_a_vector(kb):
     assert vectors["aggregate"] in ("max", "mean3", "sum")
     result = CliRunner().invoke(
         cli,
-        ["explain", str(kb.snapshot.generation.path.parent), 'SELECT ?x { ?x NEAR "engine" AS ?s } RANK BY ?s'],
+        ["explain", str(kb._snapshot.generation.path.parent), 'SELECT ?x { ?x NEAR "engine" AS ?s } RANK BY ?s'],
         catch_exceptions=False,
     )
     assert f"{vectors['vectors']} vectors)" in result.output
@@ -226,7 +226,7 @@ def test_only_new_chunks_are_encoded(tmp_path, monkeypatch):
         counts = load(kb, tmp_path)
         assert counts["encoded"] == counts["vectors"] > 500
         assert max(map(len, seen)) <= ENCODED_AT_ONCE
-        tokens = kb.snapshot.vectors.encoder.token_starts
+        tokens = kb._snapshot.vectors.encoder.token_starts
         pieces = [text for batch in seen for text in batch if text.startswith("the car") and len(text) < 1_000]
         assert {len(tokens(text)) for text in pieces} == {8}
         before, rows = (

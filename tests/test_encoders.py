@@ -70,7 +70,7 @@ def encoded(monkeypatch):
 
 
 def vectors(kb):
-    folder = kb.snapshot.generation.path / "vectors"
+    folder = kb._snapshot.generation.path / "vectors"
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -214,12 +214,12 @@ def test_numbers_that_are_none_are_told_and_nothing_is_written(folder, monkeypat
 def test_a_wrong_encoder_is_told_before_any_work(folder, encoder, message, hint):
     configured(folder / "kb", encoder)
     with KnowledgeBase.open(folder / "kb") as kb:
-        generation = kb.snapshot.generation.name
+        generation = kb._snapshot.generation.name
         with pytest.raises(ConfigError, match=message) as raised:
             kb.index()
         assert raised.value.place == str(folder / "kb" / "kb.toml")
         assert hint in raised.value.hint
-        assert kb.snapshot.generation.name == generation
+        assert kb._snapshot.generation.name == generation
         assert len(kb.query(MATCH)) == 1
 
 
@@ -247,4 +247,4 @@ def test_static_embeddings_are_kept_too(folder):
         assert kb.index()["vectors"]["encoded"] == len(TEXTS)
         assert kb.index()["vectors"]["encoded"] == 0
         assert len(kb.query(NEAR)) == len(TEXTS)
-        assert kb.snapshot.vectors_state["encoder"].startswith("model2vec/1 model ")
+        assert kb._snapshot.vectors_state["encoder"].startswith("model2vec/1 model ")

@@ -14,7 +14,7 @@ import rdflib
 import hybridkg
 from hybridkg import KnowledgeBase
 from hybridkg.errors import LoadError, NotAKnowledgeBaseError, UserError
-from hybridkg.temporary import _remove
+from hybridkg.kb.temporary import _remove
 
 FILMS = Path(__file__).resolve().parents[1] / "examples" / "films.ttl"
 SPACE = 'SELECT ?film ?s { ?film MATCH "space" AS ?s } RANK BY ?s'

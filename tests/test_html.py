@@ -88,7 +88,7 @@ def test_the_marks_of_a_snippet_are_mark_elements():
 
 
 def test_scores_stand_right_and_are_rounded():
-    result = ResultSet(("e", "s"), ("e", "s"), [(NamedNode("http://e/1"), double(2.48951))], scores=(("s", "s"),))
+    result = ResultSet(("e", "s"), ("e", "s"), [(NamedNode("http://e/1"), double(2.48951))], _scores=(("s", "s"),))
     html = result._repr_html_()
     assert '<td style="text-align: right">2.4895</td>' in html
     assert '<td style="text-align: left"><a href="http://e/1">http://e/1</a></td>' in html

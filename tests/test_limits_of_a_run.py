@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridkg import HybridkgError, KnowledgeBase, stopping
+from hybridkg import HybridkgError, KnowledgeBase
 from hybridkg.cli import cli
 from hybridkg.errors import ParameterError, QueryLimitError, QueryStoppedError, UserError
 from hybridkg.interfaces.meter import Meter
-from hybridkg.stopping import MOST_LEFT, read_duration, stoppable
+from hybridkg.kb import cancellation
+from hybridkg.kb.cancellation import MOST_LEFT, StoppableThread, read_duration
 
 ROOT = Path(__file__).resolve().parent.parent
 FILMS = ROOT / "examples" / "films.ttl"
 SPACE = "SELECT ?f ?s { ?f MATCH 'space' AS ?s } RANK BY ?s"
 
 BROAD = "the of in and"
+
+T = TypeVar("T")
 
 LONG = {
     "one row that takes long in the store": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g a ?h . ?i a ?j }",
@@ -45,7 +50,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 @pytest.fixture(autouse=True)
 def _nothing_is_counted_twice(monkeypatch):
     """What one test has left behind in the store does not count for the next."""
-    monkeypatch.setattr(stopping, "_left", [])
+    monkeypatch.setattr(cancellation, "_left", [])
 
 
 @pytest.mark.parametrize("query", LONG.values(), ids=LONG)
@@ -152,19 +157,48 @@ def test_many_threads_stop_and_answer_beside_each_other(films):
         assert all(pool.map(ask, range(12)))
 
 
+def stoppable(work: Callable[[Meter], T], timeout: float) -> T:
+    """The value of some work that is told to stop when its time is over."""
+    with StoppableThread(timeout=timeout) as run:
+        return run(work, run.meter)
+
+
+def test_the_steps_of_a_query_share_one_thread_and_its_time():
+    def endless(meter: Meter) -> None:
+        while True:
+            time.sleep(0.001)
+            meter.check()
+
+    with StoppableThread(timeout=0.25) as run:
+        assert run(threading.current_thread) is run(threading.current_thread) is run._thread
+        with pytest.raises(QueryStoppedError, match=r"longer than 0\.25 s"):
+            run(endless, run.meter)
+    assert cancellation.busy() == 0
+
+
+def test_an_error_of_a_step_leaves_the_thread_for_the_next_one():
+    with StoppableThread(timeout=5) as run:
+        with pytest.raises(ZeroDivisionError):
+            run(divmod, 1, 0)
+        assert run(divmod, 7, 2) == (3, 1)
+        thread = run._thread
+    thread.join(5)
+    assert not thread.is_alive()
+
+
 def test_only_so_much_is_left_behind():
     stop = threading.Event()
     try:
         for _ in range(MOST_LEFT):
             with pytest.raises(QueryStoppedError):
                 stoppable(lambda meter: stop.wait(30), timeout=0.01)
-        assert stopping.busy() == MOST_LEFT
+        assert cancellation.busy() == MOST_LEFT
         with pytest.raises(QueryLimitError, match=f"{MOST_LEFT} queries that were stopped are still at work"):
             stoppable(lambda meter: 1, timeout=5)
     finally:
         stop.set()
     for _ in range(200):
-        if not stopping.busy():
+        if not cancellation.busy():
             break
         time.sleep(0.01)
     assert stoppable(lambda meter: 1, timeout=5) == 1
@@ -178,7 +212,7 @@ def test_work_that_looks_at_its_meter_is_not_left_behind():
 
     with pytest.raises(QueryStoppedError, match=r"longer than 0\.05 s"):
         stoppable(work, timeout=0.05)
-    assert stopping.busy() == 0
+    assert cancellation.busy() == 0
 
 
 @settings(max_examples=50, deadline=None)

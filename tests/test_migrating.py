@@ -43,7 +43,7 @@ def answers(kb, *queries):
 
 def files(kb, *parts):
     """Bytes of everything in folders of the live generation."""
-    root = kb.snapshot.generation.path
+    root = kb._snapshot.generation.path
     return {
         str(file.relative_to(root)): file.read_bytes()
         for part in parts
@@ -91,8 +91,8 @@ def test_a_graph_at_an_endpoint_stays_there(elastic, elastic_name, tmp_path, pro
         for place in ("elasticsearch", "embedded"):
             kb.migrate(place)
             assert answers(kb, TEXT, JOIN) == before
-            assert engine_name(kb.snapshot.generation.path / "text") == place
-            assert kb.snapshot.endpoint == endpoint.url
+            assert engine_name(kb._snapshot.generation.path / "text") == place
+            assert kb._snapshot.endpoint == endpoint.url
 
 
 def test_a_graph_at_an_endpoint_that_has_changed_or_has_blank_nodes_is_refused(elastic, elastic_name, tmp_path):
@@ -119,7 +119,7 @@ def test_a_graph_at_an_endpoint_that_has_changed_or_has_blank_nodes_is_refused(e
 def test_there_and_back_gives_the_same_rows_scores_and_files(elastic, elastic_name, tmp_path, monkeypatch):
     kb = films(tmp_path / "kb", elastic.url, elastic_name)
     before, exact, near = answers(kb, TEXT, JOIN), files(kb, "text", "vectors"), answers(kb, NEAR)[0]
-    state = kb.snapshot.generation.name
+    state = kb._snapshot.generation.name
     with monkeypatch.context() as patched:
         patched.setattr("hybridkg.vector.lsa.LsaEncoder.passages", None)  # nothing may be encoded again
         told = kb.migrate("elasticsearch")
@@ -131,11 +131,11 @@ def test_there_and_back_gives_the_same_rows_scores_and_files(elastic, elastic_na
     there = answers(kb, NEAR)[0]
     assert [row[0] for row in there] == [row[0] for row in near]
     assert [float(row[1]) for row in there] == pytest.approx([float(row[1]) for row in near], abs=ROUNDED)
-    assert int(kb.snapshot.generation.name) == int(state) + 1
+    assert int(kb._snapshot.generation.name) == int(state) + 1
     config = Folder.open(tmp_path / "kb").config
     assert (config.text, config.vectors, config.encoder) == ("elasticsearch", "elasticsearch", "lsa")
     assert kb.stats()["projection"]["state"] == "ready"
-    assert kb.snapshot.generation.verify()
+    assert kb._snapshot.generation.verify()
 
     back = kb.migrate("embedded")
     assert back["text"]["engine"] == "elasticsearch -> embedded"
@@ -253,9 +253,9 @@ def test_what_is_there_already_is_only_written_down(tmp_path):
     with films(tmp_path / "kb", vectors="flat") as kb:
         folder = Folder.open(tmp_path / "kb")
         folder.configure(replace(folder.config, text="elasticsearch"))  # edited, and not indexed since
-        before = kb.snapshot.generation.name
+        before = kb._snapshot.generation.name
         assert kb.migrate("embedded") == {"text": "embedded already", "notes": []}
-        assert (folder.config.text, kb.snapshot.generation.name) == ("embedded", before)
+        assert (folder.config.text, kb._snapshot.generation.name) == ("embedded", before)
 
 
 def test_it_is_refused_where_scores_would_change(tmp_path):

@@ -56,7 +56,7 @@ def kb(folder):
 
 
 def files(kb):
-    folder = kb.snapshot.generation.path / "vectors"
+    folder = kb._snapshot.generation.path / "vectors"
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -81,7 +81,7 @@ def test_an_entity_is_compared_with_the_others(kb):
 
 
 def test_similarities_are_those_of_the_vectors(kb):
-    vectors = kb.snapshot.vectors
+    vectors = kb._snapshot.vectors
     dimensions = vectors.dimensions
     written = ", ".join(["1"] + ["0"] * (dimensions - 1))
     rows = kb.query(f"{PREFIX} SELECT ?x ?s {{ ?x NEAR [{written}] AS ?s }} RANK BY ?s LIMIT 3")
@@ -136,7 +136,7 @@ def test_words_and_similarity_are_fused(kb):
 
 
 def test_what_limits_the_rows_is_told_of_a_near(kb):
-    (cap,) = kb.query('SELECT ?x { ?x NEAR "engine" TOP 2 AS ?s } RANK BY ?s').caps
+    (cap,) = kb.query('SELECT ?x { ?x NEAR "engine" TOP 2 AS ?s } RANK BY ?s').limits_reached
     assert cap == "TOP 2 keeps the best 2 of the entities that match the NEAR of ?x"
     result = kb.query('SELECT ?x { ?x NEAR "engine" WITHIN 0.999 AS ?s } RANK BY ?s LIMIT 3')
     assert result.shortfall == "no entity matches the NEAR of ?x"
@@ -217,7 +217,7 @@ def test_vectors_stay_through_a_load_and_are_said_to_be_behind(folder, tmp_path)
         kb.load(tmp_path / "more.ttl")
         result = kb.query('SELECT ?x { ?x NEAR "engine" AS ?s } RANK BY ?s')
         assert len(result) == len(TEXTS)
-        assert "vectors" in result.behind
+        assert "vectors" in result.stale_indexes
         assert files(kb) == before
         kb.index()
         assert len(kb.query('SELECT ?x { ?x NEAR "engine" AS ?s } RANK BY ?s')) == len(TEXTS) + 1
@@ -253,7 +253,7 @@ def test_no_such_index_of_vectors(tmp_path):
 def test_the_index_that_was_built_is_the_one_that_is_opened(folder, tmp_path, content, state):
     shutil.copytree(folder / "kb", tmp_path / "kb")
     with KnowledgeBase.open(tmp_path / "kb") as kb:
-        file = kb.snapshot.generation.path / "vectors" / "index"
+        file = kb._snapshot.generation.path / "vectors" / "index"
         assert file.read_text() == "flat\n"
     file.unlink()
     if content is not None:
@@ -324,7 +324,7 @@ def test_stats_and_doctor_tell_the_recall(graphs, monkeypatch):
     vectors = graphs.stats()["vectors"]
     assert vectors["index"] == "hnsw"
     assert vectors["recall@10"] >= 0.95
-    path = str(graphs.snapshot.generation.path.parent)
+    path = str(graphs._snapshot.generation.path.parent)
     shown = CliRunner().invoke(cli, ["doctor", path]).output
     assert f"hnsw, recall@10 {vectors['recall@10']:g}" in shown
     monkeypatch.setattr("hybridkg.vector.graph.find_spec", lambda name: None)

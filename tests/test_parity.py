@@ -115,13 +115,13 @@ def of(report, name):
 
 
 def test_an_engine_that_answers_alike_is_the_same_in_every_query(kb, second):
-    before = kb.snapshot.generation.name
+    before = kb._snapshot.generation.name
     report = kb.parity(QUERIES, against="second")
     assert report.engines == ("embedded", "second")
     assert [query.name for query in report.queries] == list(QUERIES)
     assert {query.verdict for query in report.queries} == {"same"}
     assert report.largest_difference == 0
-    assert kb.snapshot.generation.name == before
+    assert kb._snapshot.generation.name == before
 
 
 def test_nothing_is_left_of_the_second_index(kb, second):

@@ -18,8 +18,8 @@ from hybridkg import HybridkgError, KnowledgeBase
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import ParameterError, QuerySyntaxError, Source
+from hybridkg.kb.prepared import QueryText, Recent, query_text
 from hybridkg.planner.choose import choose, with_limit
-from hybridkg.prepared import QueryText, Recent, query_text
 from hybridkg.query.check import check
 from hybridkg.query.holes import IriHole, LitHole
 from hybridkg.query.parameters import bind
@@ -239,12 +239,12 @@ def test_a_plan_from_a_template_is_the_plan_of_the_values(films, text, data):
         return
     kinds = {"a": [F.Scott, F.Lang, F.Alien], "b": [1979, 3, 0.5], "t": ["space", "mars crew", "1979"],
              "c": ["ship", "words"], "p": [F.director, F.year], "k": [0.5, 1.25]}  # fmt: skip
-    state, names = films._answering(), sorted(data.draw(st.sets(st.sampled_from(sorted(kinds)), min_size=1)))
+    state, names = films._open_session(), sorted(data.draw(st.sets(st.sampled_from(sorted(kinds)), min_size=1)))
     strategy = data.draw(st.sampled_from([None, None, "rank_first", "filter_first", "rank_join", "reference"]))
 
     def planned(request: Any, template: bool) -> Any:
         if not template:
-            plan = choose(with_limit(request.logical, 5), films.snapshot.planning(), strategy)
+            plan = choose(with_limit(request.logical, 5), films._snapshot.planning(), strategy)
         else:
             plan = state._chosen(request, 5, strategy)
         return plan.strategy, plan.cost, plan.rejected, whole(plan.logical), operators(plan.root)
@@ -260,7 +260,7 @@ def test_a_plan_from_a_template_is_the_plan_of_the_values(films, text, data):
 
 def test_plans_for_other_values_share_their_template(films):
     text = f"{PREFIX}SELECT ?x {{ ?x MATCH $t AS ?s . ?x f:director $a }} RANK BY ?s LIMIT 3"
-    known, state = QueryText(text), films._answering()
+    known, state = QueryText(text), films._open_session()
     first = state._chosen(known.request({"t": "space", "a": F.Scott}), None, None)
     (template,) = [one for (made, _, _), one in state._templates._items.items() if made.written is known.written]
     roots = dict(template.roots)
@@ -325,12 +325,12 @@ def test_a_plan_that_is_remembered_keeps_no_old_state_in_use(tmp_path):
     kb.load(FILMS, index=True)
     query = kb.prepare("SELECT ?x { ?x MATCH $words AS ?s } RANK BY ?s")
     result = query.query({"words": "space"})
-    state = weakref.ref(kb.snapshot)
+    state = weakref.ref(kb._snapshot)
     kb.refresh()
     del result
     assert state() is None
     query.query({"words": "space"})
-    state = weakref.ref(kb.snapshot)
+    state = weakref.ref(kb._snapshot)
     kb.close()
     assert state() is None
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import fields
 
 import pytest
 from hypothesis import example, given, settings
@@ -21,14 +22,14 @@ from hybridkg.results.table import _breaks
 
 ROWS = ResultSet(
     columns=("e", "label", "s"),
-    variables=("e", "label", "s", "_rank1"),
+    _variables=("e", "label", "s", "_rank1"),
     cells=[
         (NamedNode("http://e/1"), Literal('say "hi", all', language="en"), double(2.5), double(5.0)),
         (BlankNode("b"), Literal("tab\there\nand line"), double(1.25), double(2.5)),
         (NamedNode("http://e/3"), None, None, None),
     ],
-    scores=(("s", "s"), ("_rank1", "rank")),
-    ranked_by="_rank1",
+    _scores=(("s", "s"), ("_rank1", "rank")),
+    _ranked_by="_rank1",
     requested=10,
     generation="000001",
     strategy="reference",
@@ -89,8 +90,8 @@ def test_a_trec_run_falls_strictly_in_float32_and_names_each_entity_once():
             (NamedNode("http://e/2"), Literal("x"), double(1.0)),
             (NamedNode("http://e/0"), Literal("x"), double(1.0 - 1e-12)),
         ],
-        scores=(("s", "s"),),
-        ranked_by="s",
+        _scores=(("s", "s"),),
+        _ranked_by="s",
     )
     lines = [line.split() for line in written(tied, "trec").splitlines()]
     assert [line[2] for line in lines] == ["http://e/1", "http://e/2", "http://e/0"]
@@ -161,7 +162,7 @@ TERMS = st.one_of(st.none(), LITERALS, st.just(NamedNode("http://e/x")), st.just
 
 def rows_of(*pairs) -> ResultSet:
     cells = [(NamedNode(f"http://e/{i}"), value, rank) for i, (value, rank) in enumerate(pairs)]
-    return ResultSet(("e", "v"), ("e", "v", "_rank"), cells, scores=(("_rank", "rank"),), ranked_by="_rank")
+    return ResultSet(("e", "v"), ("e", "v", "_rank"), cells, _scores=(("_rank", "rank"),), _ranked_by="_rank")
 
 
 @settings(max_examples=150, deadline=None)
@@ -234,7 +235,7 @@ def test_ndjson_has_a_number_only_where_it_says_the_same(text, datatype, value):
 
 
 def test_a_column_named_like_the_scores_keeps_its_values():
-    result = ResultSet(("_scores", "s"), ("_scores", "s"), [(Literal("mine"), double(1.5))], scores=(("s", "s"),))
+    result = ResultSet(("_scores", "s"), ("_scores", "s"), [(Literal("mine"), double(1.5))], _scores=(("s", "s"),))
     assert json.loads(written(result, "ndjson")) == {"_scores": "mine", "s": 1.5, "__scores": {"s": 1.5}}
 
 
@@ -269,13 +270,13 @@ def test_a_value_of_several_lines_never_looks_like_another_variable(monkeypatch)
 
 
 def test_only_scores_are_rounded_in_a_table():
-    result = ResultSet(("mass", "s"), ("mass", "s"), [(double(6.62607e-34), double(1.23456))], scores=(("s", "s"),))
+    result = ResultSet(("mass", "s"), ("mass", "s"), [(double(6.62607e-34), double(1.23456))], _scores=(("s", "s"),))
     assert written(result, "table").splitlines()[-1].split() == ["6.62607e-34", "1.2346"]
 
 
 def test_a_column_that_ranks_is_a_score_under_any_name():
     cells = [(double(2.280325408433614), double(0.123456789), double(2.280325408433614))]
-    result = ResultSet(("mass", "other"), ("mass", "other", "_r"), cells, scores=(("_r", "rank"),), ranked_by="_r")
+    result = ResultSet(("mass", "other"), ("mass", "other", "_r"), cells, _scores=(("_r", "rank"),), _ranked_by="_r")
     assert written(result, "table").splitlines()[-1].split() == ["2.2803", "0.123456789"]
 
 
@@ -304,3 +305,24 @@ def test_where_a_line_ends_no_character_is_lost_and_no_narrow_mark_is_cut(text, 
     for mark in re.finditer(r"\*\*[ab-]+\*\*", text):
         if len(mark[0]) <= width and text.count("*") == 4:
             assert not any(mark.start() < at < mark.end() for at in breaks)
+
+
+def test_the_public_fields_of_a_result_are_few_and_each_is_documented():
+    names = [field.name for field in fields(ResultSet)]
+    public = {name for name in names if not name.startswith("_")}
+    assert public == {
+        "boolean", "cells", "columns", "exact", "explanation", "generation", "is_graph", "limits_reached", "requested",
+        "reranked", "shortfall", "stale_indexes", "strategy", "warnings",
+    }  # fmt: skip
+    for name in names:
+        assert f"\n        {name}: " in (ResultSet.__doc__ or ""), name
+    assert ROWS.score_names == ("s", "rank")
+    assert all(set(row.scores) <= set(ROWS.score_names) for row in ROWS)
+
+
+def test_the_json_of_a_result_has_the_names_of_its_attributes():
+    about = json.loads(written(ROWS, "json"))["x-hybridkg"]
+    for name in ("requested", "returned", "shortfall", "exact", "generation", "strategy"):
+        assert about[name] == getattr(ROWS, name)
+    for name in ("stale_indexes", "limits_reached", "reranked"):
+        assert about[name] == list(getattr(ROWS, name))

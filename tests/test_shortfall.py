@@ -117,8 +117,8 @@ def test_a_slice_of_a_sub_select_is_not_that_of_the_query(films):
 
 def test_a_limit_inside_the_query_that_was_reached_is_a_cap(films):
     capped = films.query("SELECT ?f { ?f MATCH 'space' TOP 2 AS ?s } RANK BY ?s")
-    assert capped.caps == ("TOP 2 keeps the best 2 of the entities that match the text of ?f",)
-    assert films.query("SELECT ?f { ?f MATCH 'space' TOP 5 AS ?s } RANK BY ?s").caps == ()
+    assert capped.limits_reached == ("TOP 2 keeps the best 2 of the entities that match the text of ?f",)
+    assert films.query("SELECT ?f { ?f MATCH 'space' TOP 5 AS ?s } RANK BY ?s").limits_reached == ()
 
 
 @settings(max_examples=60, deadline=None)
@@ -148,7 +148,7 @@ def test_the_reason_is_shown_beside_the_rows_and_never_among_them(films):
     ]
     about = json.loads(CliRunner().invoke(cli, ["query", kb, query, "--format", "json"]).stdout)["x-hybridkg"]
     assert about["shortfall"] == "TOP 2 of ?f was reached"
-    assert len(about["caps"]) == 1
+    assert len(about["limits_reached"]) == 1
     told = CliRunner().invoke(cli, ["repl", kb], input=query + "\n")
     assert "2 rows (of 5 requested: TOP 2 of ?f was reached), exact" in told.stderr
     assert "reached" not in told.stdout

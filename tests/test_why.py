@@ -36,7 +36,7 @@ def test_the_parts_of_a_score_add_up_to_it(films, model):
 
 def test_marks_are_the_matching_words_of_the_text(films):
     row = films.query(QUERY.replace("?title {", "?title ?film {"))[0]
-    (texts,) = films.snapshot.texts([row.term("film")])
+    (texts,) = films._snapshot.texts([row.term("film")])
     (hit,) = row.why().hits
     for passage in hit.passages:
         text = [t for field, t, _ in texts if field == passage.field][passage.value]

@@ -99,7 +99,7 @@ class PatternFirst(_Glue):
         super().__init__(data)
         from hybridkg import KnowledgeBase
 
-        snapshot = KnowledgeBase.open(data.engines / "kb").snapshot
+        snapshot = KnowledgeBase.open(data.engines / "kb")._snapshot
         self._text: Any = snapshot.text
         nodes: Any = snapshot.nodes
         number = [paper_of(nodes.node(i).value) for i in range(data.papers)]

@@ -17,9 +17,9 @@ from hybridkg.interfaces.graph_index import PreparedPattern, Size
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.strategy import by_preference
 from hybridkg.kb import KnowledgeBase
+from hybridkg.kb.prepared import QueryText
 from hybridkg.planner.choose import PhysicalPlan, choose
 from hybridkg.planner.planning import Planning
-from hybridkg.prepared import QueryText
 from hybridkg.rdf.batch import Solutions
 from hybridkg.text.additive import KERNEL
 
@@ -116,10 +116,10 @@ class Plans:
         planned_too: bool = False,
     ):
         self._planned_too = planned_too
-        self.kb, self.snapshot, self.clock, self.repeats = kb, kb.snapshot, clock, repeats
+        self.kb, self.snapshot, self.clock, self.repeats = kb, kb._snapshot, clock, repeats
         KERNEL.load()  # as in any process that goes on asking
         self.cost = self.snapshot.cost
-        self._answering = kb._answering()
+        self._answering = kb._open_session()
         self._texts: dict[str, QueryText] = {}
         self._planned: set[str] = set()
 

@@ -87,7 +87,7 @@ def judged(
     found = measure.measure_all(asked, questions, [(0.0, 0.0)] * len(questions), ablated=False, reference=False)
     measure.keep(kept, found)
     ratios = [report.regret(one, report.time_of) for one in found]
-    print(*report.printed(report.tables(found, len(kb.snapshot.nodes or ()))), sep="\n")
+    print(*report.printed(report.tables(found, len(kb._snapshot.nodes or ()))), sep="\n")
     print(*report.worst(found, report.time_of, 20), sep="\n", flush=True)
     return {
         "questions": len(found),

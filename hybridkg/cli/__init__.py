@@ -143,7 +143,7 @@ def _leave_what_is_at_work(end: SystemExit) -> None:
 
     It must not come back into a Python that is shutting down.
     """
-    stopping = sys.modules.get("hybridkg.stopping")  # not imported, no query
+    stopping = sys.modules.get("hybridkg.kb.cancellation")  # not imported, no query
     if stopping is None or not stopping.busy():
         return
     for stream in (sys.stdout, sys.stderr):

@@ -33,13 +33,14 @@ def analyze(kb: Path, text: str, field: str, language: str, fmt: str) -> None:
       hybridkg analyze films.kb "The crews of spaceships" --field description
     """
     from hybridkg.errors import TextQueryError
+    from hybridkg.kb.snapshot import snapshot_of
     from hybridkg.text.analyzed import analyzed, as_query
     from hybridkg.text.synonyms import stored_synonyms
 
     operators: list[TermStatistics] = []
     mistake: TextQueryError | None = None
     with opened(kb) as base:
-        snapshot = base.snapshot
+        snapshot = snapshot_of(base)
         # The profile that the index was built with; before the first index, the one that it would be built with.
         fields = (snapshot.profile or base.profile()).fields
         synonyms = stored_synonyms(snapshot.generation.path / "text")

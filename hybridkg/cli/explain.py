@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from hybridkg.cli.options import (
-    file_option,
-    kb_argument,
-    opened,
-    param_option,
-    query_argument,
-    read_parameters,
-    read_query,
-    strategy_option,
-    timeout_option,
-)
+from hybridkg.cli.options import opened, query_options, read_parameters, read_query
 
 
 @click.command()
-@kb_argument
-@query_argument
-@file_option
-@param_option
-@strategy_option
-@timeout_option
+@query_options
 @click.option("--analyze", is_flag=True, help="Run the query, and add actual rows and own time.")
 @click.option("--format", "fmt", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def explain(
@@ -33,10 +19,9 @@ def explain(
     text: str | None,
     file: Path | None,
     parameters: tuple[str, ...],
-    strategy: str | None,
-    timeout: float | None,
     analyze: bool,
     fmt: str,
+    **options: Any,
 ) -> None:
     """Show how a query would be run: logical plan, operators, estimates.
 
@@ -51,7 +36,6 @@ def explain(
     query_text, name = read_query(text, file)
     values = read_parameters(parameters)
     with opened(kb) as base:
-        explanation = base.explain(
-            query_text, values, strategy=strategy, analyze=analyze, name=name, timeout=timeout, cancel=Event()
-        )
+        options |= {"cancel": Event(), "name": name}  # the event gives it a thread, which Ctrl-C ends at once
+        explanation = base.explain(query_text, values, analyze=analyze, **options)
         print_explanation(explanation, fmt)

@@ -148,7 +148,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         """The seconds."""
         if isinstance(value, int | float):
             return float(value)
-        from hybridkg.stopping import read_duration
+        from hybridkg.kb.cancellation import read_duration
 
         return read_duration(value)
 
@@ -184,6 +184,36 @@ strategy_option: Decorator = click.option(
     type=OneOf(STRATEGIES),
     help="Run it this way; default: the cheapest that applies.",
 )
+limit_option: Decorator = click.option(
+    "--limit", metavar="N", type=WholeNumber(min=0), help="Rows wanted at most; default: all the query returns."
+)
+max_rows_option: Decorator = click.option(
+    "--max-rows", metavar="N", type=WholeNumber(min=1), help="Rows that an intermediate result may have at most."
+)
+max_megabytes_option: Decorator = click.option(
+    "--max-megabytes", metavar="N", type=float, help="Memory that an intermediate result may take, as it is estimated."
+)
+
+
+def query_options(command: Any) -> Any:
+    """The query, its parameters, and the options of kb.query_options that a shell can give: `query` and `explain`."""
+    for option in reversed(
+        (
+            kb_argument,
+            query_argument,
+            file_option,
+            param_option,
+            limit_option,
+            strategy_option,
+            timeout_option,
+            max_rows_option,
+            max_megabytes_option,
+        )
+    ):
+        command = option(command)
+    return command
+
+
 format_option: Decorator = click.option(
     "--format",
     "fmt",
@@ -266,11 +296,11 @@ def opened(path: Path) -> Iterator[KnowledgeBase]:
             f"{str(path)!r} is a query file, not a knowledge base",
             hint=f"the knowledge base comes first, and a query file is given with -f: KB -f {path}",
         )
-    if not path.is_file():
-        yield KnowledgeBase.open(path)
-        return
     from hybridkg.cli.output import TerminalProgress
 
+    if not path.is_file():
+        yield KnowledgeBase.open(path, progress=TerminalProgress())
+        return
     with KnowledgeBase.temporary(path, progress=TerminalProgress()) as kb:
         yield kb
 

@@ -16,7 +16,7 @@ from hybridkg.printable import for_whom, printable
 
 if TYPE_CHECKING:
     from hybridkg.entities.fields import Profile
-    from hybridkg.results.result_set import Explanation, ResultSet
+    from hybridkg.results.result_set import ExplainedPlan, ResultSet
 
 
 def separated_writer(fmt: str) -> Any:
@@ -43,9 +43,9 @@ def print_result(result: ResultSet, fmt: str) -> None:
     out.flush()
     for warning in result.warnings:
         echo(warning.render(), err=True)
-    for index in result.behind:
+    for index in result.stale_indexes:
         echo(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB", err=True)
-    for note in (*result.caps, *result.reranked):
+    for note in (*result.limits_reached, *result.reranked):
         echo(f"note: {note}", err=True)
     if result.boolean is None and fmt == "table":
         echo(summary(result), err=True)
@@ -56,7 +56,7 @@ def summary(result: ResultSet) -> str:
     return f"{result.counted()}, {'exact' if result.exact else 'not exact'}"
 
 
-def print_explanation(explanation: Explanation, fmt: str) -> None:
+def print_explanation(explanation: ExplainedPlan, fmt: str) -> None:
     """The plan as text or JSON, on stdout: here it is the result."""
     if fmt == "json":
         echo_json(explanation.to_json())

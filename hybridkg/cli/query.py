@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hybridkg.cli.echo import echo, echo_json
-from hybridkg.cli.options import (
-    WholeNumber,
-    file_option,
-    format_option,
-    kb_argument,
-    opened,
-    param_option,
-    query_argument,
-    read_parameters,
-    read_query,
-    strategy_option,
-    timeout_option,
-)
+from hybridkg.cli.options import WholeNumber, format_option, opened, query_options, read_parameters, read_query
 from hybridkg.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,17 +16,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@kb_argument
-@query_argument
-@file_option
-@param_option
+@query_options
 @format_option
-@click.option("--limit", metavar="N", type=WholeNumber(min=0), help="Rows to print; default: all the query returns.")
-@strategy_option
-@timeout_option
-@click.option(
-    "--max-rows", metavar="N", type=WholeNumber(min=1), help="Rows that an intermediate result may have at most."
-)
 @click.option(
     "--why",
     metavar="N",
@@ -54,13 +33,10 @@ def query(
     file: Path | None,
     parameters: tuple[str, ...],
     fmt: str,
-    limit: int | None,
-    strategy: str | None,
-    timeout: float | None,
-    max_rows: int | None,
     why: tuple[int, ...],
     explain: bool,
     analyze: bool,
+    **options: Any,
 ) -> None:
     """Run a query and print its rows, best first.
 
@@ -78,30 +54,12 @@ def query(
     query_text, name = read_query(text, file)
     values = read_parameters(parameters)
     with opened(kb) as base:
-        if explain or analyze:
-            explanation = base.explain(
-                query_text,
-                values,
-                limit=limit,
-                strategy=strategy,
-                analyze=analyze,
-                name=name,
-                timeout=timeout,
-                cancel=Event(),
-            )
-            print_result(explained(explanation), fmt)
-            return
         # With an event, which nobody sets, the query has a thread of its own, so that Ctrl-C ends it at once.
-        result = base.query(
-            query_text,
-            values,
-            limit=limit,
-            strategy=strategy,
-            name=name,
-            timeout=timeout,
-            max_rows=max_rows,
-            cancel=Event(),
-        )
+        options |= {"cancel": Event(), "name": name}
+        if explain or analyze:
+            print_result(explained(base.explain(query_text, values, analyze=analyze, **options)), fmt)
+            return
+        result = base.query(query_text, values, **options)
         if not (why and fmt == "json"):
             print_result(result, fmt)
         if why:

@@ -39,10 +39,11 @@ def schema(kb: Path, limit: int, fmt: str) -> None:
     Example:
       hybridkg schema films.kb --limit 5
     """
+    from hybridkg.kb.snapshot import snapshot_of
     from hybridkg.schema import describe
 
     with opened(kb) as base:
-        store = base.snapshot.store
+        store = snapshot_of(base).store
         found = describe(store, limit=limit)
         hidden = 0 if found.schema.predicates else len(store)
     if fmt == "json":

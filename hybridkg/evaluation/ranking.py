@@ -10,6 +10,7 @@ from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
 from hybridkg.interfaces.text_index import FieldChoice, TextQuery, TextQuestion
 from hybridkg.kb import KnowledgeBase
+from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.model_parameters import WEIGHT, ModelParameters
 from hybridkg.rdf.terms import NamedNode
 
@@ -48,7 +49,7 @@ def rank(
         IndexMissingError: there is no text index.
         UnknownNameError, TextQueryError: the query does not fit the index.
     """
-    index, nodes = kb.snapshot.text, kb.snapshot.nodes
+    index, nodes = snapshot_of(kb).text, snapshot_of(kb).nodes
     if index is None or nodes is None:
         raise IndexMissingError("the knowledge base has no text index", hint="build it: hybridkg index KB")
     queries = query if isinstance(query, Mapping) else dict.fromkeys(topics.texts, query)

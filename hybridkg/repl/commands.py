@@ -193,7 +193,7 @@ def _load(session: Session, argument: str) -> None:
 
 def _timeout(session: Session, argument: str) -> None:
     if argument:
-        from hybridkg.stopping import read_duration
+        from hybridkg.kb.cancellation import read_duration
 
         session.timeout = 0.0 if argument == "none" else read_duration(argument)
     said = "that of kb.toml" if session.timeout is None else f"{session.timeout:g} s" if session.timeout else "none"

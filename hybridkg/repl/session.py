@@ -22,7 +22,7 @@ from hybridkg.repl.vocabulary import NOTHING, Vocabulary, read_vocabulary
 
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
-    from hybridkg.results.result_set import Explanation, ResultSet
+    from hybridkg.results.result_set import ExplainedPlan, ResultSet
 
 T = TypeVar("T")
 
@@ -198,9 +198,9 @@ class Session:
         writer = OUTPUT_FORMATS.get(self.fmt)
         own_colours = self.fmt == "table"
         self.screen.rows(lambda out: writer(result, out if own_colours else for_whom(out)))
-        for index in result.behind:
+        for index in result.stale_indexes:
             self.screen.say(f"note: the {index} index is older than the graph; renew it with: hybridkg index KB")
-        for note in (*result.caps, *result.reranked):
+        for note in (*result.limits_reached, *result.reranked):
             self.screen.say(f"note: {note}")
         self.screen.say(f"{self._summary(result)}{milliseconds:,.1f} ms")
 
@@ -271,7 +271,7 @@ def _without_header(error: HybridkgError, source: Source, full: str, at: int, le
     return error
 
 
-def _put_plan(plan: Explanation, out: TextIO, *, as_json: bool) -> None:
+def _put_plan(plan: ExplainedPlan, out: TextIO, *, as_json: bool) -> None:
     """A plan as JSON, or as text that fits into the terminal where there is one."""
     if as_json:
         out.write(f"{printable_json(json.dumps(plan.to_json(), indent=2, ensure_ascii=False))}\n")

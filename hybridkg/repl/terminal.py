@@ -18,7 +18,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
-from hybridkg import stopping
+from hybridkg.kb import cancellation
 from hybridkg.repl.colours import pieces
 from hybridkg.repl.command_completion import suggest_in_session
 from hybridkg.repl.completion import NAME
@@ -73,7 +73,9 @@ def converse(session: Session, workers: Workers) -> None:
         try:
             session.run(text)
         except KeyboardInterrupt:
-            behind = "; the store is still at work on it in the background" if workers.busy() or stopping.busy() else ""
+            behind = (
+                "; the store is still at work on it in the background" if workers.busy() or cancellation.busy() else ""
+            )
             session.screen.say(f"\ncancelled{behind}")
         except Exception:
             session.screen.say(traceback.format_exc())

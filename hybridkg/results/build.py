@@ -16,8 +16,8 @@ from hybridkg.query.scope import is_hybrid
 from hybridkg.rdf.batch import Row as Cells
 from hybridkg.rdf.batch import Solutions
 from hybridkg.rdf.terms import Literal
-from hybridkg.results.result_set import Explanation, ResultSet
-from hybridkg.results.shortfall import caps, shortfall
+from hybridkg.results.result_set import ExplainedPlan, ResultSet
+from hybridkg.results.shortfall import limits_reached, shortfall
 
 if TYPE_CHECKING:
     from hybridkg.results.evidence import Evidence
@@ -113,7 +113,7 @@ def build_result(
     strategy: str,
     limit: int | None,
     generation: str,
-    behind: tuple[str, ...],
+    stale_indexes: tuple[str, ...],
     warnings: tuple[HybridkgError, ...] = (),
 ) -> ResultSet:
     """The result of a query.
@@ -128,7 +128,7 @@ def build_result(
         strategy: how it was run.
         limit: the limit given beside the query, None where there is none.
         generation: the state that answered.
-        behind: indexes that are older than the graph; counted only where the query used one.
+        stale_indexes: indexes that are older than the graph; counted only where the query used one.
         warnings: what the query probably does not mean.
     """
     requested = shape.limit if limit is None else limit if shape.limit is None else min(limit, shape.limit)
@@ -137,31 +137,31 @@ def build_result(
     says_why = is_short and not is_ask and not shape.is_graph
     return ResultSet(
         columns=solutions.variables if shape.columns is None else shape.columns,
-        variables=() if is_ask else solutions.variables,
+        _variables=() if is_ask else solutions.variables,
         cells=[] if is_ask else solutions.rows,
-        scores=shape.scores,
-        ranked_by=shape.ranked_by,
-        reranked_by=shape.reranked_by,
+        _scores=shape.scores,
+        _ranked_by=shape.ranked_by,
+        _reranked_by=shape.reranked_by,
         reranked=tuple(map(str, context.reorderings.values())),
         requested=requested,
         exact=context.exact,
-        caps=caps(matches, context),
+        limits_reached=limits_reached(matches, context),
         shortfall=shortfall(returned, shape.offset, matches, context) if says_why else "",
         generation=generation,
-        behind=behind if shape.is_hybrid else (),
+        stale_indexes=stale_indexes if shape.is_hybrid else (),
         strategy=strategy,
         warnings=warnings,
-        prefixes=shape.prefixes,
+        _prefixes=shape.prefixes,
         boolean=bool(solutions.rows) if is_ask else None,
         is_graph=shape.is_graph,
-        origin=Behind(query, logical, context) if shape.is_select else None,
+        _provenance=Behind(query, logical, context) if shape.is_select else None,
     )
 
 
-def explained(explanation: Explanation) -> ResultSet:
+def explained(explanation: ExplainedPlan) -> ResultSet:
     """The result of EXPLAIN: one row for each line of the plan, and the plan itself as `explanation`."""
     cells: list[Cells] = [(Literal(line),) for line in str(explanation).splitlines()]
-    return ResultSet(columns=("plan",), variables=("plan",), cells=cells, explanation=explanation)
+    return ResultSet(columns=("plan",), _variables=("plan",), cells=cells, explanation=explanation)
 
 
 def projected(plan: nodes.Plan) -> tuple[str, ...]:

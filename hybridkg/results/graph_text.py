@@ -14,7 +14,7 @@ def write_turtle(result: ResultSet, out: TextIO) -> None:
     Raises:
         UnsupportedQueryError: the result is no graph.
     """
-    out.write(serialized(result.graph_triples(), "turtle", dict(result.prefixes)))
+    out.write(serialized(result.graph_triples(), "turtle", dict(result._prefixes)))
 
 
 def write_ntriples(result: ResultSet, out: TextIO) -> None:

@@ -36,7 +36,7 @@ def result_to_html(result: ResultSet) -> str:
     """
     if result.boolean is not None:
         return f"<p>{'yes' if result.boolean else 'no'}</p>"
-    scores = {variable for variable, _ in result.scores}
+    scores = {variable for variable, _ in result._scores}
     right = [_is_numeric(result, at) for at in range(len(result.columns))]
     head = "".join(
         f"<th{_RIGHT if is_right else _LEFT}>?{escape(name)}</th>"
@@ -104,5 +104,5 @@ def _about(result: ResultSet) -> str:
     hidden = result.returned - MOST_ROWS
     shown = [f"{hidden:,} more not shown"] if hidden > 0 else []
     parts = [result.counted(), *shown, "exact" if result.exact else "not exact"]
-    parts += [f"the {index} index is older than the graph" for index in result.behind]
-    return ", ".join([*parts, *result.caps])
+    parts += [f"the {index} index is older than the graph" for index in result.stale_indexes]
+    return ", ".join([*parts, *result.limits_reached])

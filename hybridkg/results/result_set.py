@@ -29,7 +29,7 @@ NO_MORE = "no more rows satisfy the query"
 """Why an answer is short, where nothing more is known."""
 
 
-class Explanation(Protocol):
+class ExplainedPlan(Protocol):
     """A plan that prints itself (planner.explain)."""
 
     def text(self, width: int | None = None) -> str:
@@ -101,8 +101,8 @@ class Row(Mapping[str, Any]):
         without AS by the name of its entity.
         What orders the rows but is no number, such as a title, is no score.
         """
-        cells = dict(zip(self._result.variables, self._cells, strict=True))
-        found = {label: as_float(cells.get(variable)) for variable, label in self._result.scores}
+        cells = dict(zip(self._result._variables, self._cells, strict=True))
+        found = {label: as_float(cells.get(variable)) for variable, label in self._result._scores}
         return {label: score for label, score in found.items() if score is not None}
 
     @property
@@ -110,9 +110,9 @@ class Row(Mapping[str, Any]):
         """The score that ordered the row, of RERANK where it has reordered it, else of RANK BY; None where nothing is
         ranked, or the row has none.
         """
-        cells = dict(zip(self._result.variables, self._cells, strict=True))
-        reranked = as_float(cells.get(self._result.reranked_by or ""))
-        return as_float(cells.get(self._result.ranked_by or "")) if reranked is None else reranked
+        cells = dict(zip(self._result._variables, self._cells, strict=True))
+        reranked = as_float(cells.get(self._result._reranked_by or ""))
+        return as_float(cells.get(self._result._ranked_by or "")) if reranked is None else reranked
 
     def facts(self) -> list[tuple[Identifier, Identifier, Identifier]]:
         """The triples of the graph that the query's triple patterns matched in this row and its paths walked, as rdflib
@@ -122,8 +122,8 @@ class Row(Mapping[str, Any]):
 
     def triples(self) -> list[Triple]:
         """The same in the engine's own terms."""
-        bound = dict(zip(self._result.variables, self._cells, strict=True))
-        return self._result.evidence.triples(bound) if self._result.evidence else []
+        bound = dict(zip(self._result._variables, self._cells, strict=True))
+        return self._result._evidence.triples(bound) if self._result._evidence else []
 
     def why(self) -> Why:
         """Why the row is in the answer and has its place; print it to read it.
@@ -136,12 +136,12 @@ class Row(Mapping[str, Any]):
         """
         from hybridkg.results.why import Why
 
-        reasons = self._result.reasons
+        reasons = self._result._reasons
         if reasons is None or not (reasons.matches or reasons.reranked):
             raise UnsupportedQueryError(
                 "no MATCH gives these rows a score, so there is none to explain", hint="see row.facts()"
             )
-        bound = dict(zip(self._result.variables, self._cells, strict=True))
+        bound = dict(zip(self._result._variables, self._cells, strict=True))
         hits, place = tuple(reasons.hits(bound)), reasons.reordering(bound)
         return Why(self.scores, hits, tuple(self.triples()), reasons.ranked_by, *place)
 
@@ -159,61 +159,67 @@ class Row(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class ResultSet(Sequence[Row]):
-    """The answer to a query.
+    """The answer to a query: a sequence of rows, and facts about the answer as a whole.
 
     Args:
         columns: projected variables, in the query's order.
-        variables: names of all cells: `columns`, then those kept behind the rows.
-        cells: the rows.
-        scores: (variable, label) of every score.
-        ranked_by: the variable whose values order the rows; None where nothing is ranked.
-        reranked_by: the variable whose values order those that RERANK has reordered; None without one.
-        reranked: what each RERANK did, in words.
+        cells: the rows as the engine's own terms, for writers of formats: first a cell for each column, then those
+            that stand behind the row, such as scores.
         requested: the LIMIT in force; None where all rows were asked for.
         exact: whether the rows are certainly the right ones in the right order.
         generation: name of the state of the knowledge base that answered.
-        behind: indexes that are older than the graph.
-        caps: limits that were reached, in words.
+        stale_indexes: indexes that are older than the graph.
+        limits_reached: limits inside the query that were reached, a sentence each.
         strategy: how the query was run.
         warnings: what the query probably does not mean; print one to read it.
         boolean: the answer of an ASK; None for SELECT.
-        prefixes: (prefix, IRI) that the query declares.
         is_graph: whether the rows are the triples of a CONSTRUCT or DESCRIBE.
-        shortfall: why there are fewer rows than requested, or none of a MATCH or NEAR, in words; else empty.
-        origin: what is behind the rows of a SELECT.
         explanation: the plan, for EXPLAIN; else None.
+        shortfall: why there are fewer rows than requested, or none of a MATCH or NEAR, in words; else empty.
+        reranked: what each RERANK did, in words.
+        _variables: names of all cells: `columns`, then those behind the rows.
+        _scores: (variable, label) of every score.
+        _ranked_by: the variable whose values order the rows; None where nothing is ranked.
+        _reranked_by: the variable whose values order those that RERANK has reordered; None without one.
+        _prefixes: (prefix, IRI) that the query declares.
+        _provenance: the graph and the index behind the rows of a SELECT.
     """
 
     columns: tuple[str, ...]
-    variables: tuple[str, ...]
+    _variables: tuple[str, ...]
     cells: list[Cells]
-    scores: tuple[tuple[str, str], ...] = ()
-    ranked_by: str | None = None
     requested: int | None = None
     exact: bool = True
     generation: str = ""
-    behind: tuple[str, ...] = ()
-    caps: tuple[str, ...] = ()
+    stale_indexes: tuple[str, ...] = ()
+    limits_reached: tuple[str, ...] = ()
     strategy: str = ""
     warnings: tuple[HybridkgError, ...] = ()
     boolean: bool | None = None
-    prefixes: tuple[tuple[str, str], ...] = ()
     is_graph: bool = False
-    explanation: Explanation | None = field(default=None, repr=False)
+    explanation: ExplainedPlan | None = field(default=None, repr=False)
     shortfall: str = ""
-    reranked_by: str | None = None
     reranked: tuple[str, ...] = ()
-    origin: Origin | None = field(default=None, repr=False)
+    _scores: tuple[tuple[str, str], ...] = ()
+    _ranked_by: str | None = None
+    _reranked_by: str | None = None
+    _prefixes: tuple[tuple[str, str], ...] = ()
+    _provenance: Origin | None = field(default=None, repr=False)
 
     @property
-    def evidence(self) -> Evidence | None:
+    def _evidence(self) -> Evidence | None:
         """Finds the triples behind a row; None where rows are no solutions."""
-        return None if self.origin is None else self.origin.evidence
+        return None if self._provenance is None else self._provenance.evidence
 
     @property
-    def reasons(self) -> Reasons | None:
+    def _reasons(self) -> Reasons | None:
         """Explains the scores of a row; None where rows are no solutions."""
-        return None if self.origin is None else self.origin.reasons
+        return None if self._provenance is None else self._provenance.reasons
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """Names of the scores that a row may have: the keys of `Row.scores`."""
+        return tuple(label for _, label in self._scores)
 
     @property
     def returned(self) -> int:

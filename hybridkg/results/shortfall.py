@@ -11,7 +11,7 @@ from hybridkg.query import ast
 from hybridkg.results.result_set import NO_MORE
 
 
-def caps(matches: Sequence[ast.RankedItem], context: ExecutionContext) -> tuple[str, ...]:
+def limits_reached(matches: Sequence[ast.RankedItem], context: ExecutionContext) -> tuple[str, ...]:
     """The limits inside the query that were reached, one sentence each."""
     return tuple(
         f"TOP {match.top:,} keeps the best {match.top:,} of the entities that match {_asked(match)}"

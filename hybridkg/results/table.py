@@ -77,9 +77,9 @@ def write_table(result: ResultSet, out: TextIO) -> None:
 
 def _score_columns(result: ResultSet) -> set[str]:
     """The columns that are scores of the result, or hold in every row the value that ranks it: RANK BY ?mass."""
-    scores = {variable for variable, _ in result.scores}
-    if result.ranked_by in result.variables:
-        at = result.variables.index(result.ranked_by)
+    scores = {variable for variable, _ in result._scores}
+    if result._ranked_by in result._variables:
+        at = result._variables.index(result._ranked_by)
         scores |= {
             name for i, name in enumerate(result.columns) if all(cells[i] == cells[at] for cells in result.cells)
         }

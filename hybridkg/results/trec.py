@@ -27,7 +27,7 @@ def ranking(result: ResultSet) -> Iterator[tuple[str, float]]:
     Raises:
         UnsupportedQueryError: an ASK, or a row without such a value or without a score.
     """
-    if result.boolean is not None or result.ranked_by is None:
+    if result.boolean is not None or result._ranked_by is None:
         raise _no_run()
     seen: set[str] = set()
     for row in result:

@@ -9,12 +9,13 @@ when.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hybridkg.errors import CorruptError
+from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.store.durable import checksum
 
 FORMAT = 1
@@ -162,20 +163,30 @@ def check_sizes(folder: Path, manifest: Manifest, but: tuple[str, ...] = ()) -> 
             raise CorruptError(f"{str(folder / name)!r} is damaged: {what}", hint=_hint(name))
 
 
-def check_checksums(folder: Path, manifest: Manifest) -> None:
-    """Whether every file has its checksum; reads everything.
+def check_checksums(
+    folder: Path, manifest: Manifest, names: Collection[str] | None = None, progress: Progress = SILENT
+) -> None:
+    """Whether every file has its checksum; reads them.
+
+    Args:
+        folder: of the generation.
+        manifest: names the files.
+        names: the files to read, in this order; None for all. Sizes are looked at in any case, which is cheap.
+        progress: advances by a file at a time.
 
     Raises:
         CorruptError: names the first file that is missing, damaged or unreadable.
     """
     check_sizes(folder, manifest)
-    for name, entry in manifest.files.items():
+    for name in manifest.files if names is None else names:
+        entry = manifest.files[name]
         try:
             found = checksum(folder / name)
         except OSError as e:
             raise CorruptError(f"{str(folder / name)!r} cannot be read: {e.strerror}", hint=_hint(name)) from e
         if found != entry.checksum:
             raise CorruptError(f"{str(folder / name)!r} is damaged: its checksum differs", hint=_hint(name))
+        progress.advance(entry.size, 1)
 
 
 def _hint(name: str) -> str:

@@ -44,7 +44,7 @@ def films() -> Iterator[KnowledgeBase]:
 
 def plan_of(logical: Plan, query_text: str, prefixes: tuple[tuple[str, str], ...], films: KnowledgeBase) -> str:
     wanted = re.search(r"^# strategy: (\w+)$", query_text, re.MULTILINE)
-    snapshot = films.snapshot
+    snapshot = films._snapshot
     plan = choose(logical, snapshot.planning(), wanted.group(1) if wanted else None)
     shown = Explanation(plan, Known(snapshot.text, snapshot.graph), prefixes=prefixes)
     return f"{shown.strategy(times=False)}\n{shown.operators(times=False)}\n"

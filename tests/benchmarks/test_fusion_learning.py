@@ -89,7 +89,7 @@ def kb(tmp_path_factory):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_arrays_are_what_the_query_gives(kb, family, group):
     words = "a crew in space"
-    snapshot = kb.snapshot
+    snapshot = kb._snapshot
     own = Lists.of(
         words,
         snapshot.text.matching(TextQuery(words, syntax=False)),

@@ -24,15 +24,13 @@ LONG = {
 
 RUNNING = """
 import sys, threading
-from hybridkg import stopping
+from hybridkg.kb import cancellation, query_run
 
 def watched(*args, **kwargs):
     print("running", file=sys.stderr, flush=True)
-    return stoppable(*args, **kwargs)
+    return cancellation.StoppableThread(*args, **kwargs)
 
-stoppable = stopping.stoppable
-import hybridkg.limits
-hybridkg.limits.stoppable = watched
+query_run.StoppableThread = watched
 from hybridkg.__main__ import main
 sys.argv = ["hybridkg", *sys.argv[1:]]
 main()

@@ -241,9 +241,9 @@ def test_a_beginning_that_contradicts_statistics_is_believed(values):
 
 def test_statistics_stay_where_the_projection_does_not(asked_kb):
     kb, _ = asked_kb
-    assert kb.snapshot.projection is None
+    assert kb._snapshot.projection is None
     assert kb.statistics().having("http://e/in", NamedNode("http://e/few")).guess == FEW
-    assert not (kb.snapshot.generation.path / "projection").exists()
+    assert not (kb._snapshot.generation.path / "projection").exists()
 
 
 @pytest.mark.usefixtures("always_worth_it")

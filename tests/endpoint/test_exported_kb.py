@@ -42,7 +42,7 @@ def test_the_manifest_says_what_was_exported_and_no_secret(tmp_path, monkeypatch
         kb = base(endpoint, tmp_path / "kb")
         counts = kb.index()
         assert counts["exported"] == kb.stats()["triples"] == 45
-        found = kb.snapshot.generation.manifest.endpoint
+        found = kb._snapshot.generation.manifest.endpoint
         assert (found["url"], found["triples"], found["longest"]) == (endpoint.url, 45, 45)
         assert found["round_trip_us"] > 0
         assert f"graph: at {endpoint.url}" in str(kb.explain("SELECT ?s { ?s ?p ?o }"))

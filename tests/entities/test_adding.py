@@ -128,6 +128,6 @@ def test_a_knowledge_base_is_the_same_however_it_was_loaded(files, tmp_path, mon
         monkeypatch.setattr(documents_module, "ASIDE_FROM", limit)
         with KnowledgeBase.create(tmp_path / f"{limit}.kb") as kb:
             counts = kb.load(triples, text=files, index=True)
-            index = kb.snapshot.generation.path / "text"
+            index = kb._snapshot.generation.path / "text"
             found.append((counts, {path.name: path.read_bytes() for path in index.iterdir()}))
     assert found[0] == found[1]

@@ -208,7 +208,7 @@ def test_the_fields_of_the_profiles_hold_text(made, kb):
     names = [field.name for field in load_profile(f"stark-{kb}").fields]
     assert set(FIELDS[kb].split(", ")) <= set(names)
     with KnowledgeBase.open(made / kb / "made" / "kb") as base:
-        index = base.snapshot.text
+        index = base._snapshot.text
         assert index is not None
         filled = {name for name in names if index.field_totals(name)["entities"]}
     made_here = {"name", "type", "source", "details", "target", "indication", "ppi", "associated_with"}

@@ -83,7 +83,7 @@ def random_parameters(trainer, generator):
 
 
 def test_the_kernels_are_used_where_they_are_known(kb):
-    kinds = {model: type(Trainer(kb.snapshot, TOPICS, QRELS, Settings(model))._scorer) for model in MODELS}
+    kinds = {model: type(Trainer(kb._snapshot, TOPICS, QRELS, Settings(model))._scorer) for model in MODELS}
     assert kinds["bm25f"] is FastBm25f
     assert kinds["bm25"] is AnyModel
     assert {kinds[name] for name in ("lm", "mlm", "prms", "sdm", "fsdm")} == {FastMixture}
@@ -92,7 +92,7 @@ def test_the_kernels_are_used_where_they_are_known(kb):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("measure", ["ndcg@10", "map", "condensed-ndcg@5", "mrr@3", "judged@10"])
 def test_a_cached_measure_is_that_of_the_ranked_run(kb, model, measure):
-    trainer = Trainer(kb.snapshot, TOPICS, QRELS, Settings(model, measure=measure, depth=40))
+    trainer = Trainer(kb._snapshot, TOPICS, QRELS, Settings(model, measure=measure, depth=40))
     generator = np.random.default_rng(3)
     for _ in range(4):
         parameters = random_parameters(trainer, generator)
@@ -112,8 +112,8 @@ FIXED = [
 def test_ranks_of_the_kernel_are_those_of_the_model(kb, model, fixed):
     """All of them, ties included; a mixture's last digits differ, but by less than entities do."""
     every = Qrels({topic: {f"http://e/e{i:02}": 1 for i in range(60)} for topic in TOPICS.texts})
-    trainer = Trainer(kb.snapshot, TOPICS, every, Settings(model, fixed=fixed, depth=1000, measure="map"))
-    slow = AnyModel(RANKING_MODELS.get(model)(), trainer._topics, kb.snapshot.nodes.rank, 1000)
+    trainer = Trainer(kb._snapshot, TOPICS, every, Settings(model, fixed=fixed, depth=1000, measure="map"))
+    slow = AnyModel(RANKING_MODELS.get(model)(), trainer._topics, kb._snapshot.nodes.rank, 1000)
     generator = np.random.default_rng(5)
     for _ in range(10):
         parameters = random_parameters(trainer, generator)
@@ -124,15 +124,15 @@ def test_ranks_of_the_kernel_are_those_of_the_model(kb, model, fixed):
 
 @pytest.mark.parametrize("model", ["bm25f", "fsdm"])
 def test_without_compiled_kernels_the_same_is_learned(kb, model, monkeypatch):
-    fast = Trainer(kb.snapshot, TOPICS, QRELS, Settings(model, restarts=1)).train(["t0", "t1", "t3"])
+    fast = Trainer(kb._snapshot, TOPICS, QRELS, Settings(model, restarts=1)).train(["t0", "t1", "t3"])
     monkeypatch.setattr(cached.KERNELS, "load", lambda: None)
-    slow = Trainer(kb.snapshot, TOPICS, QRELS, Settings(model, restarts=1)).train(["t0", "t1", "t3"])
+    slow = Trainer(kb._snapshot, TOPICS, QRELS, Settings(model, restarts=1)).train(["t0", "t1", "t3"])
     assert slow.parameters == fast.parameters
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_training_is_at_least_as_good_as_the_defaults(kb, model):
-    trainer = Trainer(kb.snapshot, TOPICS, QRELS, Settings(model, restarts=1))
+    trainer = Trainer(kb._snapshot, TOPICS, QRELS, Settings(model, restarts=1))
     learned = trainer.train(trainer.topics)
     untuned = evaluate(QRELS, rank(kb, TOPICS, query_of(trainer.default)), [parse_measure("ndcg@10")])["ndcg@10"]
     assert learned.default == pytest.approx(mean(untuned), abs=1e-12)
@@ -147,9 +147,9 @@ def test_test_topics_cannot_influence_training(kb, seed):
     other = judgements(seed)
     changed = Qrels({**other.grades, **{t: QRELS.grades[t] for t in FOLDS[0].training}})
     texts = Topics({t: text if t in FOLDS[0].training else "salt red" for t, text in TOPICS.texts.items()})
-    want = Trainer(kb.snapshot, TOPICS, QRELS, Settings(restarts=2)).train(FOLDS[0].training)
+    want = Trainer(kb._snapshot, TOPICS, QRELS, Settings(restarts=2)).train(FOLDS[0].training)
     for topics, qrels in ((TOPICS, changed), (texts, changed), (Topics(dict(list(texts.texts.items())[:4])), QRELS)):
-        learned = Trainer(kb.snapshot, topics, qrels, Settings(restarts=2)).train(FOLDS[0].training)
+        learned = Trainer(kb._snapshot, topics, qrels, Settings(restarts=2)).train(FOLDS[0].training)
         assert learned.parameters.to_toml() == want.parameters.to_toml()
 
 
@@ -161,7 +161,7 @@ def test_the_number_of_jobs_and_what_was_learned_before_change_nothing(kb, tmp_p
     parameters = [[o.learned.parameters.to_toml() for o in report.outcomes] for report in (one, two, again)]
     assert parameters[0] == parameters[1] == parameters[2]
     assert [o.kept for o in two.outcomes + again.outcomes] == [False, False, True, True]
-    alone = Trainer(kb.snapshot, TOPICS, QRELS, Settings(restarts=2)).train(FOLDS[1].training)
+    alone = Trainer(kb._snapshot, TOPICS, QRELS, Settings(restarts=2)).train(FOLDS[1].training)
     assert alone.parameters == one.outcomes[1].learned.parameters
 
 
@@ -212,11 +212,11 @@ def test_a_stopped_tuning_keeps_what_is_finished_and_goes_on(kb, tmp_path, monke
 
 
 def test_what_is_fixed_is_not_learned(kb):
-    trainer = Trainer(kb.snapshot, TOPICS, QRELS, Settings(fixed={"b": 0.3, "form": "galago"}, restarts=1))
+    trainer = Trainer(kb._snapshot, TOPICS, QRELS, Settings(fixed={"b": 0.3, "form": "galago"}, restarts=1))
     learned = trainer.train(trainer.topics).parameters
     assert learned.arguments == {"b": 0.3, "form": "galago"}
     assert all(set(own) == {"weight"} for own in learned.fields.values())
-    smoothed = Trainer(kb.snapshot, TOPICS, QRELS, Settings("mlm", fixed={"smoothing": "jm"}, restarts=1))
+    smoothed = Trainer(kb._snapshot, TOPICS, QRELS, Settings("mlm", fixed={"smoothing": "jm"}, restarts=1))
     assert set(smoothed.train(smoothed.topics).parameters.arguments) == {"smoothing", "lambda"}
 
 
@@ -224,18 +224,18 @@ def test_what_is_fixed_is_not_learned(kb):
 def test_a_whole_number_that_is_fixed_is_one_like_any_other(kb, model):
     """TOML has mu = 7; the compiled kernels take 7.0 only."""
     assert KERNEL.load() is not None
-    found = [Trainer(kb.snapshot, TOPICS, QRELS, Settings(model, fixed={"mu": mu})) for mu in (7, 7.0)]
+    found = [Trainer(kb._snapshot, TOPICS, QRELS, Settings(model, fixed={"mu": mu})) for mu in (7, 7.0)]
     values = [one.measure(one.default, one.topics) for one in found]
     assert values[0] == values[1]
 
 
 def test_only_the_fields_that_are_asked_for_are_tuned(kb):
-    learned = Trainer(kb.snapshot, TOPICS, QRELS, Settings(fields=("body", "title"), restarts=1)).train(["t0"])
+    learned = Trainer(kb._snapshot, TOPICS, QRELS, Settings(fields=("body", "title"), restarts=1)).train(["t0"])
     assert list(learned.parameters.fields) == ["body", "title"]
 
 
 def test_stages_leave_the_numbers_of_others_alone(kb):
-    trainer = Trainer(kb.snapshot, TOPICS, QRELS, Settings("fsdm"))
+    trainer = Trainer(kb._snapshot, TOPICS, QRELS, Settings("fsdm"))
     names = [[trainer.space.coordinates[i].range.name for i in moves.places] for _, moves in trainer._stages]
     assert names == [["weight"] * 3 + ["mu"], ["ordered"] * 3, ["unordered"] * 3, ["terms", "ordered", "unordered"]]
     assert all(isinstance(moves, StageMoves) for _, moves in trainer._stages)
@@ -255,19 +255,19 @@ def test_stages_leave_the_numbers_of_others_alone(kb):
 )
 def test_settings_that_do_not_fit_are_refused_before_any_work(kb, wrong, error, message):
     with pytest.raises(error, match=message):
-        Trainer(kb.snapshot, TOPICS, QRELS, wrong)
+        Trainer(kb._snapshot, TOPICS, QRELS, wrong)
 
 
 def test_judgements_that_do_not_fit_are_refused(kb):
     with pytest.raises(ParameterError, match="no topic is judged"):
-        Trainer(kb.snapshot, TOPICS, Qrels({"q9": {"http://e/e01": 1}}), Settings())
+        Trainer(kb._snapshot, TOPICS, Qrels({"q9": {"http://e/e01": 1}}), Settings())
     with pytest.raises(ParameterError, match="no judged document is in the knowledge base"):
-        Trainer(kb.snapshot, TOPICS, Qrels({"t0": {"doc 7": 1, "http://e/none": 1}}), Settings())
+        Trainer(kb._snapshot, TOPICS, Qrels({"t0": {"doc 7": 1, "http://e/none": 1}}), Settings())
 
 
 def test_a_topic_without_a_match_and_one_without_relevant_entities_count_nought(kb):
     qrels = Qrels({**QRELS.grades, "t0": {"http://e/e01": 0}})
-    values = Trainer(kb.snapshot, TOPICS, qrels, Settings()).measure(
-        Trainer(kb.snapshot, TOPICS, qrels, Settings()).default, ["t0", "t5"]
+    values = Trainer(kb._snapshot, TOPICS, qrels, Settings()).measure(
+        Trainer(kb._snapshot, TOPICS, qrels, Settings()).default, ["t0", "t5"]
     )
     assert values == {"t0": 0.0, "t5": 0.0}

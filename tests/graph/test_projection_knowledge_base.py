@@ -28,12 +28,12 @@ def source(tmp_path):
 
 
 def folder_of(kb: KnowledgeBase) -> Path:
-    return kb.snapshot.generation.path / FOLDER
+    return kb._snapshot.generation.path / FOLDER
 
 
 def wanted(kb: KnowledgeBase):
-    nodes = kb.snapshot.nodes
-    triples = [Triple(q.subject, q.predicate, q.object) for q in kb.snapshot.store.quads()]
+    nodes = kb._snapshot.nodes
+    triples = [Triple(q.subject, q.predicate, q.object) for q in kb._snapshot.store.quads()]
     return columns_of(triples, [nodes.node(i) for i in range(len(nodes))])
 
 
@@ -41,25 +41,25 @@ def test_loading_with_an_index_and_indexing_later_give_the_same_projection(tmp_p
     one, other = KnowledgeBase.create(tmp_path / "one"), KnowledgeBase.create(tmp_path / "other")
     one.load(source, index=True)
     other.load(source)
-    assert other.snapshot.projection is None
+    assert other._snapshot.projection is None
     other.index()
-    assert_equal(one.snapshot.projection, wanted(one))
+    assert_equal(one._snapshot.projection, wanted(one))
     assert same_bytes(folder_of(one), folder_of(other))
-    assert sorted(path.name for path in one.snapshot.generation.path.glob("*tmp*")) == []
+    assert sorted(path.name for path in one._snapshot.generation.path.glob("*tmp*")) == []
 
 
 def test_a_second_load_with_an_index_reads_the_whole_graph(tmp_path, source):
     kb = KnowledgeBase.create(tmp_path / "kb")
     kb.load(source, index=True)
     kb.load(source, index=True)
-    assert_equal(kb.snapshot.projection, wanted(kb))
+    assert_equal(kb._snapshot.projection, wanted(kb))
 
 
 def test_a_load_without_index_leaves_no_projection_behind(tmp_path, source):
     kb = KnowledgeBase.create(tmp_path / "kb")
     kb.load(source, index=True)
     kb.load(source)
-    assert kb.snapshot.projection is None
+    assert kb._snapshot.projection is None
     assert not folder_of(kb).exists()
     assert "hybridkg index" in kb.stats()["projection"]["state"]
     assert len(kb.query(QUERY)) == 1
@@ -83,12 +83,12 @@ def test_a_damaged_projection_is_told_and_stops_nothing(tmp_path, source, damage
             folder.rmdir()
     with caplog.at_level(logging.WARNING):
         again = KnowledgeBase.open(tmp_path / "kb")
-        assert again.snapshot.projection is None
+        assert again._snapshot.projection is None
     assert ("projection" in caplog.text) == (damage != "missing folder")
     assert "hybridkg index" in again.stats()["projection"]["state"]
     assert len(again.query(QUERY)) == 1
     again.index()
-    assert_equal(again.snapshot.projection, wanted(again))
+    assert_equal(again._snapshot.projection, wanted(again))
 
 
 def test_another_default_graph_makes_it_unusable_until_the_next_index(tmp_path, source):
@@ -99,15 +99,15 @@ def test_another_default_graph_makes_it_unusable_until_the_next_index(tmp_path, 
     lines = [line for line in config.read_text().splitlines() if not line.startswith("default_graph")]
     config.write_text("\n".join([f'default_graph = "{union}"', *lines]) + "\n")
     again = KnowledgeBase.open(tmp_path / "kb")
-    assert again.snapshot.projection is None
+    assert again._snapshot.projection is None
     again.index()
-    assert again.snapshot.projection is not None
+    assert again._snapshot.projection is not None
 
 
 def test_a_failure_while_it_is_built_leaves_the_old_state(tmp_path, source, monkeypatch):
     kb = KnowledgeBase.create(tmp_path / "kb")
     kb.load(source, index=True)
-    before = kb.snapshot.generation.name
+    before = kb._snapshot.generation.name
 
     def fail(*arguments, **settings):
         raise KeyboardInterrupt
@@ -117,14 +117,14 @@ def test_a_failure_while_it_is_built_leaves_the_old_state(tmp_path, source, monk
         with pytest.raises(KeyboardInterrupt):
             kb.load(source, index=True)
     again = KnowledgeBase.open(tmp_path / "kb")
-    assert again.snapshot.generation.name == before
-    assert again.snapshot.projection is not None
+    assert again._snapshot.generation.name == before
+    assert again._snapshot.projection is not None
 
 
 def test_the_manifest_knows_it(tmp_path, source):
     kb = KnowledgeBase.create(tmp_path / "kb")
     kb.load(source, index=True)
-    manifest = json.loads((kb.snapshot.generation.path / "manifest.json").read_text())
+    manifest = json.loads((kb._snapshot.generation.path / "manifest.json").read_text())
     assert manifest["indexes"]["projection"] == manifest["sources"]
     assert f"{FOLDER}/projection.json" in manifest["files"]
     assert kb.stats()["projection"]["triples"] == kb.stats()["triples"]

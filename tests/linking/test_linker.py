@@ -55,7 +55,7 @@ def source(tmp_path_factory):
     path = tmp_path_factory.mktemp("linker") / "g.ttl"
     path.write_text(GRAPH)
     with KnowledgeBase.temporary(path) as kb:
-        state = kb.snapshot
+        state = kb._snapshot
         yield LinkSource(state.store, state.nodes, state.text, state.profile, state.documents)
 
 
@@ -74,7 +74,7 @@ def test_a_blank_node_of_the_same_name_hides_no_entity(tmp_path):
         [] rdfs:label "Paris" ; rdfs:comment "river river river" . :z rdfs:label "Paris" ; rdfs:comment "town" ."""
     )
     with KnowledgeBase.temporary(tmp_path / "g.ttl") as kb:
-        state = kb.snapshot
+        state = kb._snapshot
         source = LinkSource(state.store, state.nodes, state.text, state.profile, state.documents)
         (mention,) = source.linker.mentions("paris on the river", least=0)
         assert (mention.link.node, mention.candidates) == ("http://e/z", 2)
@@ -216,7 +216,7 @@ def test_stop_words_at_the_ends_of_a_name_are_no_reason_to_fail(tmp_path):
         '   hk:fields ( [ hk:name "label" ; hk:path rdfs:label ; hk:analyzer "stopped" ] ) .'
     )
     with KnowledgeBase.temporary(tmp_path / "g.ttl", profile=tmp_path / "p.ttl") as kb:
-        state = kb.snapshot
+        state = kb._snapshot
         source = LinkSource(state.store, state.nodes, state.text, state.profile)
         assert found(source, "the who") == ["w"]
         assert found(source, "man of steel film") == ["m"]

@@ -13,6 +13,7 @@ from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import AnyOf, Condition
+from hybridkg.kb.snapshot import scratch
 from hybridkg.operators import probing
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
@@ -21,7 +22,6 @@ from hybridkg.planner.choose import choose
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planning import Planning
 from hybridkg.query.parser import parse
-from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.vector.ranked import Ranked
 

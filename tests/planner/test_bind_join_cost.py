@@ -24,7 +24,7 @@ def films():
 
 def planned(films, *parts):
     explained = films.explain("SELECT * { " + " ".join(parts) + " } RANK BY ?s LIMIT 3", strategy="bind_join")
-    planning = films.snapshot.planning()
+    planning = films._snapshot.planning()
     planning.cost = default_costs("embedded")
     cost = STRATEGIES.get("bind_join").cost(explained.plan.logical, planning)
     return explained.plan.root, cost.guess, planning

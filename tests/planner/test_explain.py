@@ -150,14 +150,14 @@ def many():
 
 def test_a_strategy_that_gave_up_says_for_which(many):
     logical = rewrite(from_ast(parse('SELECT ?x { ?x MATCH "word" AS ?s . ?x <http://e/p> ?y } RANK BY ?s LIMIT 1')))
-    planning = many.snapshot.planning()
+    planning = many._snapshot.planning()
     ranking = planning.ranking(logical)
     assert ranking is not None
     operator = replace(best_first_of(ranking, planning), budgets=(0.0, -1.0))
-    context = many.snapshot.context()
+    context = many._snapshot.context()
     assert len(context.run_plan(operator).rows) == 1
     plan = PhysicalPlan(operator, "rank_first", lambda: logical)
-    explanation = Explanation(plan, Known(many.snapshot.text, many.snapshot.graph), ran=Ran.of(context))
+    explanation = Explanation(plan, Known(many._snapshot.text, many._snapshot.graph), ran=Ran.of(context))
     assert "candidates of ?x: est. 1, found 1, in { ?x <http://e/p> ?y }" in str(explanation)
     assert "tried, 0 passed; then filtered_topk" in str(explanation)
     assert explanation.to_json()["operator"]["run"]["switched_to"] == "filtered_topk"

@@ -40,23 +40,24 @@ def test_the_statistics_of_an_index_are_those_of_its_graph(path):
     of_predicate = found.predicate(DIRECTOR)
     assert of_predicate.triples == len(kb.query(f"SELECT ?s {{ ?s <{DIRECTOR}> ?o }}"))
     assert found.star([(DIRECTOR, None)]).guess == of_predicate.subjects
-    assert kb.snapshot.statistics == found
+    assert kb._snapshot.statistics == found
 
 
 def test_the_same_graph_gives_the_same_statistics(path, tmp_path):
     KnowledgeBase.create(tmp_path / "g.kb").load(FILMS, index=True)
-    first, second = (KnowledgeBase.open(one).snapshot.generation.path / STATISTICS for one in (path, tmp_path / "g.kb"))
+    paths = (path, tmp_path / "g.kb")
+    first, second = (KnowledgeBase.open(one)._snapshot.generation.path / STATISTICS for one in paths)
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_damaged_statistics_are_told_and_no_query_needs_them(path):
     kb = KnowledgeBase.open(path)
-    file = kb.snapshot.generation.path / STATISTICS
+    file = kb._snapshot.generation.path / STATISTICS
     file.write_bytes(b"x" * file.stat().st_size)
     with pytest.raises(CorruptError, match=r"statistics\.json"):
         kb.statistics()
-    assert kb.snapshot.statistics is None
-    assert kb.snapshot.graph is not None
+    assert kb._snapshot.statistics is None
+    assert kb._snapshot.graph is not None
     assert len(kb.query(f"SELECT ?f {{ ?f <{DIRECTOR}> ?d . ?f MATCH 'space' AS ?s }} RANK BY ?s"))
     refused = run("stats", path, "--statistics")
     assert refused.exit_code == 1
@@ -88,8 +89,8 @@ def test_a_small_graph_is_not_measured_and_a_large_one_is(path, monkeypatch):
     origins = {unit["name"]: unit["origin"] for unit in kb.cost()["unit_costs"]}
     assert origins["us_per_text_question"] == origins["us_per_store_question"] == "calibrated"
     assert "calibrated" in run("stats", path, "--cost").stdout
-    assert FILE not in {Path(name).name for name in kb.snapshot.generation.manifest.files}
-    assert KnowledgeBase.open(path).snapshot.planning().cost == kb.snapshot.costs.model
+    assert FILE not in {Path(name).name for name in kb._snapshot.generation.manifest.files}
+    assert KnowledgeBase.open(path)._snapshot.planning().cost == kb._snapshot.costs.model
 
 
 def test_who_wants_fixed_costs_has_nothing_measured(path, monkeypatch):
@@ -98,14 +99,14 @@ def test_who_wants_fixed_costs_has_nothing_measured(path, monkeypatch):
     kb = KnowledgeBase.open(path)
     kb.index()
     assert not (path / FILE).exists()
-    assert kb.snapshot.planning().cost == CostModel()
+    assert kb._snapshot.planning().cost == CostModel()
 
 
 def test_a_read_only_knowledge_base_answers_with_the_defaults(path):
     (path / FILE).mkdir()  # root may write where nobody else may, but not over a folder
     with KnowledgeBase.open(path) as kb:
-        kb.snapshot.costs.calibrated(Measured({"us_per_posting": 0.007}, 1, 0.1))
-        assert kb.snapshot.costs.model.us_per_posting == 0.007
+        kb._snapshot.costs.calibrated(Measured({"us_per_posting": 0.007}, 1, 0.1))
+        assert kb._snapshot.costs.model.us_per_posting == 0.007
     with KnowledgeBase.open(path) as kb:
         assert kb.cost()["state"] == "cost.json cannot be read, so the defaults hold"
         assert len(kb.query("SELECT ?s { ?s ?p ?o }"))

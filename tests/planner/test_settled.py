@@ -50,7 +50,7 @@ def test_a_fragment_is_joined_only_where_it_says_more_than_who_is_a_candidate(fi
 
 @pytest.mark.parametrize("query", SETTLED)
 def test_what_the_store_has_to_be_asked_is_joined(films, query):
-    planning = films.snapshot.planning()
+    planning = films._snapshot.planning()
     planning.graph = None
     logical = films.explain(query).plan.logical
     for strategy in ONE_VARIABLE:

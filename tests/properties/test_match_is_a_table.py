@@ -23,6 +23,7 @@ from hybridkg.entities.table import NodeTable
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
+from hybridkg.kb.snapshot import scratch
 from hybridkg.operators import probing
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.choose import choose
@@ -31,7 +32,6 @@ from hybridkg.planner.planning import Planning
 from hybridkg.query.check import check
 from hybridkg.query.parser import parse
 from hybridkg.results.build import projected
-from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
 from hybridkg.vector.ranked import Ranked

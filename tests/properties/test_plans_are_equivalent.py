@@ -31,6 +31,7 @@ from hybridkg.interfaces.graph_index import Form, GraphIndex, Pattern, PreparedP
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.kb.snapshot import scratch
 from hybridkg.operators import (
     candidates,
     each_list,
@@ -54,7 +55,6 @@ from hybridkg.planner.strategies import rank_first as rank_first_strategy
 from hybridkg.query.check import check
 from hybridkg.query.parser import parse
 from hybridkg.rdf.terms import NamedNode
-from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
 from hybridkg.vector import flat

@@ -63,7 +63,7 @@ def kb(elastic, tmp_path_factory):
 @pytest.fixture
 def requests(kb, monkeypatch):
     """The paths that are asked for, as they are asked."""
-    transport = kb.snapshot.text._server.client.transport
+    transport = kb._snapshot.text._server.client.transport
     paths, real = [], transport.perform_request
 
     def perform_request(method, target, **more):
@@ -80,7 +80,7 @@ def asked(text: str) -> str:
 
 def test_the_unit_costs_of_the_server_are_measured_when_it_has_been_indexed(kb):
     units = {unit["name"]: unit for unit in kb.cost()["unit_costs"]}
-    assert (kb.snapshot.generation.path.parent / FILE).is_file()
+    assert (kb._snapshot.generation.path.parent / FILE).is_file()
     # The prices of single rows are slopes, which a busy machine may hide in so small an index.
     for name in ("us_per_text_question", "us_per_text_scoring"):
         assert units[name]["origin"] == "calibrated"

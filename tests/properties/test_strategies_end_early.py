@@ -20,6 +20,7 @@ from hybridkg.graph.reference import columns_of
 from hybridkg.interfaces import meter
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.kb.snapshot import scratch
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
@@ -27,7 +28,6 @@ from hybridkg.operators.slices import SliceOf
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planning import Planning
 from hybridkg.query.parser import parse
-from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
 from hybridkg.vector.ranked import Ranked

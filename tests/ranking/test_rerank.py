@@ -240,7 +240,7 @@ def test_completion_offers_rerankers_and_their_arguments():
 def test_every_feature_is_between_0_and_1(films):
     from hybridkg.ranking.rerankers.row_features import names_of
 
-    every = names_of(films.snapshot.ranked, ["s"])
+    every = names_of(films._snapshot.ranked, ["s"])
     assert {"earlier", "linked", "types", "field label", "covered description", "text mlm"} <= set(every)
     weights(films.folder, "all.json", dict.fromkeys(every, 1.0))
     result = films.query(FOUND + "RERANK TOP 5 USING features(@all.json)")
@@ -285,6 +285,6 @@ def test_a_cross_encoder_of_a_folder(films, tmp_path):
     from sentence_transformers import CrossEncoder
 
     peer = CrossEncoder(str(model), max_length=64)
-    texts = films.snapshot.texts([row.term("f") for row in once])
+    texts = films._snapshot.texts([row.term("f") for row in once])
     pairs = [("space crew mars", "\n".join(text for _, text, _ in own)) for own in texts]
     assert scores == pytest.approx(peer.predict(pairs).tolist(), abs=1e-5)

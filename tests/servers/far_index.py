@@ -17,12 +17,12 @@ from hybridkg.entities.filters import agrees
 from hybridkg.entities.table import NodeTable
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import AnyOf, Condition, IndexedField, TextQuery, TextQuestion
+from hybridkg.kb.snapshot import scratch
 from hybridkg.operators.conditions import leaves
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planning import Planning
 from hybridkg.query.parser import parse
-from hybridkg.snapshot import scratch
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
 from hybridkg.vector.ranked import Ranked

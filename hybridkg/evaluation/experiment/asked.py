@@ -14,7 +14,7 @@ from hybridkg.evaluation.experiment.answers import Answer, Told
 from hybridkg.evaluation.experiment.collection import content_of
 from hybridkg.evaluation.experiment.spec import TEXT
 from hybridkg.kb import KnowledgeBase
-from hybridkg.prepared import PreparedQuery
+from hybridkg.kb.prepared import PreparedQuery
 from hybridkg.query.parameters import read_term
 from hybridkg.results.trec import ranking
 

@@ -17,6 +17,7 @@ from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
 from hybridkg.kb import KnowledgeBase
+from hybridkg.kb.snapshot import snapshot_of
 
 
 @dataclass
@@ -98,10 +99,10 @@ class Collection:
 
 def content_of(kb: KnowledgeBase) -> str:
     """A hash of what a knowledge base holds, by the checksums of its files, and by its settings."""
-    generation = kb.snapshot.generation
+    generation = snapshot_of(kb).generation
     files = {path: file.checksum for path, file in generation.manifest.files.items()}
     # What a query may use decides whether it answers, not what.
-    config = asdict(replace(kb.snapshot.config, limits=LimitSettings()))
+    config = asdict(replace(snapshot_of(kb).config, limits=LimitSettings()))
     whole = [files, dict(generation.manifest.engines), config]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 

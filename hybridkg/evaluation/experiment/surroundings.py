@@ -16,6 +16,7 @@ from hybridkg.evaluation.experiment.collection import content_of
 from hybridkg.evaluation.measures.stark import Candidates
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.topics import Topics
+from hybridkg.kb.snapshot import snapshot_of
 
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
@@ -56,7 +57,7 @@ def _hash(values: Any) -> str:
 
 
 def _about(kb: KnowledgeBase) -> dict[str, Any]:
-    snapshot = kb.snapshot
+    snapshot = snapshot_of(kb)
     manifest = snapshot.generation.manifest
     vectors = snapshot.vectors
     return {

@@ -13,9 +13,9 @@ from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.topics import Topics
 from hybridkg.interfaces.ranking_model import ScoringTask
 from hybridkg.interfaces.text_index import Ids, TextQuery
+from hybridkg.kb.snapshot import Snapshot
 from hybridkg.model_parameters import WEIGHT, ModelParameters
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node
-from hybridkg.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from hybridkg.interfaces.reranker import Candidates, Surroundings
 from hybridkg.kb import KnowledgeBase
-from hybridkg.prepared import PreparedQuery
+from hybridkg.kb.prepared import PreparedQuery
+from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.ranking.rerankers.row_features import RowFeatures, names_of
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node
 from hybridkg.results.trec import ranking
@@ -61,12 +62,12 @@ def read_rows(
             first[document] = (term, row.scores)
     chosen = [document for document, _ in documents[:top]]
     nodes = tuple(first[document][0] for document in chosen)
-    labels = sorted({label for _, label in result.scores})
+    labels = sorted(set(result.score_names))
     scores = {
         label: np.array([first[document][1].get(label, math.nan) for document in chosen], np.float64)
         for label in labels
     }
-    state = kb.snapshot
+    state = snapshot_of(kb)
     ids = np.full(len(nodes), -1) if state.nodes is None else state.nodes.find_many(nodes)
     candidates = Candidates(nodes, (text,) * len(nodes), scores, ids)
     names = names_of(state.ranked, labels) if names is None else names

@@ -21,8 +21,8 @@ from hybridkg.evaluation.tuning.space import StageMoves, space_of
 from hybridkg.evaluation.tuning.values import TopicValues
 from hybridkg.interfaces.links import LinkedNode
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
+from hybridkg.kb.snapshot import Snapshot
 from hybridkg.model_parameters import WEIGHT, ModelParameters
-from hybridkg.snapshot import Snapshot
 
 Told = Callable[[int, int], None]
 

@@ -22,6 +22,7 @@ from hybridkg.evaluation.tuning.plan import Training, plan
 from hybridkg.evaluation.tuning.training import Learned, Settings, Trainer
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import KnowledgeBase
+from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.model_parameters import ModelParameters
 
 
@@ -115,10 +116,10 @@ class Tuning:
     """
 
     def __init__(self, kb: KnowledgeBase, topics: Topics, qrels: Qrels, settings: Settings):
-        if kb.snapshot.text is None:
+        if snapshot_of(kb).text is None:
             raise IndexMissingError("the knowledge base has no text index", hint="build it: hybridkg index KB")
         self._kb, self._all, self._qrels, self._settings = kb, topics, qrels, settings
-        self._trainers = [Trainer(kb.snapshot, topics, qrels, own) for own in settings.variants()]
+        self._trainers = [Trainer(snapshot_of(kb), topics, qrels, own) for own in settings.variants()]
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -172,7 +173,7 @@ class Tuning:
 
     def _key(self, training: Training) -> str:
         linked = [node for trainer in self._trainers for node in trainer.linked(training.training)]
-        return content_key(self._kb.snapshot, self._all, self._qrels, self._settings, training.training, linked)
+        return content_key(snapshot_of(self._kb), self._all, self._qrels, self._settings, training.training, linked)
 
     def _outcome(self, training: Training, learned: Learned, kept: bool) -> Outcome:
         first, own = self._trainers[0], learned.parameters.arguments.items()
@@ -189,7 +190,7 @@ def check_settings(kb: KnowledgeBase, topics: Topics, qrels: Qrels, settings: Se
         IndexMissingError, ParameterError, UnknownNameError, TextQueryError: as `Tuning`.
     """
     judged = [topic for topic in topics.texts if topic in qrels.grades]
-    nodes = kb.snapshot.nodes
+    nodes = snapshot_of(kb).nodes
 
     def known(topic: str) -> bool:
         return nodes is not None and bool((nodes.find_many(list(map(node_of, qrels.grades[topic]))) >= 0).any())

@@ -57,7 +57,7 @@ RECENT = 32
 takes ten times as long for anything, and again for a second now and then."""
 
 
-class LostError(EndpointError):
+class _LostError(EndpointError):
     """The connection was lost, or the endpoint is busy: another try may succeed."""
 
     wait = 0.0
@@ -88,7 +88,7 @@ class Answer:
         """Some bytes, at most `size` and PIECE; none at the end.
 
         Raises:
-            LostError: the connection broke in the middle of the answer.
+            _LostError: the connection broke in the middle of the answer.
             EndpointError: it comes too slowly.
         """
         lost = self._connection.lost
@@ -207,7 +207,7 @@ class Connection:
 
         Raises:
             EndpointError: it does not answer, or refuses.
-            LostError: the same, and `trying` tries again.
+            _LostError: the same, and `trying` tries again.
         """
         seconds = self.settings.timeout if timeout is None else timeout
         connection, response = self._sent(query, kinds, seconds)
@@ -235,7 +235,7 @@ class Connection:
         for wait in (*WAITS, None):
             try:
                 return work()
-            except LostError as e:
+            except _LostError as e:
                 if wait is None or not (self._answered or e.wait):
                     raise
                 if not e.at_once:
@@ -364,9 +364,9 @@ class Connection:
         shown = "" if "<" in text[:40] else self._shown(text)
         return f": {shown}" if shown else ""
 
-    def lost(self, why: str) -> LostError:
+    def lost(self, why: str) -> _LostError:
         """The connection is gone."""
-        return LostError(
+        return _LostError(
             f"no answer from the SPARQL endpoint {self.url}: {why}",
             hint="see whether it runs, and whether `graph` in kb.toml names it",
         )

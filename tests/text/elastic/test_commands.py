@@ -85,7 +85,7 @@ def test_an_interrupted_comparison_leaves_no_index(path, elastic, elastic_name):
         kb.index()
         live = elastic.indexes(elastic_name)
         with pytest.raises(KeyboardInterrupt):
-            compare_engines(folder, kb.snapshot, QUERIES, interrupted, SILENT)
+            compare_engines(folder, kb._snapshot, QUERIES, interrupted, SILENT)
     assert elastic.indexes(elastic_name) == live
 
 

@@ -228,7 +228,7 @@ def test_no_secret_is_logged_warned_of_printed_or_written(
                 rows(red)
             seen.write("".join(traceback.format_exception(e.value)))
             moved_to(red, **own)
-            seen.write(f"{kb!r} {kb.snapshot!r} {kb.snapshot.text!r} {kb.stats()}")
+            seen.write(f"{kb!r} {kb._snapshot!r} {kb._snapshot.text!r} {kb.stats()}")
         for command in (["stats", red], ["doctor", red], ["query", red, RED], ["index", red]):
             seen.write(CliRunner().invoke(cli, [str(part) for part in command], catch_exceptions=False).output)
     shown = seen.getvalue() + "".join(str(w.message) for w in recwarn)

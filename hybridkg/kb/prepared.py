@@ -16,12 +16,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from hybridkg.advice import predicates_and_classes
 from hybridkg.algebra import nodes
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
 from hybridkg.copies import Fill
 from hybridkg.errors import HybridkgError, QueryWarning, UserError
+from hybridkg.kb.data_warnings import predicates_and_classes
 from hybridkg.query import ast
 from hybridkg.query.advice import advise, parameters_of
 from hybridkg.query.check import check
@@ -352,29 +352,44 @@ class PreparedQuery:
         max_megabytes: float | None = None,
         cancel: threading.Event | None = None,
     ) -> ResultSet:
-        """As `KnowledgeBase.query`."""
+        """As `KnowledgeBase.query`; the name in errors is that given to `prepare`."""
         return self._kb.query(
             self._text,
             params,
             limit=limit,
             strategy=strategy,
-            name=self._name,
             timeout=timeout,
             max_rows=max_rows,
             max_megabytes=max_megabytes,
             cancel=cancel,
+            name=self._name,
         )
 
     def explain(
         self,
         params: Parameters | None = None,
         *,
+        analyze: bool = False,
         limit: int | None = None,
         strategy: str | None = None,
-        analyze: bool = False,
+        timeout: float | None = None,
+        max_rows: int | None = None,
+        max_megabytes: float | None = None,
+        cancel: threading.Event | None = None,
     ) -> Explanation:
-        """As `KnowledgeBase.explain`."""
-        return self._kb.explain(self._text, params, limit=limit, strategy=strategy, analyze=analyze, name=self._name)
+        """As `KnowledgeBase.explain`; the name in errors is that given to `prepare`."""
+        return self._kb.explain(
+            self._text,
+            params,
+            analyze=analyze,
+            limit=limit,
+            strategy=strategy,
+            timeout=timeout,
+            max_rows=max_rows,
+            max_megabytes=max_megabytes,
+            cancel=cancel,
+            name=self._name,
+        )
 
     def __repr__(self) -> str:
         return f"PreparedQuery({self.text!r})"

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from hybridkg.advice import Advisor
 from hybridkg.config import Config
 from hybridkg.entities.fields import Profile
 from hybridkg.entities.table import NodeTable
@@ -23,6 +22,7 @@ from hybridkg.interfaces.statistics import GraphStatistics
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, engine_name
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndex, kind_of
+from hybridkg.kb.data_warnings import Advisor
 from hybridkg.model_parameters import folders_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from hybridkg.entities.texts import EntityTexts
     from hybridkg.graph.columns import Columns
     from hybridkg.interfaces.links import LinkedNode
+    from hybridkg.kb.knowledge_base import KnowledgeBase
     from hybridkg.linking.source import LinkSource
     from hybridkg.statistics.catalog import Statistics
 
@@ -307,7 +308,7 @@ class Snapshot:
             "triples": self.quads,
             "documents": 0 if self.documents is None else len(self.documents),
             "bytes": self.generation.bytes(),
-            "behind": list(self.generation.behind()),
+            "stale_indexes": list(self.generation.behind()),
             **self.endpoint_state,
         }
         if self.text is None or self.profile is None:
@@ -325,6 +326,16 @@ class Snapshot:
             "projection": self.projection_state,
             "fields": fields,
         }
+
+
+def snapshot_of(kb: KnowledgeBase) -> Snapshot:
+    """The engine behind an open knowledge base, for the packages that rank, train or count without a query.
+
+    Raises:
+        UserError: the knowledge base has been closed.
+        IndexCorruptError: its text index cannot be read.
+    """
+    return kb._snapshot
 
 
 class _LazyLinker:

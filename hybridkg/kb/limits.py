@@ -1,20 +1,13 @@
-"""What one query may use: time, rows, memory."""
+"""Limits of one query: time, rows, memory."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from hybridkg.config import LimitSettings
 from hybridkg.errors import UnknownNameError, UserError
-from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.stopping import stoppable
-
-T = TypeVar("T")
 
 MOST_ROWS = 2**63 - 1
 """A greater limit means no more than this one: no store has as many rows."""
@@ -22,7 +15,7 @@ MOST_ROWS = 2**63 - 1
 
 @dataclass(frozen=True)
 class Limits:
-    """What one query may use.
+    """The limits of one query.
 
     Args:
         timeout: seconds; None for no limit.
@@ -56,26 +49,6 @@ class Limits:
         """The state of a run, which keeps them from now on."""
         context.max_rows, context.max_bytes = self.max_rows, int(self.max_megabytes * 1e6)
         return context
-
-    def within(self, work: Callable[[], T], context: ExecutionContext, cancel: threading.Event | None) -> T:
-        """What the work gives, in a thread of its own where something may end it before.
-
-        Args:
-            work: looks at the meter of the context every now and then.
-            context: of its run.
-            cancel: ends it once it is set.
-
-        Raises:
-            QueryStoppedError: it has taken too long, or has been cancelled; says what it was at.
-        """
-        if not self.timeout and cancel is None:
-            return work()
-
-        def metered(meter: Meter) -> T:
-            context.meter = meter
-            return work()
-
-        return stoppable(metered, timeout=self.timeout, cancel=cancel, doing=context.doing)
 
 
 def rows_wanted(limit: object, strategy: object) -> int | None:

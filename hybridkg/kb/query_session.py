@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 from hybridkg.algebra.reranking import below_rerank
 from hybridkg.errors import QueryWarning, Source, StorageError
+from hybridkg.kb.prepared import Parameters, QueryText, Recent, Request, Template
+from hybridkg.kb.snapshot import Snapshot
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known
 from hybridkg.operators.text_query import checked_index
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.plan_template import PlanTemplate, TemplatePlanning
-from hybridkg.prepared import Parameters, QueryText, Recent, Request, Template
 from hybridkg.query.holes import HiddenHoleError, Value
 from hybridkg.query.services import blamed
 from hybridkg.rdf.batch import Solutions
 from hybridkg.results.build import build_result
 from hybridkg.results.result_set import ResultSet
 from hybridkg.results.shortfall import has_words
-from hybridkg.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from hybridkg.planner.explain import Explanation
@@ -44,30 +44,39 @@ class Answering:
 
     def __init__(self, snapshot: Snapshot, folder: Path):
         self.snapshot, self._folder = snapshot, folder
-        self._plans: Recent[PlanKey, tuple[Request, PhysicalPlan]] = Recent(MOST_PLANS)
+        self._plans: Recent[PlanKey, PhysicalPlan] = Recent(MOST_PLANS)
         self._templates: Recent[tuple[Template, int | None, str | None], PlanTemplate] = Recent(MOST_PLANS)
         self._names: Recent[Template, tuple[QueryWarning, ...]] = Recent(MOST_PLANS)
 
-    def plan(
-        self, text: QueryText, params: Parameters | None, limit: int | None, strategy: str | None, *, services: bool
-    ) -> tuple[Request, PhysicalPlan]:
-        """The query with its parameters in place, and its plan; for the same values the one that has run before.
+    def bind(self, text: QueryText, params: Parameters | None, *, services: bool) -> Request:
+        """The query with values for its parameters, as a logical plan.
 
         Args:
             text: the query.
             params: values of its variables.
+            services: whether it may ask other endpoints.
+
+        Raises:
+            HybridkgError: SERVICE without leave, a parameter that cannot be bound, a combination without engine.
+        """
+        return text.request(params, folder=self._folder, services=services)
+
+    def plan(self, request: Request, limit: int | None, strategy: str | None) -> PhysicalPlan:
+        """The plan of a query; for the same values, limit and strategy the one that has run before.
+
+        Args:
+            request: the query with its parameters in place.
             limit: rows wanted at most, beside the query's own LIMIT.
             strategy: a name of STRATEGIES; None for the best.
-            services: whether it may ask other endpoints.
         """
-        request = text.request(params, folder=self._folder, services=services)
+        if not request.template.is_kept:
+            return self._chosen(request, limit, strategy)
         key = request.template, request.values, limit, strategy, self.snapshot.costs.epoch
-        kept = self._plans.get(key) if request.template.is_kept else None
-        if kept is None:
-            kept = request, self._chosen(request, limit, strategy)
-            if request.template.is_kept:
-                self._plans.put(key, kept)
-        return kept
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._chosen(request, limit, strategy)
+            self._plans.put(key, plan)
+        return plan
 
     def _chosen(self, request: Request, limit: int | None, strategy: str | None) -> PhysicalPlan:
         """The plan for these values, with what it has in common with those for other values."""
@@ -154,7 +163,7 @@ class Answering:
             strategy=plan.strategy,
             limit=limit,
             generation=generation.name,
-            behind=generation.behind(),
+            stale_indexes=generation.behind(),
             warnings=tuple(warning.copy().at(source) for warning in found),
         )
 

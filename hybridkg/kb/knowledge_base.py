@@ -1,7 +1,8 @@
-"""The knowledge base: the one class that knows both the graph and the text.
+"""The facade: the one class over both the graph and the text.
 
-`KnowledgeBase.query` is the way from query text to result: each of its lines
-is one arrow of the design and one folder of the package.
+`KnowledgeBase.query` is the way of a query through the engine, an arrow a line: parse (hybridkg.query), bind its
+parameters and translate it (hybridkg.algebra), plan (hybridkg.planner), run (hybridkg.operators), result
+(hybridkg.results).
 """
 
 from __future__ import annotations
@@ -9,36 +10,33 @@ from __future__ import annotations
 import copy
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
-from hybridkg.answering import Answering
 from hybridkg.config import EMBEDDED, Config
-from hybridkg.errors import (
-    CorruptError,
-    HybridkgError,
-    IndexCorruptError,
-    NotAKnowledgeBaseError,
-    Source,
-    UserError,
-)
+from hybridkg.errors import HybridkgError, IndexCorruptError, NotAKnowledgeBaseError, Source, UserError
 from hybridkg.interfaces.progress import SILENT, Progress
-from hybridkg.limits import Limits, rows_wanted
-from hybridkg.prepared import Parameters, PreparedQuery, QueryText, query_text
+from hybridkg.kb import describe
+from hybridkg.kb.prepared import Parameters, PreparedQuery, QueryText, query_text
+from hybridkg.kb.query_options import QueryOptions
+from hybridkg.kb.query_run import QueryRun
+from hybridkg.kb.query_session import Answering
+from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.temporary import Removal, made_in_a_new_folder
 from hybridkg.results.build import explained
 from hybridkg.results.result_set import ResultSet
-from hybridkg.snapshot import Snapshot
 from hybridkg.store.generations import Folder
-from hybridkg.temporary import Removal, made_in_a_new_folder
 from hybridkg.writable import Writable
 
 if TYPE_CHECKING:
+    import rdflib
+
     from hybridkg.parity import ParityReport
     from hybridkg.planner.explain import Explanation
-
-T = TypeVar("T")
+    from hybridkg.schema import Schema
+    from hybridkg.statistics.catalog import Statistics
 
 EMPTY_PATH = "the path of the knowledge base is empty"
 
@@ -67,8 +65,9 @@ class KnowledgeBase(Writable):
             )
         self._place = folder
         self._removal: Removal | None = None
-        self._snapshot, self._broken = _opened(folder)
-        self._kept: Answering | None = None
+        self._progress = SILENT
+        self._state, self._broken = _opened(folder)
+        self._session: Answering | None = None
         self._configured: tuple[object, Config] | None = None
 
     # --- opening -----------------------------------------------------------------
@@ -93,13 +92,19 @@ class KnowledgeBase(Writable):
         return cls(Folder.create(_path(path), config))
 
     @classmethod
-    def open(cls, path: str | Path) -> Self:
+    def open(cls, path: str | Path, *, progress: Progress = SILENT) -> Self:
         """Opens a knowledge base: its newest complete state, whatever happened to its writers.
+
+        Args:
+            path: the folder.
+            progress: advances while files are compared with their checksums, after a query that failed as none should.
 
         Raises:
             NotAKnowledgeBaseError: there is none at this path.
         """
-        return cls(Folder.open(_path(path)))
+        kb = cls(Folder.open(_path(path)))
+        kb._progress = progress
+        return kb
 
     @staticmethod
     def remove(path: str | Path) -> list[str]:
@@ -134,7 +139,7 @@ class KnowledgeBase(Writable):
             return kb
 
         kb, removal = made_in_a_new_folder(make)
-        kb._removal = removal
+        kb._removal, kb._progress = removal, progress
         return kb
 
     @property
@@ -147,7 +152,7 @@ class KnowledgeBase(Writable):
         return self._place
 
     @property
-    def snapshot(self) -> Snapshot:
+    def _snapshot(self) -> Snapshot:
         """The state that queries read.
 
         Raises:
@@ -156,22 +161,22 @@ class KnowledgeBase(Writable):
         """
         if self._broken is not None:
             raise self._broken
-        if self._snapshot is None:
+        if self._state is None:
             _ = self._folder  # says more of a temporary one
             raise UserError("this knowledge base has been closed", hint="open it again: KnowledgeBase.open(path)")
-        return self._snapshot
+        return self._state
 
     def close(self) -> None:
         """Lets go of the files, so that a writer can remove an old state; `with KnowledgeBase.open(path) as kb:`."""
-        self._snapshot = self._broken = self._kept = None
+        self._state = self._broken = self._session = None
         if self._removal is not None:
             self._removal()
 
     def __repr__(self) -> str:
         """Where it is, which state is open, and how much is in it."""
         about = "its text index is damaged" if self._broken is not None else "closed"
-        if self._snapshot is not None:
-            about = f"generation {self._snapshot.generation.name}, {self._snapshot.quads:,} triples"
+        if self._state is not None:
+            about = f"generation {self._state.generation.name}, {self._state.quads:,} triples"
         return f"{type(self).__name__}({str(self._place.path)!r}, {about})"
 
     def __enter__(self) -> Self:
@@ -184,8 +189,8 @@ class KnowledgeBase(Writable):
 
     def refresh(self) -> None:
         """Answers from the newest state from now on; queries that are running finish on the old one."""
-        self._snapshot, self._broken = _opened(self._folder)
-        self._kept = None
+        self._state, self._broken = _opened(self._folder)
+        self._session = None
 
     # --- reading -----------------------------------------------------------------
 
@@ -196,11 +201,11 @@ class KnowledgeBase(Writable):
         *,
         limit: int | None = None,
         strategy: str | None = None,
-        name: str = "query",
         timeout: float | None = None,
         max_rows: int | None = None,
         max_megabytes: float | None = None,
         cancel: threading.Event | None = None,
+        name: str = "query",
     ) -> ResultSet:
         """Answers a HybridQL query.
 
@@ -209,33 +214,28 @@ class KnowledgeBase(Writable):
             params: values of its variables: rdflib terms, strings, numbers ...; a list binds like VALUES.
             limit: rows wanted at most, beside the query's own LIMIT.
             strategy: a name of STRATEGIES; default: the best that applies.
-            name: what to call the text in errors.
             timeout: seconds that the query may take; 0 for no limit; default: that of kb.toml, where it is none.
             max_rows: rows that an intermediate result may have; default: that of kb.toml.
             max_megabytes: memory that it may take, as it is estimated; default: that of kb.toml.
             cancel: once it is set, from another thread, the query ends.
+            name: what to call the text in errors.
 
         Raises:
             QueryStoppedError: the query has taken too long, or has been cancelled; says what it was at.
             QueryLimitError: an intermediate result is too large.
             HybridkgError: with the place in the query, what is wrong and what to do.
         """
-        try:
-            state, limit, known = self._answering(), rows_wanted(limit, strategy), query_text(text, name)
-            limits = Limits.of(self._settings.limits, timeout, max_rows, max_megabytes)
-            context = limits.kept_by(state.snapshot.context())
-
-            def answer() -> ResultSet:
-                request, plan = state.plan(known, params, limit, strategy, services=self._may_ask_services(known))
-                if known.written.explain:
-                    analyzed = context if known.written.explain == "analyze" else None
-                    return explained(state.explanation(request, plan, analyzed))
-                solutions = state.run(request, plan, context)
-                return state.result(request, plan, solutions, context, limit, Source(name, known.text))
-
-            return _or_damage(state.snapshot, lambda: limits.within(answer, context, cancel))
-        except HybridkgError as e:
-            raise e.at(_source(name, text)) from e.__cause__
+        options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
+        with self._run(text, options) as run:
+            session, context = run.session, run.context
+            parsed = query_text(text, name)
+            bound = run.step(session.bind, parsed, params, services=self._may_ask_services(parsed))
+            plan = run.step(session.plan, bound, run.limit, run.strategy)
+            if parsed.written.explain:
+                analyzed = context if parsed.written.explain == "analyze" else None
+                return explained(run.step(session.explanation, bound, plan, analyzed))
+            solutions = run.step(session.run, bound, plan, context)
+            return run.step(session.result, bound, plan, solutions, context, run.limit, run.source)
 
     def prepare(self, text: str, *, name: str = "query") -> PreparedQuery:
         """A query that is parsed and checked once, to be asked many times with other parameters.
@@ -263,36 +263,43 @@ class KnowledgeBase(Writable):
         text: str | QueryText,
         params: Parameters | None = None,
         *,
+        analyze: bool = False,
         limit: int | None = None,
         strategy: str | None = None,
-        analyze: bool = False,
-        name: str = "query",
         timeout: float | None = None,
+        max_rows: int | None = None,
+        max_megabytes: float | None = None,
         cancel: threading.Event | None = None,
+        name: str = "query",
     ) -> Explanation:
-        """How a query would be run; with `analyze`, runs it and adds actual rows and times. Print it to read it."""
-        try:
-            state, limit, known = self._answering(), rows_wanted(limit, strategy), query_text(text, name)
-            limits = Limits.of(self._settings.limits, timeout)
-            context = limits.kept_by(state.snapshot.context())
+        """The plan that `query` would run with the same arguments, with estimates. Print it to read it.
 
-            def answer() -> Explanation:
-                request, plan = state.plan(known, params, limit, strategy, services=self._may_ask_services(known))
-                runs = analyze or known.written.explain == "analyze"
-                return state.explanation(request, plan, context if runs else None)
+        With `analyze`, the plan is run, within the same limits, and has actual rows and times as well.
 
-            return _or_damage(state.snapshot, lambda: limits.within(answer, context, cancel))
-        except HybridkgError as e:
-            raise e.at(_source(name, text)) from e.__cause__
+        Raises:
+            HybridkgError: as for `query`.
+        """
+        options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
+        with self._run(text, options) as run:
+            parsed = query_text(text, name)
+            bound = run.step(run.session.bind, parsed, params, services=self._may_ask_services(parsed))
+            plan = run.step(run.session.plan, bound, run.limit, run.strategy)
+            runs = analyze or parsed.written.explain == "analyze"
+            return run.step(run.session.explanation, bound, plan, run.context if runs else None)
 
-    def _answering(self) -> Answering:
-        """The open state, with what it remembers of earlier queries."""
-        snapshot, kept = self.snapshot, self._kept
-        if kept is None or kept.snapshot is not snapshot:
-            kept = Answering(snapshot, self._folder.path)
-            if self._snapshot is snapshot:  # else it is an old state, which nothing must keep in use
-                self._kept = kept
-        return kept
+    def _run(self, text: str | QueryText, options: QueryOptions) -> QueryRun:
+        """A run over the open state; its errors point into the text."""
+        source = _source(options.name, text)
+        return QueryRun(self._open_session(), source, options, self._settings.limits, self._progress)
+
+    def _open_session(self) -> Answering:
+        """The open state, with the plans of earlier queries."""
+        snapshot, session = self._snapshot, self._session
+        if session is None or session.snapshot is not snapshot:
+            session = Answering(snapshot, self._folder.path)
+            if self._state is snapshot:  # else it is an old state, which nothing must keep in use
+                self._session = session
+        return session
 
     def _may_ask_services(self, text: QueryText) -> bool:
         return text.has_service and self._settings.service == "allow"
@@ -305,6 +312,40 @@ class KnowledgeBase(Writable):
         if kept is None or kept[0] != state:
             kept = self._configured = state, self._folder.config
         return kept[1]
+
+    # --- about the open state ----------------------------------------------------
+
+    def stats(self) -> dict[str, Any]:
+        """Counts, fields and sizes in bytes of what the knowledge base holds."""
+        return describe.stats(self._folder, self._snapshot)
+
+    def schema(self) -> Schema:
+        """The classes and predicates of what a query sees outside GRAPH, with counts by IRI, most frequent first."""
+        return describe.schema(self._snapshot)
+
+    def graph(self) -> rdflib.Graph:
+        """The graph of the open state as a read-only rdflib Graph, which asks the store triple by triple."""
+        return describe.graph(self._snapshot)
+
+    def verify(self) -> int:
+        """Reads every file of the open state and compares its checksum; returns how many there are.
+
+        Raises:
+            CorruptError: one differs.
+        """
+        return self._snapshot.generation.verify()
+
+    def statistics(self) -> Statistics | None:
+        """A tool for work on the planner: the graph statistics of the last `index`, None where the graph is newer.
+
+        Raises:
+            CorruptError: their file is damaged; queries do not need it.
+        """
+        return self._snapshot.read_statistics()
+
+    def cost(self) -> dict[str, Any]:
+        """A tool for work on the planner: microseconds of each kind of work on this machine, and how they are known."""
+        return self._snapshot.costs.to_json()
 
     def parity(
         self,
@@ -330,10 +371,10 @@ class KnowledgeBase(Writable):
 
         def ask(state: Snapshot, text: str, name: str) -> ResultSet:
             other = copy.copy(self)
-            other._snapshot = state
+            other._state = state
             return other.query(text, name=name)
 
-        return compare_engines(self._folder, self.snapshot, queries, ask, progress, model=model, against=against)
+        return compare_engines(self._folder, self._snapshot, queries, ask, progress, model=model, against=against)
 
 
 def _path(path: str | Path) -> Path:
@@ -356,26 +397,6 @@ def _opened(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | None]:
         return Snapshot.open(folder), None
     except IndexCorruptError as e:
         return None, e
-
-
-def _or_damage(snapshot: Snapshot, work: Callable[[], T]) -> T:
-    """What the work gives. Where it fails as no query should, its files are compared with their checksums first.
-
-    Opening looks at sizes only, because it has to be fast; a byte that rotted can make an array what no code expects.
-
-    Raises:
-        CorruptError: it failed, and a file is damaged.
-    """
-    try:
-        return work()
-    except (HybridkgError, OSError, MemoryError, RecursionError):
-        raise
-    except Exception as e:
-        try:
-            snapshot.generation.verify()
-        except CorruptError as damage:
-            raise damage from e
-        raise
 
 
 def _source(name: str, text: str | QueryText) -> Source:

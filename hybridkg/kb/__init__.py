@@ -1,0 +1,21 @@
+"""The knowledge base: the facade (`knowledge_base`), and what stands between it and the engine.
+
+`KnowledgeBase` is imported when it is first used, so that a module of this folder can be imported alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hybridkg.kb.knowledge_base import KnowledgeBase
+
+__all__ = ["KnowledgeBase"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "KnowledgeBase":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from hybridkg.kb.knowledge_base import KnowledgeBase
+
+    return KnowledgeBase
