@@ -11,10 +11,14 @@ WORKERS ?= 2
 TORCH ?= torch==2.13.0
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-all lint bench wheel clean
+.PHONY: demo quick test test-all lint bench wheel clean
 
 demo: $(RUNTIME)
 	$(BIN)/hybridkg demo
+
+# First aid, in less than two minutes: laws on small data (plans, kernels against numpy, W3C syntax), README, doctests.
+quick: $(DEV)
+	$(PYTEST) -m quick
 
 test: $(DEV)
 	$(PYTEST)

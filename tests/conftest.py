@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import pytest
 from elastic_server import ElasticServer, RunningServer, self_signed, unavailable, unique_name
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
+from sampling import EXHAUSTIVE
 
 ROOT = Path(__file__).resolve().parent.parent
 SKIP_KINDS = {
@@ -26,8 +30,8 @@ SKIP_KINDS = {
 """How the reasons begin, and what the summary calls them."""
 
 # How long an example takes is the machine's business, whose neighbours are noisy; it says nothing of what is right.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+settings.register_profile("sample", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(EXHAUSTIVE, parent=settings.get_profile("sample"), max_examples=300)
 
 SERVERS_OF_THE_DEVELOPER = ("HYBRIDKG_ELASTICSEARCH_", "HYBRIDKG_ENDPOINT_")
 """Beginnings of variables of the environment that tests must not see."""
@@ -40,6 +44,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Bytecode is kept, also by the programs that tests start: without it each start compiles 300 modules.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    settings.load_profile(EXHAUSTIVE if config.getoption("--exhaustive") else "sample")
     # Here and not in a fixture, so that it holds for fixtures of every scope: no test may reach, or write to, the
     # developer's own server.
     for name in [name for name in os.environ if name.startswith(SERVERS_OF_THE_DEVELOPER)]:
@@ -71,6 +79,8 @@ def _kernels() -> list[Path]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     no_elastic = unavailable()
     for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.add_marker(pytest.mark.quick)
         if item.get_closest_marker("exhaustive") and not config.getoption("--exhaustive"):
             item.add_marker(pytest.mark.skip(reason="exhaustive: runs in `make test-all`"))
         if item.get_closest_marker("needs_shared") and not shared_data().is_dir():
@@ -216,3 +226,22 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     if shutil.which("openssl") is None:
         pytest.skip("no Elasticsearch with TLS: it needs the program `openssl`")
     return self_signed(tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture(scope="session")
+def within(request: pytest.FixtureRequest) -> Callable[..., AbstractContextManager[None]]:
+    """`with within(2):` bounds the seconds of its body, and only in `make test-all`.
+
+    Seconds depend on what else the machine does, so the default run asserts results and counts of operations only.
+    `clock=time.process_time` counts processor time instead of wall time.
+    """
+
+    @contextmanager
+    def bounded(seconds: float, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
+        begin = clock()
+        yield
+        taken = clock() - begin
+        if request.config.getoption("--exhaustive"):
+            assert taken < seconds, f"{taken:.2f} s, bound {seconds:g} s"
+
+    return bounded

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -60,10 +59,9 @@ def test_a_prefix_called_like_a_keyword_is_no_keyword():
 
 
 @pytest.mark.parametrize("text", ["'''" + "\\'''" * 20_000, "%" * 100_000, "'" * 100_001, "<" * 50_000, "a" * 200_000])
-def test_hostile_text_takes_time_in_proportion_to_its_length(text):
-    start = time.perf_counter()
-    assert sum(len(value) for _, _, value in HybridQLLexer().get_tokens_unprocessed(text)) == len(text)
-    assert time.perf_counter() - start < 5
+def test_hostile_text_takes_time_in_proportion_to_its_length(text, within):
+    with within(5):
+        assert sum(len(value) for _, _, value in HybridQLLexer().get_tokens_unprocessed(text)) == len(text)
 
 
 def test_pygments_highlights_a_query():

@@ -54,11 +54,9 @@ def _nothing_is_counted_twice(monkeypatch):
 
 
 @pytest.mark.parametrize("query", LONG.values(), ids=LONG)
-def test_a_query_over_its_time_ends_and_says_what_it_was_at(films, query):
-    begin = time.monotonic()
-    with pytest.raises(QueryStoppedError, match=r"taken longer than 0\.3 s") as caught:
+def test_a_query_over_its_time_ends_and_says_what_it_was_at(films, query, within):
+    with within(3), pytest.raises(QueryStoppedError, match=r"taken longer than 0\.3 s") as caught:
         films.query(query, timeout=0.3)
-    assert time.monotonic() - begin < 3
     assert caught.value.doing
     assert f"at work: {caught.value.doing}" in caught.value.render()
     assert isinstance(caught.value, QueryLimitError)
@@ -66,12 +64,11 @@ def test_a_query_over_its_time_ends_and_says_what_it_was_at(films, query):
 
 
 @pytest.mark.parametrize("query", LONG.values(), ids=LONG)
-def test_an_event_ends_a_query(films, query):
-    cancel, begin = threading.Event(), time.monotonic()
+def test_an_event_ends_a_query(films, query, within):
+    cancel = threading.Event()
     threading.Timer(0.2, cancel.set).start()
-    with pytest.raises(QueryStoppedError, match="the query was cancelled"):
+    with within(3), pytest.raises(QueryStoppedError, match="the query was cancelled"):
         films.query(query, cancel=cancel)
-    assert time.monotonic() - begin < 3
     assert len(films.query(SPACE, cancel=threading.Event())) == 4
 
 

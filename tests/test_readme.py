@@ -65,10 +65,12 @@ def matches(got: str, shown: str) -> bool:
     return re.fullmatch(pattern, got) is not None
 
 
+@pytest.mark.quick
 def test_readme_has_console_blocks():
     assert sum(len(commands(block)) for block in BLOCKS) >= 4
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "blocks",
     [BLOCKS, LANGUAGE_BLOCKS, MODELS_BLOCKS, VECTORS_BLOCKS, RERANKERS_BLOCKS],
@@ -146,6 +148,7 @@ def test_everything_that_the_document_of_evaluation_shows_happens(tmp_path, monk
             assert matches(result.output, shown), f"$ {command}\n--- got\n{result.output}\n--- document\n{shown}"
 
 
+@pytest.mark.quick
 def test_the_profile_of_the_page_about_profiles_indexes_the_films(tmp_path):
     (turtle,) = re.findall(r"^```turtle\n(.*?)^```$", PROFILES, re.MULTILINE | re.DOTALL)
     profile = tmp_path / "films-profile.ttl"
@@ -156,6 +159,7 @@ def test_the_profile_of_the_page_about_profiles_indexes_the_films(tmp_path):
         assert {str(row["f"]).rsplit("/", 1)[-1] for row in found} == {"Alien", "Stalker"}
 
 
+@pytest.mark.quick
 def test_every_command_of_the_readme_exists():
     for block in BLOCKS:
         for command, _ in commands(block):

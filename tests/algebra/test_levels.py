@@ -41,7 +41,7 @@ def test_as_many_parts_as_there_may_be_levels_are_planned(part):
 
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-@pytest.mark.parametrize("n", [MAX_LEVELS + 1, 1_000, 5_000])
+@pytest.mark.parametrize("n", [MAX_LEVELS + 1, 1_000, pytest.param(5_000, marks=pytest.mark.exhaustive)])
 def test_more_of_them_are_refused_with_what_to_do(part, n):
     with pytest.raises(QueryLimitError, match=f"more than {MAX_LEVELS} patterns, tables and filters") as caught:
         from_ast(parse(query(part, n)))

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -45,8 +47,22 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def interrupted(arguments: list[str], typed: str = "") -> tuple[int, str, str, float]:
-    """Exit code, stdout, stderr and seconds that it took to end, of a program that gets Ctrl-C in a query."""
+@pytest.fixture
+def interrupted(within: Callable[[float], AbstractContextManager[None]]) -> Callable[..., tuple[int, str, str]]:
+    """Exit code, stdout and stderr of a program that gets Ctrl-C in a query."""
+
+    def run(arguments: list[str], typed: str = "") -> tuple[int, str, str]:
+        with started(arguments, typed) as program, within(2):  # 0.2 s on an idle machine
+            program.send_signal(signal.SIGINT)
+            out, err = program.communicate(timeout=20)
+        return program.returncode, out, err
+
+    return run
+
+
+@contextmanager
+def started(arguments: list[str], typed: str) -> Iterator[subprocess.Popen[str]]:
+    """The program, in the middle of a query."""
     program = subprocess.Popen(
         [sys.executable, "-c", RUNNING, *arguments],
         stdin=subprocess.PIPE,
@@ -61,54 +77,47 @@ def interrupted(arguments: list[str], typed: str = "") -> tuple[int, str, str, f
         program.stdin.close()
         program.stdin = None
         assert program.stderr.readline() == "running\n"
-        time.sleep(0.5)
-        begin = time.monotonic()
-        program.send_signal(signal.SIGINT)
-        out, err = program.communicate(timeout=20)
-        return program.returncode, out, err, time.monotonic() - begin
+        time.sleep(0.2)
+        yield program
     finally:
         program.kill()
 
 
 @pytest.mark.parametrize("query", LONG.values(), ids=LONG)
-def test_ctrl_c_ends_a_query_on_the_command_line(kb, query):
-    code, out, err, seconds = interrupted(["query", str(kb), query])
+def test_ctrl_c_ends_a_query_on_the_command_line(kb, query, interrupted):
+    code, out, err = interrupted(["query", str(kb), query])
     assert (code, out, err) == (130, "", "interrupted\n")
-    assert seconds < 2  # 0.2 s on an idle machine
     with KnowledgeBase.open(kb) as base:
         assert len(base.query("SELECT ?f ?s { ?f MATCH 'space' AS ?s } RANK BY ?s")) == 4
         assert base.verify() > 0
 
 
-def test_ctrl_c_ends_queries_that_are_piped_in(kb):
-    code, out, err, seconds = interrupted(["repl", str(kb)], LONG["in the store, which has not given a row"])
+def test_ctrl_c_ends_queries_that_are_piped_in(kb, interrupted):
+    code, out, err = interrupted(["repl", str(kb)], LONG["in the store, which has not given a row"])
     assert (code, out, err) == (130, "", "interrupted\n")
-    assert seconds < 2
 
 
-def test_ctrl_c_ends_an_analysis(kb):
-    code, _, err, seconds = interrupted(["explain", str(kb), "--analyze", LONG["in the store, row by row"]])
+def test_ctrl_c_ends_an_analysis(kb, interrupted):
+    code, _, err = interrupted(["explain", str(kb), "--analyze", LONG["in the store, row by row"]])
     assert (code, err) == (130, "interrupted\n")
-    assert seconds < 2
 
 
-def test_a_temporary_knowledge_base_is_removed_when_its_query_is_interrupted(tmp_path, monkeypatch):
+def test_a_temporary_knowledge_base_is_removed_when_its_query_is_interrupted(tmp_path, monkeypatch, interrupted):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    code, _, _, _ = interrupted(["query", str(FILMS), LONG["in the store, which has not given a row"]])
+    code, _, _ = interrupted(["query", str(FILMS), LONG["in the store, which has not given a row"]])
     assert code == 130
     assert list(tmp_path.glob("hybridkg-*")) == []
 
 
-def test_the_program_ends_with_its_code_while_the_store_is_still_at_work(kb):
-    begin = time.monotonic()
+def test_the_program_ends_with_its_code_while_the_store_is_still_at_work(kb, within):
     query = LONG["in the store, which has not given a row"]
-    done = subprocess.run(
-        [sys.executable, "-m", "hybridkg", "query", str(kb), query, "--timeout", "300ms"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    with within(15):
+        done = subprocess.run(
+            [sys.executable, "-m", "hybridkg", "query", str(kb), query, "--timeout", "300ms"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
     assert done.returncode == 2
     assert done.stderr.startswith("error[Q103]: the query has taken longer than 0.3 s\n  at work: Oxigraph\n")
-    assert time.monotonic() - begin < 15

@@ -224,6 +224,7 @@ def test_the_sparql_server_starts_with_these_arguments_and_is_found_healthy(tmp_
         server.wait()
 
 
+@pytest.mark.exhaustive  # a server of its own; test_security.py runs the same check by TLS
 @pytest.mark.needs_elastic
 def test_elasticsearch_starts_with_these_settings_and_is_found_healthy_by_its_password_only(elastic_server):
     if shutil.which("curl") is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -15,6 +15,7 @@ from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
 from hybridkg.errors import HybridkgError, LoadError, ParameterError
 from hybridkg.evaluation.experiment import Experiment
+from hybridkg.evaluation.experiment import answers as kept_answers
 from hybridkg.evaluation.experiment.answers import Answer, Answers
 from hybridkg.evaluation.experiment.kinds.query import QuerySystem
 from hybridkg.evaluation.experiment.packed import Documents, PackedRankings
@@ -143,19 +144,22 @@ def test_names_in_a_manifest_lead_nowhere_else(films, tmp_path):
     assert outside.exists()
 
 
-def test_time_is_added_up_over_interruptions(tmp_path):
+def test_time_is_added_up_over_interruptions(tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(kept_answers, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     path = tmp_path / "a.jsonl"
     for topic in ("q1", "q2"):
         with pytest.raises(KeyboardInterrupt), Answers(path, "key") as answers:  # noqa: PT012 - it ends in it
             answers.add(Answer(topic, ()))
-            time.sleep(0.02)
+            now[0] += 0.02
             raise KeyboardInterrupt
     again = Answers(path, "key")
     assert list(again.found) == ["q1", "q2"]
-    assert 0.04 <= again.took.seconds < 10
+    assert again.took.seconds == pytest.approx(0.04)
     with again:
-        pass
-    assert Answers(path, "key").took.seconds >= again.took.seconds - 0.001
+        now[0] += 1
+    assert again.took.seconds == pytest.approx(1.04)
+    assert Answers(path, "key").took.seconds == pytest.approx(1.04)
     assert Answers(path, "another").took.seconds == 0
 
 

@@ -68,9 +68,9 @@ def test_ctrl_c_ends_queries_and_processes(films, tmp_path, jobs):
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as ran:
         kept = tmp_path / "e.results" / ".work" / "endless.jsonl"
         until = time.monotonic() + 120
-        while not kept.exists() and time.monotonic() < until:
-            time.sleep(0.1)
-        time.sleep(2 if jobs > 1 else 0.5)
+        while not (kept.exists() and len(_at_work(ran.pid, films)) == jobs) and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(0.5)
         os.killpg(ran.pid, signal.SIGINT)  # as a terminal does: to all of them
         _, told = ran.communicate(timeout=60)
     assert ran.returncode == 130
@@ -85,9 +85,8 @@ def test_processes_end_with_the_one_that_started_them(films, tmp_path):
     command = [sys.executable, "-m", "hybridkg", "run", str(path), "--jobs", "2"]
     with subprocess.Popen(command, start_new_session=True) as ran:
         until = time.monotonic() + 120
-        while len(_workers(ran.pid)) < 2 and time.monotonic() < until:
-            time.sleep(0.1)
-        time.sleep(1)
+        while len(_at_work(ran.pid, films)) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
         assert len(_workers(ran.pid)) == 2
         ran.kill()
     until = time.monotonic() + 30
@@ -106,6 +105,19 @@ def _workers(session):
         except OSError:
             continue
     return found
+
+
+def _at_work(session, kb):
+    """Processes of a session that have opened a knowledge base: the first where it works itself, else its workers."""
+    found = _workers(session) or [str(session)]
+    return [process for process in found if _has_open(process, kb)]
+
+
+def _has_open(process, folder):
+    try:
+        return any(file.readlink().is_relative_to(folder) for file in Path("/proc", process, "fd").iterdir())
+    except OSError:  # it has ended or closed a file meanwhile
+        return False
 
 
 def test_a_process_that_dies(films, tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import LoadError, ParameterError
 from hybridkg.evaluation.comparison import compare
@@ -45,7 +46,7 @@ def as_run(scores: dict[str, float]) -> Run:
     return Run("r", {"q": tuple(sorted(scores.items(), key=lambda pair: (-pair[1], pair[0])))})
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(50, 240), deadline=None)
 @given(predictions, answers, candidate_sets, st.integers(1, 16))
 def test_every_measure_equals_the_list_of_all_candidates(scores, answers, candidates, k):
     names = (f"hit@{k}", f"recall@{k}", "mrr")

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import LoadError
 from hybridkg.evaluation.datasets.recipe import Triples
@@ -40,7 +41,7 @@ def read(data: bytes) -> object:
 # --- what plain data gives ----------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60, 300), deadline=None)
 @given(plain, protocols)
 def test_plain_data_comes_back(value, protocol):
     found = read(pickle.dumps(value, protocol=protocol))
@@ -347,7 +348,7 @@ VALID = pickle.dumps(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(60, 400), deadline=None)
 @given(st.data())
 def test_damage_is_an_error_of_ours(data):
     broken = bytearray(VALID)
@@ -365,7 +366,7 @@ def test_every_cut_is_an_error_of_ours():
             read(VALID[:stop])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(60, 400), deadline=None)
 @given(
     st.lists(st.sampled_from([*pickles.FIXED, *pickles.COUNTED, pickles.GLOBAL]), max_size=40), st.binary(max_size=20)
 )

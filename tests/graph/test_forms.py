@@ -11,6 +11,7 @@ import pytest
 from generated_patterns import ABSENT, LONELY, NODES, Maker
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 from test_patterns_equal_oxigraph import projection
 
 from hybridkg.graph.projection import Prepared
@@ -60,7 +61,7 @@ def formed(pattern: Pattern, random: Random) -> tuple[Form, list[NamedNode]]:
     return Form(form, tuple(NamedNode(f"x:placeholder{at}") for at in range(len(iris)))), iris
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(80, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_what_has_been_prepared_for_others_of_its_form_changes_nothing(random: Random) -> None:
     maker = Maker(random)

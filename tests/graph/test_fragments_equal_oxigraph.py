@@ -9,6 +9,7 @@ import pyoxigraph as ox
 import pytest
 from generated_fragments import PROLOGUE, case, cases
 from hypothesis import given, settings
+from sampling import examples
 from slow_patterns import SlowGraph, holds
 
 from hybridkg.algebra.pattern_text import pattern_text
@@ -23,6 +24,8 @@ from hybridkg.query.check import check
 from hybridkg.query.parser import parse
 from hybridkg.query.scope import in_scope
 from hybridkg.query.write import write
+
+pytestmark = pytest.mark.quick
 
 Rows = Counter[frozenset[tuple[str, str]]]
 Evaluator = Callable[[Pattern, list[ox.Triple], tuple[str, ...]], Rows | None]
@@ -87,13 +90,13 @@ def outcome(evaluator: Evaluator, graph: list[ox.Triple], text: str) -> str:
     return "accepted"
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(50, 240), deadline=None)
 @given(cases())
 def test_patterns_mean_what_the_group_means(drawn):
     outcome(slowly, *drawn)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(50, 240), deadline=None)
 @given(cases())
 def test_the_projection_has_the_rows_of_oxigraph(drawn):
     outcome(by_projection, *drawn)

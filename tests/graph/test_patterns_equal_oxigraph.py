@@ -13,6 +13,7 @@ from generated_patterns import LONELY, NODES, Maker, text_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import Quad, Store
+from sampling import examples
 from slow_patterns import SlowGraph
 
 from hybridkg.graph.match import join
@@ -21,6 +22,8 @@ from hybridkg.graph.reference import columns_of
 from hybridkg.interfaces.graph_index import UNBOUND, IdTable, Pattern
 from hybridkg.interfaces.meter import Meter
 from hybridkg.rdf.terms import NamedNode, Term, Triple
+
+pytestmark = pytest.mark.quick
 
 Rows = Counter[tuple[Term | None, ...]]
 
@@ -117,7 +120,7 @@ def check_variable(prepared: Any, name: str, table: IdTable, random: Random) -> 
     assert Counter(zip(*(c.tolist() for c in bound.columns), strict=True)) == rows
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(80, 500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_patterns_have_the_rows_of_oxigraph(random: Random) -> None:
     maker = Maker(random)

@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from projection_cases import quads, text_of
+from sampling import examples
 
 from hybridkg.graph.lines import KERNEL, CompiledReader, NotHeldError, PlainReader
+
+pytestmark = pytest.mark.quick
 
 
 def read(reader, parts, union):
@@ -35,7 +38,7 @@ def outcome(reader, parts, union):
         return "not understood"
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(40, 160), deadline=None)
 @given(parts=st.lists(st.lists(quads, max_size=8), max_size=4), union=st.booleans())
 def test_kernel_and_twin_number_the_same_terms(parts, union):
     texts = [text_of(part) for part in parts]
@@ -51,13 +54,13 @@ pieces = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100, 600), deadline=None)
 @given(st.lists(pieces, max_size=14).map("".join))
 def test_what_the_kernel_cannot_read_stops_it_without_harm(text):
     outcome(CompiledReader(KERNEL.load()), [text.encode()], True)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100, 600), deadline=None)
 @given(st.lists(quads, min_size=1, max_size=2), st.data())
 def test_a_statement_that_is_cut_short_is_refused(statements, data):
     text = text_of(statements).rstrip(b"\n")

@@ -8,6 +8,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import PhysicalOperator
@@ -83,7 +84,7 @@ def run(operator: GroupRows) -> Solutions:
 
 
 @pytest.mark.parametrize("text", PLAIN)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(25, 120), deadline=None)
 @given(rows=tables | mixed)
 def test_groups_are_those_of_oxigraph(text, rows):
     operator = group_rows(text, rows)

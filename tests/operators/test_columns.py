@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.interfaces.meter import ROWS
@@ -107,7 +108,7 @@ def ranked(child: PhysicalOperator, name: str, scores: tuple[str, ...], first: i
 
 
 @pytest.mark.parametrize("text", GROUPS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(30, 160), deadline=None)
 @given(rows=table)
 def test_groups_of_columns_are_groups_of_rows(text, rows):
     want = new().run(group(text, Given(rows, in_columns=False)))
@@ -115,7 +116,7 @@ def test_groups_of_columns_are_groups_of_rows(text, rows):
 
 
 @pytest.mark.parametrize("text", GROUPS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20, 80), deadline=None)
 @given(rows=table, first=st.sampled_from([None, 1, 3]))
 def test_ranked_groups_of_columns_are_those_of_rows(text, rows, first):
     want, got = (
@@ -124,14 +125,14 @@ def test_ranked_groups_of_columns_are_those_of_rows(text, rows, first):
     assert got == want
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(60, 400), deadline=None)
 @given(rows=table, name=st.sampled_from(["s", "t", "b", "x"]), first=st.sampled_from([None, 0, 1, 3]))
 def test_ranked_columns_are_ranked_rows(rows, name, first):
     want, got = (new().run(ranked(Given(rows, in_columns), name, ("s", "t"), first)) for in_columns in (False, True))
     assert got == want
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(40, 200), deadline=None)
 @given(rows=table, places=st.lists(st.integers(0, 7), max_size=5), names=st.permutations([*COLUMNS, "x"]))
 def test_what_is_taken_of_columns_is_what_is_taken_of_rows(rows, places, names):
     held = columns(rows, new())

@@ -7,6 +7,7 @@ import pytest
 from far_index import GRAPH, NODES, E, FarGraph, asked, built, rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
@@ -128,7 +129,7 @@ joins = st.builds(
 )
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80, 500), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     graph=graphs.map(quads),
     query=st.one_of(queries, joins, joins),

@@ -63,6 +63,8 @@ from hybridkg.vector.flat_files import WHOLE, FlatWriter
 from hybridkg.vector.lsa import unit
 from hybridkg.vector.ranked import Ranked
 
+pytestmark = pytest.mark.quick
+
 Text = tuple[RankedIndex, NodeTable]
 Answer = list[tuple[str, ...]]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import HybridkgError, QueryCheckError, Source
 from hybridkg.query.check import check
@@ -214,7 +215,7 @@ e: \\u0041"""
 fragments = st.sampled_from(PIECES.split())
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(150, 1000))
 @given(
     st.one_of(
         st.text(max_size=40),

@@ -19,7 +19,7 @@ w3c = pytest.importorskip("benchmarks.w3c", reason="benchmarks/ is not part of t
 w3c_cases = pytest.importorskip("benchmarks.w3c_cases")
 answers = pytest.importorskip("benchmarks.w3c_answers")
 
-pytestmark = pytest.mark.needs_shared
+pytestmark = [pytest.mark.needs_shared, pytest.mark.quick]
 
 OLD = ("sparql10", "sparql11")
 OTHER_ANSWERS = {

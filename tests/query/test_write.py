@@ -6,6 +6,7 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
 from hybridkg.query import ast
@@ -15,7 +16,7 @@ from hybridkg.query.write import write
 
 relaxed = settings(
     deadline=None,
-    max_examples=150,
+    max_examples=examples(60, 300),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 PREFIXES = {"e": "http://e/", "": "http://e/q#", "rdf": ast.RDF}
@@ -143,7 +144,7 @@ def test_a_name_that_would_become_syntax_is_refused(node):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(100, 600))
 def test_no_literal_can_leave_its_quotes(text):
     query = ast.Query(ast.SelectQuery((ast.Projection(ast.Var("r"), ast.Lit(text)),), ast.Group(())))
     assert parse(write(query)) == query

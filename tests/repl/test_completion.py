@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.query.expected import kind
 from hybridkg.repl.colours import pieces
@@ -85,7 +86,7 @@ TEXTS = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(80, 600), deadline=None)
 @given(TEXTS, TEXTS)
 @example("\x0c", "")
 def test_no_text_is_too_odd_to_be_completed_coloured_or_cut(before: str, after: str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hybridkg import credentials
+from hybridkg.cli import main
 from hybridkg.errors import HybridkgError, LoadError, QuerySyntaxError, Source, Span
 from hybridkg.printable import without_passwords
 
@@ -24,10 +26,14 @@ def written(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def run(folder, *words, **environment):
-    """(exit code, everything printed) of a command with a home and a cache of its own."""
-    home, cache = str(folder), str(folder / "cache")
-    base = {"PATH": "/usr/bin:/bin", "HOME": home, "HYBRIDKG_CACHE": cache, "PYTHONPATH": ":".join(sys.path)}
+def surroundings(folder):
+    """A home and a cache of its own."""
+    return {"PATH": "/usr/bin:/bin", "HOME": str(folder), "HYBRIDKG_CACHE": str(folder / "cache")}
+
+
+def process(folder, *words, **environment):
+    """(exit code, everything printed) of a command with a home and a cache of its own, in a process of its own."""
+    base = surroundings(folder) | {"PYTHONPATH": ":".join(sys.path)}
     code = "from hybridkg.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, *words],
@@ -39,9 +45,26 @@ def run(folder, *words, **environment):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("secrets")
-    code, said = run(folder, "load", "films.kb", str(FILMS), "--index")
+    code, said = process(folder, "load", "films.kb", str(FILMS), "--index")
     assert code == 0, said
     return folder
+
+
+@pytest.fixture
+def run(monkeypatch, capfd, caplog):
+    """The same as `process`, in this process; what is logged counts as printed."""
+
+    def run(folder, *words, **environment):
+        for name, value in (surroundings(folder) | environment).items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "stdin", io.StringIO())
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main(words)
+        return end.value.code or 0, "".join(capfd.readouterr()) + caplog.text
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -64,13 +87,21 @@ def folder(tmp_path_factory):
     ],
     ids=lambda words: words[0],
 )
-def test_a_secret_of_the_environment_stays_there(folder, words, environment):
+def test_a_secret_of_the_environment_stays_there(folder, run, words, environment):
     where = {credentials.URL: "http://127.0.0.1:1"}
     _, said = run(folder, *words, **(where | environment))
     assert SECRET not in said
     assert "Traceback" not in said
     for path, content in written(folder).items():
         assert SECRET.encode() not in content, path
+
+
+def test_a_secret_stays_in_a_process_of_its_own(folder):
+    environment = {credentials.URL: ADDRESS, credentials.USERNAME: "elastic", credentials.PASSWORD: SECRET}
+    code, said = process(folder, "migrate", "films.kb", "--to", "elasticsearch", **environment)
+    assert code in (1, 2), said
+    assert SECRET not in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(
@@ -89,7 +120,7 @@ def test_a_secret_of_the_environment_stays_there(folder, words, environment):
         ("query", "films.kb", f"SELECT * {{ ?s ?p <{ADDRESS}> "),
     ],
 )
-def test_the_password_in_an_address_is_not_repeated(folder, words):
+def test_the_password_in_an_address_is_not_repeated(folder, run, words):
     code, said = run(folder, *words)
     assert code in (1, 2), said
     assert SECRET not in said
@@ -97,7 +128,7 @@ def test_the_password_in_an_address_is_not_repeated(folder, words):
 
 
 @pytest.mark.parametrize("line", [f'url = "{ADDRESS}"', f'password = "{SECRET}"', f'api_key = "{SECRET}"'])
-def test_a_secret_in_the_settings_is_refused_and_not_repeated(folder, line):
+def test_a_secret_in_the_settings_is_refused_and_not_repeated(folder, run, line):
     settings = folder / "films.kb" / "kb.toml"
     before = settings.read_text()
     try:

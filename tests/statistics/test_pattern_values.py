@@ -10,6 +10,7 @@ from generated_patterns import DATES, FEW, ILL_TYPED, LITERALS, NODES, NUMBERS, 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import Quad, Store
+from sampling import examples
 from slow_patterns import SlowGraph
 
 from hybridkg.graph.reference import columns_of
@@ -54,7 +55,7 @@ def exactly(count: float) -> Size:
     return Size(count, count, count)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(80, 600), deadline=None)
 @given(st.integers(0, 2**32))
 @example(35748)  # a test of a variable that nothing binds
 def test_the_truth_is_within_the_bounds(seed):
@@ -73,7 +74,7 @@ def test_the_truth_is_within_the_bounds(seed):
 of_numbers = st.sampled_from(WRITTEN) | st.sampled_from(typed("integer", "0", "1", "2"))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(100, 800), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(NODES), of_numbers), max_size=12),
     st.lists(st.builds(Comparison, st.just("y"), st.sampled_from(OPERATORS), of_numbers), min_size=1, max_size=3),

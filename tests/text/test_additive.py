@@ -29,6 +29,8 @@ from hybridkg.text.lengths import NO_LENGTHS, narrow_lengths
 from hybridkg.text.sets import NO_POSTINGS, contains, restricted, union
 from hybridkg.text.stored import best
 
+pytestmark = pytest.mark.quick
+
 LARGEST = 2**32 - 1
 
 

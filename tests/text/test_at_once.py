@@ -13,6 +13,8 @@ from hybridkg.text.embedded import at_once
 from hybridkg.text.embedded.at_once import AtOnce
 from hybridkg.text.embedded.plain import PlainQueries
 
+pytestmark = pytest.mark.quick
+
 WORDS = [f"w{i}" for i in range(25)]
 ABSENT = ["none", "w99", "wwwwwwwwwwwwwwww"]
 FIELDS = ("title", "body", "notes")

@@ -13,6 +13,8 @@ from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 from hybridkg.text.models.lucene import LENGTHS, inverse_norms, length_bytes
 
+pytestmark = pytest.mark.quick
+
 f32 = np.float32
 WORDS = ["red", "fish", "sea", "old", "man"]
 FIELDS = tuple(IndexedField(name, 2.5, 0.4, "unstemmed") for name in ("title", "body", "notes"))

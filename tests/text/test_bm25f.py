@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 
+pytestmark = pytest.mark.quick
+
 WORDS = ["red", "fish", "sea", "old", "man", "net"]
 FIELDS = (
     IndexedField("title", 2.0, 0.4, "unstemmed"),

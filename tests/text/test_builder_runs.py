@@ -14,6 +14,8 @@ from hybridkg.text.embedded import merging, runs
 from hybridkg.text.embedded.merging import Blocks, Ranges, Spill
 from hybridkg.text.embedded.runs import NEXT_VALUE, NO_TERM, VALUE_GAP
 
+pytestmark = pytest.mark.quick
+
 token = st.sampled_from([0, 1, 2, 5, 2047, 2048, 5_000_000, NO_TERM, NEXT_VALUE])
 records = st.dictionaries(st.integers(0, 300), st.lists(token, min_size=1, max_size=12), max_size=12)
 

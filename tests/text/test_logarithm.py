@@ -14,6 +14,8 @@ from hybridkg.text import logarithm
 from hybridkg.text.kernels import LazyKernel
 from hybridkg.text.logarithm import log
 
+pytestmark = pytest.mark.quick
+
 positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 
 

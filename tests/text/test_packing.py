@@ -21,6 +21,8 @@ from hybridkg.text.embedded.postings import SegmentPostings
 from hybridkg.text.kernels import LazyKernel
 from hybridkg.text.layout import ArrayReader, ArrayWriter
 
+pytestmark = pytest.mark.quick
+
 LARGEST = 2**32 - 1
 lengths = st.sampled_from([0, 0, 1, 2, 3, 4, 5, 31, 127, 128, 129, 256, 1000])
 

@@ -8,6 +8,8 @@ from hybridkg.text.embedded import peaks, topk
 from hybridkg.text.embedded.peaks import COARSE, FINE, RANGE, SETS, code_of
 from hybridkg.text.stored import best
 
+pytestmark = pytest.mark.quick
+
 FIELDS = ["title", "body", "notes", "tags", "places", "dates"]
 COMMON = ["aa", "ab", "ac"]
 N = 700

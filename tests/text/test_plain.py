@@ -14,6 +14,8 @@ from hybridkg.text.embedded.postings import prefixes_of
 from hybridkg.text.stored import best
 from hybridkg.text.vocabulary import encoded
 
+pytestmark = pytest.mark.quick
+
 WORDS = [
     "red",
     "Reds",

@@ -24,6 +24,8 @@ from hybridkg.text.kernels import LazyKernel
 from hybridkg.text.sets import NO_POSTINGS
 from hybridkg.text.windows import windows
 
+pytestmark = pytest.mark.quick
+
 
 class Field:
     """The postings of one field, from {term: {entity: ascending positions}}."""

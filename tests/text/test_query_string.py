@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -163,11 +162,9 @@ LONG = [
 
 
 @pytest.mark.parametrize("text", LONG, ids=lambda text: text[:6])
-def test_a_long_text_takes_a_moment(text):
-    begin = time.perf_counter()
-    with contextlib.suppress(TextQueryError):
+def test_a_long_text_takes_a_moment(text, within):
+    with within(5), contextlib.suppress(TextQueryError):
         parse_query_string(text)
-    assert time.perf_counter() - begin < 5
 
 
 @settings(max_examples=300, deadline=None)

@@ -20,6 +20,8 @@ from hybridkg.text.kernels import LazyKernel
 from hybridkg.text.sets import contains
 from hybridkg.text.stored import best
 
+pytestmark = pytest.mark.quick
+
 WORDS = {"aa": 0.7, "ab": 0.4, "ba": 0.3, "bb": 0.1, "ca": 0.04, "cb": 0.01, "da": 0.002}
 """The share of the entities that have each in a field; from `ca` on they have no peaks."""
 

@@ -10,6 +10,8 @@ from hybridkg.vector.codes import LARGEST_SUM, Codes, coded, proposed
 from hybridkg.vector.lsa import unit
 from hybridkg.vector.similarity import similarities
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch):

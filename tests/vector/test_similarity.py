@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from hybridkg.vector import similarity
 from hybridkg.vector.similarity import LANES, similarities, similarities_numpy
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _compiled():

@@ -133,14 +133,12 @@ def told(error, *said):
     ("url", "why"),
     [(ABSENT, "connection refused"), ("http://no-such-host.invalid:9200", "unknown host")],
 )
-def test_a_server_that_never_was_is_told_at_once_and_the_graph_still_answers(tmp_path, url, why):
+def test_a_server_that_never_was_is_told_at_once_and_the_graph_still_answers(tmp_path, url, why, within):
     path = served(tmp_path / "kb", url, "absent")
     with KnowledgeBase.open(path) as kb:
         kb.load(items(tmp_path / "red.nt", "red"))
-        started = time.monotonic()
-        with pytest.raises(TextServerError) as e:
+        with within(10), pytest.raises(TextServerError) as e:
             kb.index()
-        assert time.monotonic() - started < 10
         told(e.value, f"cannot reach Elasticsearch at {url}", why, "is it running?", "is as it was before")
         assert kb.query(GRAPH).returned == 3
 
@@ -463,7 +461,7 @@ def test_nobody_writes_into_a_finished_index_by_mistake(red, server, alias):
 # --- slow ------------------------------------------------------------------------------
 
 
-def test_a_server_that_hangs_is_told_within_the_timeout_and_the_graph_still_answers(red, server, alias):
+def test_a_server_that_hangs_is_told_within_the_timeout_and_the_graph_still_answers(red, server, alias, within):
     moved_to(red, server.url, alias, timeout=1)
     with KnowledgeBase.open(red) as kb, KnowledgeBase.open(red) as unused:
         assert kb.query(RED).returned == ITEMS
@@ -471,9 +469,9 @@ def test_a_server_that_hangs_is_told_within_the_timeout_and_the_graph_still_answ
         try:
             for one in (kb, unused):
                 started = time.monotonic()
-                with pytest.raises(TextServerError) as e:
+                with within(3), pytest.raises(TextServerError) as e:
                     one.query(RED)
-                assert 0.9 < time.monotonic() - started < 3
+                assert time.monotonic() - started > 0.9
                 told(e.value, "did not answer within 1 s, while", "elasticsearch.timeout")
             assert kb.query(GRAPH).returned == 3
         finally:

@@ -7,11 +7,16 @@ import contextlib
 import io
 import json
 import logging
+import os
+import shutil
+import subprocess
 import traceback
 import warnings
+from pathlib import Path
 
 import pytest
 import rdflib
+import yaml
 from click.testing import CliRunner
 from elastic_server import unique_name
 from hypothesis import HealthCheck, given, settings
@@ -26,12 +31,15 @@ from hybridkg.kb import KnowledgeBase
 WORD = "Correct-Horse_Battery.42"
 RED = 'SELECT ?e ?s { ?e MATCH "red" AS ?s } RANK BY ?s LIMIT 1000'
 GRAPH = "SELECT ?e { ?e ?p ?o } LIMIT 3"
+COMPOSE = Path(__file__).resolve().parents[3] / "docker" / "compose.yaml"
+SERVICE = yaml.safe_load(COMPOSE.read_text())["services"]["elasticsearch"]
 
 
 @pytest.fixture(scope="module")
 def secured(elastic_server, certificate):
-    """One server with TLS, a password and API keys."""
-    return elastic_server(password=WORD, tls=certificate)
+    """One server with TLS, a password and API keys, and the other settings of the container."""
+    own = {key: value for key, value in SERVICE["environment"].items() if key.startswith("bootstrap.")}
+    return elastic_server(password=WORD, tls=certificate, settings=own)
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +121,21 @@ def refused(path, *said):
 def test_a_password_over_tls_is_enough(red, secured, alias):
     assert rows(red) == 40
     assert secured.indexes(alias)
+
+
+def test_the_health_check_of_the_container_needs_the_password(secured, certificate):
+    if shutil.which("curl") is None:
+        pytest.skip("other: no curl")
+    check = SERVICE["healthcheck"]["test"][1].replace("$$", "$")
+    check = check.replace("http://127.0.0.1:9200", secured.url).replace("curl ", f"curl --cacert '{certificate[0]}' ")
+
+    def health(password):
+        environment = {**os.environ, "ELASTIC_PASSWORD": password}
+        return subprocess.run(["sh", "-c", check], env=environment, capture_output=True, check=False).returncode
+
+    assert health(WORD) == 0
+    assert health("wrong-word") != 0
+    assert health("") != 0
 
 
 def test_an_api_key_with_the_privileges_that_the_hint_names_is_enough(tmp_path, secured, own, monkeypatch):
