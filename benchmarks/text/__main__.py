@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.record import record
-from benchmarks.text import growth, latency, phases, report, ways
+from benchmarks.text import growth, latency, phases, report
 from benchmarks.text.corpus import SEED
 from benchmarks.text.session import Session, say
 
@@ -32,7 +32,6 @@ PHASES = {
     "memory": ("memory-{}",),
     "same": ("same-{}", "batch-{}"),
     "latency": ("latency-{}",),
-    "ways": ("ways-{}", "choice-{}"),
     "growth": ("growth",),
     "anthology": ("anthology",),
 }
@@ -97,7 +96,6 @@ def run(session: Session, options: argparse.Namespace) -> None:
         "memory": lambda: phases.measure_memory(session),
         "same": lambda: phases.compare(session, options.same_budget or (60.0 if options.full else 10.0)),
         "latency": all_latencies,
-        "ways": lambda: ways.measure(session),
         "growth": lambda: growth.measure(session),
         "anthology": lambda: session.keep("anthology", session.run("anthology", folder=str(session.scratch))[0]),
     }

@@ -25,8 +25,6 @@ HOW = {
     "bm25s": "numba mode, one thread, all text as one field; `flat bm25f` is hybridkg's index of that same field",
     "cells": "number of words, band, k",
     "same_ids": "mean share of common ids among the best 10 of engines with nearly the same formula",
-    "choice": "questions that may be ranked by bounds or by all scores: both ways, each twice, on one core; time in "
-    "all of the way that is chosen, by that of the better one of each question",
     "growth": "geometric mean over 1, 3 and 6 words of bm25f's median, k = 10; cost ~ entities ** exponent",
 }
 
@@ -123,7 +121,6 @@ def join(session: Session) -> tuple[dict[str, Any], list[str]]:
             ("memory", "memory"),
             ("pruned_is_exhaustive", "same"),
             ("batch", "batch"),
-            ("choice", "choice"),
         )
     }
     figures = {

@@ -18,7 +18,6 @@ from benchmarks.text import ours, peers
 from benchmarks.text.corpus import Corpus
 from benchmarks.text.memory import MB, resident
 from benchmarks.text.queries import KS, Cell, read_cells
-from benchmarks.text.ways import both_ways
 from hybridkg.interfaces.text_index import TextQuestion
 
 FEWEST = 10
@@ -201,8 +200,7 @@ def same_bytes(a: Any, b: Any) -> bool:
 
 
 TASKS: dict[str, Callable[..., Any]] = {
-    task.__name__: task
-    for task in (build_ours, build_peer, opening, asking, both_ways, together, answering, comparing, anthology)
+    task.__name__: task for task in (build_ours, build_peer, opening, asking, together, answering, comparing, anthology)
 }
 
 

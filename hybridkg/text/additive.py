@@ -348,15 +348,14 @@ def rank_few(
         ranks: uint32[nodes], which decide ties; empty for the ids themselves.
         narrow: uint8[nodes, rows], of `narrow_lengths`; NO_LENGTHS where it is not at hand.
     """
-    best = Best(min(k, postings))
     each = 3 if form.k1 else 3 + len(form.gain)
     _scratch.grow(each * postings + (3 + len(form.rows)) * CHUNK, 6 * (postings + 4), 2 * postings)
-    best.n, best.scored = kernel.rank_few(
+    found: tuple[Ids, Scores] = kernel.rank_few(
         packed.words, packed.first, packed.at, packed.widths, *lists, form.lengths, narrow,
         form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1, form.background, form.constant,
-        form.words, ranks, _scratch.table, _scratch.whole, _scratch.floats, best.ids, best.ranks, best.scores,
+        form.words, ranks, _scratch.table, _scratch.whole, _scratch.floats, min(k, postings),
     )  # fmt: skip
-    return best.found()
+    return found
 
 
 def _window(postings: int, nodes: int, terms: int) -> int:

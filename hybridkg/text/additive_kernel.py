@@ -15,8 +15,8 @@ from numba import boolean, float64, int64, njit, uint32, uint64
 from numba.core import types
 
 from hybridkg.text.additive import CHUNK
-from hybridkg.text.at_once_kernel import answer
 from hybridkg.text.collect_kernel import collect_dense, collect_plain
+from hybridkg.text.embedded.single_call_kernel import rank_words
 from hybridkg.text.few_kernel import rank_few
 from hybridkg.text.heap_kernel import offer, order_best
 from hybridkg.text.lengths import NO_LENGTHS
@@ -38,7 +38,7 @@ from hybridkg.text.look_up_kernel import look_up
 from hybridkg.text.mixture_kernel import bounds_of_terms, least_product, logarithms
 from hybridkg.text.restrict_kernel import restrict
 
-__all__ = ["answer", "look_up", "rank", "rank_few", "restrict"]
+__all__ = ["look_up", "rank", "rank_few", "rank_words", "restrict"]
 
 _THREE: Any = types.Tuple((int64, int64, int64))  # type: ignore[no-untyped-call, unused-ignore]
 

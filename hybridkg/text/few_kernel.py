@@ -29,7 +29,7 @@ SHARE = 4_096
 SPREAD = np.uint64(2654435769)
 """2 ** 32 divided by the golden ratio: neighbours come far from each other (Knuth, TAOCP 6.4)."""
 
-_TWO: Any = types.Tuple((int64, int64))  # type: ignore[no-untyped-call, unused-ignore]
+_BEST: Any = types.Tuple((uint32[::1], float64[::1]))  # type: ignore[no-untyped-call, unused-ignore]
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
@@ -66,11 +66,11 @@ def _unpacked(
 
 
 @njit(
-    _TWO(
+    _BEST(
         *SEGMENT, _input(int64, 2), _input(uint32), _input(uint32),
         _input(uint32, 2), _input(uint8, 2), _input(int64), _input(float64), _input(float64), _input(float64, 2),
         _input(float64), float64, _input(float64, 2), _input(float64), int64, _input(uint32),
-        uint32[::1], uint32[::1], float64[::1], uint32[::1], uint32[::1], float64[::1],
+        uint32[::1], uint32[::1], float64[::1], int64,
     ),
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
@@ -78,7 +78,7 @@ def rank_few(
     packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any,
     lengths: Any, narrow: Any, rows: Any, base: Any, slope: Any, coefficient: Any, gain: Any, k1: Any,
     background: Any, constant: Any, words: Any, rank_of: Any,
-    table: Any, whole: Any, floats: Any, out_ids: Any, out_ranks: Any, out_scores: Any,
+    table: Any, whole: Any, floats: Any, k: Any,
 ) -> Any:  # fmt: skip
     """The best entities, best first.
 
@@ -90,10 +90,10 @@ def rank_few(
         table: uint32[2 ** n], at least twice the postings; 0 and will be.
         whole: uint32[6 * (postings + 4) or more].
         floats: float64[3 * postings + (3 + fields) * CHUNK, and of logarithms terms * postings].
-        out_ids, out_ranks, out_scores: the heap, of k.
+        k: entities at most.
 
     Returns:
-        How many there are, and how many entities were scored.
+        Their ids and scores.
     """
     n_lists, n_terms, n_fields = lists.shape[1], len(gain), len(rows)
     saturates, is_narrow = k1 > 0.0, len(narrow) > 0
@@ -103,9 +103,10 @@ def rank_few(
     room = len(whole) // 6
     ids, tf, found = whole[:room], whole[room : 2 * room], whole[2 * room : 3 * room]
     place, seen, touched = whole[3 * room : 4 * room], whole[4 * room : 5 * room], whole[5 * room :]
-    cursor, stop = np.empty(n_lists + 1, np.int64), np.empty(n_lists, np.int64)
+    places = np.empty((3, n_lists + 1), np.int64)
+    cursor, stop, ends = places[0], places[1], places[2, 1:]
     _unpacked(packed, first, at, widths, lists, plain, plain_tf, ids, tf, cursor)
-    ends, postings = cursor[1:].copy(), cursor[n_lists]
+    ends[:], postings = cursor[1:], cursor[n_lists]
     # Of entities: x of the term at hand, what comes of all terms so far, x of each term; of postings: their part of x.
     x, total, share = floats[:postings], floats[postings : 2 * postings], floats[2 * postings : 3 * postings]
     each = floats[3 * postings + (3 + n_fields) * CHUNK :]
@@ -115,7 +116,8 @@ def rank_few(
     common, lowest, least, known = 0.0, 0.0, 0.0, -math.inf
     if not saturates:
         common, lowest = bounds_of_terms(base, gain, background, constant, together, used, upon)
-    windows, nodes, n_out, scored = 1 + postings // SHARE, lengths.shape[1], int64(0), int64(0)
+    out_ids, out_ranks, out_scores = np.empty(k, np.uint32), np.empty(k, np.uint32), np.empty(k)
+    windows, nodes, n_out = 1 + postings // SHARE, lengths.shape[1], int64(0)
     for window in range(windows):
         high = nodes * (window + 1) // windows
         here = int64(0)
@@ -161,8 +163,8 @@ def rank_few(
                     found[s], place[s], seen[s] = entity, uint32(h), uint32(0)
                     total[s] = 0.0 if saturates else 1.0
                     if not saturates:
-                        for k in range(uint64(n_terms)):
-                            each[s * uint64(n_terms) + k] = 0.0
+                        for own in range(uint64(n_terms)):
+                            each[s * uint64(n_terms) + own] = 0.0
                 else:
                     continue
                 before = 0.0 if seen[s] != stamp else x[s]
@@ -208,11 +210,10 @@ def rank_few(
                     n, slots, touched, each, lengths, narrow, rows, base, slope, gain, background, constant, together,
                     used, chunk,
                 )  # fmt: skip
-            scored += int64(n)
             for j in range(n):
                 if n_out < len(out_ids) or chunk[j] >= out_scores[0]:
                     own_rank = rank_of[touched[j]] if len(rank_of) else touched[j]
                     n_out = offer(touched[j], own_rank, chunk[j], out_ids, out_ranks, out_scores, n_out)
             begin = until
     order_best(out_ids[:n_out], out_ranks[:n_out], out_scores[:n_out])
-    return n_out, scored
+    return out_ids[:n_out], out_scores[:n_out]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import int64, njit, uint8, uint32, uint64
 from numba.core import types
 
 from hybridkg.text.lists_kernel import OPTIONS
 from hybridkg.text.lists_kernel import readonly as _input
 
-_TWO: Any = types.Tuple((int64, int64))  # type: ignore[no-untyped-call, unused-ignore]
+_FOUND: Any = types.Tuple((int64[:, ::1], int64[:, ::1], int64[:, ::1], int64))  # type: ignore[no-untyped-call, unused-ignore]
 
 END = 0x0A
 """Stands behind each wanted term; no word has it."""
@@ -58,47 +59,43 @@ def _number(wanted: Any, begin: Any, end: Any, prefixes: Any, offsets: Any, text
 
 
 @njit(
-    _TWO(
-        _input(uint8), _input(uint64), _input(uint64), _input(uint8), _input(int64), int64, _input(uint32),
+    _FOUND(
+        _input(uint8), int64, _input(int64), int64, _input(uint64), _input(uint64), _input(uint8), _input(uint32),
         _input(uint32), _input(uint32), _input(uint32), _input(uint8), _input(uint32),
-        int64[:, ::1], int64[:, ::1], int64[:, ::1],
     ),
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def look_up(
-    wanted: Any, prefixes: Any, offsets: Any, text: Any, fields: Any, n_fields: Any, postings: Any, tokens: Any,
-    blocks: Any, set_offsets: Any, set_fields: Any, set_entities: Any, lists: Any, cf: Any, terms: Any,
+    wanted: Any, n_terms: Any, fields: Any, n_fields: Any, prefixes: Any, offsets: Any, text: Any, postings: Any,
+    tokens: Any, blocks: Any, set_offsets: Any, set_fields: Any, set_entities: Any,
 ) -> Any:  # fmt: skip
     """What an index knows of some words.
 
     What it takes:
-        wanted: uint8[...], the UTF-8 of t terms, behind each of them END.
-        prefixes, offsets, text: `terms.*` of the segment.
+        wanted: uint8[...], the UTF-8 of the terms, behind each of them END.
+        n_terms: how many there are.
         fields: int64[f], numbers of fields.
         n_fields: of the index, at most 8.
+        prefixes, offsets, text: `terms.*` of the segment.
         postings, tokens, blocks: `lists.*` of the segment.
         set_offsets, set_fields, set_entities: `terms.sets.*` of the segment.
-        lists: int64[5, t * f], gets term, field, first block, 0 and postings of each list that is not empty.
-        cf: int64[t, f], gets the occurrences.
-        terms: int64[2, t], gets the number of each term, -1 for one that the index lacks; then the entities that have
-            it in any of the fields.
 
     Returns:
-        How many lists there are, and their postings.
+        int64[5, l], term, field, first block, 0 and postings of each list that is not empty; int64[t, f], occurrences;
+        int64[2, t], the number of each term, -1 for one that the index lacks, then the entities that have it in any of
+        the fields; and the postings of all lists.
     """
-    numbers, df = terms[0], terms[1]
+    found, cf = np.zeros((2, n_terms), np.int64), np.zeros((n_terms, len(fields)), np.int64)
+    lists, numbers, df = np.empty((5, n_terms * len(fields)), np.int64), found[0], found[1]
     mask, n, begin, total = 0, 0, 0, int64(0)
     for f in range(len(fields)):
         mask |= 1 << fields[f]
-    for t in range(len(numbers)):
+    for t in range(n_terms):
         end = begin
         while wanted[end] != END:
             end += 1
         word = _number(wanted, begin, end, prefixes, offsets, text)
         numbers[t], begin = word, end + 1
-        df[t] = 0
-        for f in range(len(fields)):
-            cf[t, f] = 0
         if word < 0:
             continue
         for f in range(len(fields)):
@@ -112,4 +109,4 @@ def look_up(
         for i in range(int64(set_offsets[word]), int64(set_offsets[word + 1])):
             if int64(set_fields[i]) & mask:
                 df[t] += set_entities[i]
-    return n, total
+    return lists[:, :n].copy(), cf, found, total

@@ -201,23 +201,6 @@ def test_the_best_of_few_postings_are_those_of_the_whole_ranking(kernel, made, k
     assert exactly(found) == exactly(want)
 
 
-@settings(deadline=None, max_examples=200)
-@given(forms, st.sampled_from([1, 2, 10, 1000, 10**6]), st.booleans(), st.sampled_from([64, 192, topk.WINDOW]))
-def test_the_best_of_every_score_are_those_of_the_whole_ranking(kernel, made, k, by_rank, window):
-    form, lists = made
-    form = form._replace(gain=np.abs(form.gain))
-    ranks = np.random.default_rng(k).permutation(form.lengths.shape[1]).astype(np.uint32)
-    ids, scores = score_numpy(form, lists)
-    query, packed = packed_of(form, lists)
-    found = Best(min(k, int(query.sizes.sum())))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(topk, "WINDOW", window)
-        narrow = narrow_lengths(form.lengths)
-        topk.every(form, query, found, packed, ranks if by_rank else NO_POSTINGS.ids, narrow)
-    assert found.scored <= len(ids)
-    assert exactly(found.found()) == exactly(best(ids, scores, k, (lambda ids: ranks[ids]) if by_rank else None))
-
-
 @pytest.mark.parametrize("kind", ["saturated", "dirichlet", "jm", "one_text"])
 @pytest.mark.parametrize("gain", [1.0, 0.8, 1e-6, 1e6])
 def test_equal_gains_bound_the_scores_of_logarithms(kernel, kind, gain):

@@ -81,7 +81,7 @@ def test_levels_ascend_to_the_largest(levels):
 @pytest.mark.parametrize("k1", [1e-300, 1e-16, 1e-15, 1e-14, 1.2])
 def test_shares_that_rounding_puts_out_of_order_lose_no_entity(build, monkeypatch, kernel, k1):
     # x / (k1 + x) is 1, or a little less, in no order of x.
-    for name, value in (("FEWEST_POSTINGS", 1), ("FIRST_RANGES", 1), ("every_is_quicker", lambda *numbers: False)):
+    for name, value in (("FEWEST_POSTINGS", 1), ("FIRST_RANGES", 1)):
         monkeypatch.setattr(topk, name, value)
     monkeypatch.setattr(peaks, "FEWEST_NODES", 1)
     monkeypatch.setattr(peaks, "COMMON", 20)

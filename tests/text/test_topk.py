@@ -32,7 +32,6 @@ PROFILES = {
     "one": [("title", 2.0, 0.75)],
 }
 MODELS = ("bm25f", "mlm", "lm", "prms", "sdm", "fsdm")
-every_is_quicker = topk.every_is_quicker
 
 
 def documents(rng, fields, n):
@@ -61,7 +60,6 @@ def low_limits(kernel):
         patch.setattr(topk, "FIRST_RANGES", 1)
         patch.setattr(topk, "MOST_RANGES", 8)
         patch.setattr(topk, "FEWEST_RANGES", 8)
-        patch.setattr(topk, "every_is_quicker", lambda *numbers: False)
         yield
 
 
@@ -205,27 +203,6 @@ def test_the_best_are_those_of_the_whole_ranking(made, question, k, ranked):
 
 
 @settings(deadline=None, max_examples=200)
-@given(questions, ks, st.booleans())
-def test_the_best_of_all_scores_are_those_of_the_whole_ranking(made, question, k, ranked):
-    profile, query = question
-    index, rank = made(profile, 2500, ranked=ranked)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(topk, "every_is_quicker", lambda *numbers: True)
-        assert exactly(index.topk(query, k)) == exactly(exhaustive(index, query, k, rank))
-
-
-@pytest.mark.parametrize(
-    ("postings", "k", "common", "wanted"),
-    [(200_000, 1000, 6, True), (200_000, 10, 1, False), (20_000, 10, 1, False), (4_000_000, 1000, 6, False)],
-)
-def test_all_scores_are_taken_where_many_are_wanted_of_common_words(postings, k, common, wanted):
-    form = SimpleNamespace(coefficient=np.ones((6, 1)), lengths=np.ones((1, 500_000), np.uint8), k1=1.2)
-    assert every_is_quicker(form, postings, k, common) is wanted
-    alike = SimpleNamespace(**{**vars(form), "k1": 0.0, "gain": np.ones(6)})
-    assert every_is_quicker(alike, postings, k, common) is wanted
-
-
-@settings(deadline=None, max_examples=200)
 @given(questions, ks, candidates)
 def test_candidates_only_leave_out_others(made, question, k, candidates):
     profile, query = question
@@ -366,10 +343,8 @@ HARD = [
 ]
 
 
-@pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize("number", range(len(HARD)))
-def test_numbers_at_the_ends_of_what_may_be_asked(made, monkeypatch, number, every):
-    monkeypatch.setattr(topk, "every_is_quicker", lambda *numbers: every)
+def test_numbers_at_the_ends_of_what_may_be_asked(made, number):
     for k in (1, 10, 500):
         index, rank = made("weighted", 2500)
         assert exactly(index.topk(HARD[number], k)) == exactly(exhaustive(index, HARD[number], k, rank))
@@ -382,9 +357,7 @@ def test_terms_of_negative_weight_are_never_pruned(made, ranked):
     assert exactly(found) == exactly(exhaustive(index, query, 10, rank))
 
 
-@pytest.mark.parametrize("every", [False, True])
-def test_equal_scores_at_the_last_place_are_settled_by_rank(build, low_limits, ranked, monkeypatch, every):
-    monkeypatch.setattr(topk, "every_is_quicker", lambda *numbers: every)
+def test_equal_scores_at_the_last_place_are_settled_by_rank(build, low_limits, ranked):
     rng = np.random.default_rng(7)
     n = 3072
     ranks = rng.permutation(n).astype(np.uint32)
@@ -393,7 +366,7 @@ def test_equal_scores_at_the_last_place_are_settled_by_rank(build, low_limits, r
     order = exhaustive(index, TextQuery("red"), n, lambda ids: ranks[ids])[0].tolist()
     for k in (1, 2, 1023, 1024, 1025, 2047, 2048, 2049, 3071, 3072, 3073):
         assert index.topk(TextQuery("red"), k)[0].tolist() == order[:k]
-    assert every or ranked[0].best.scored < n
+    assert ranked[0].best.scored < n
 
 
 def test_one_text_without_a_length_of_its_own_is_not_passed_over(made):

@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.ranking_model import ScoringTask
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.text.additive import KERNEL, AdditiveForm, AdditiveModel, Frame, QueryLists
-from hybridkg.text.addresses import Addresses
 from hybridkg.text.analysis.standard import StandardAnalyzer
-from hybridkg.text.embedded.at_once import END, MOST_FIELDS, MOST_POSTINGS, OF_INDEX, AtOnce, LookedUp
-from hybridkg.text.embedded.at_once import MOST_WORDS as AT_ONCE
 from hybridkg.text.embedded.pairs import Pairs
 from hybridkg.text.embedded.postings import SegmentPostings, TermDictionary
+from hybridkg.text.embedded.single_call import MAX_FIELDS, MAX_POSTINGS, SingleCall, SingleCallFrame
+from hybridkg.text.embedded.single_call import MAX_WORDS as MAX_WORDS_OF_CALL
 from hybridkg.text.embedded.term_sets import TermSets, mask_of
 from hybridkg.text.items import ResolvedQuery
 from hybridkg.text.layout import Array
@@ -42,6 +41,13 @@ MOST_REMEMBERED_TEXTS = 32
 
 MOST_WORDS = 256
 """A longer text goes the general way, which has its own limits."""
+
+END = "\n"
+"""Follows each term that the kernel looks up; no word has it."""
+
+OF_INDEX = "<u8", "<u8", "|u1", "<u4", "<u4", "<u4", "<u4", "|u1", "<u4"
+"""Types in which the kernel takes `terms.prefixes`, `.offsets`, `.text`, `lists.postings`, `.tokens`, `.blocks`,
+`terms.sets.offsets`, `.fields` and `.entities`."""
 
 LACKING = -1
 """Number of a term that the index lacks."""
@@ -106,8 +112,8 @@ class _Shape:
     """Word -> its term or STOPPED."""
     texts: dict[str, _Words] = field(default_factory=dict)
     """What has been read."""
-    at_once: list[Addresses] = field(default_factory=list)
-    """The frame as the kernel takes it that answers at once, once it has been asked for."""
+    single_call: list[SingleCallFrame] = field(default_factory=list)
+    """The frame as the kernel of `SingleCall` takes it, once a query has needed it."""
 
 
 class PlainQueries:
@@ -137,13 +143,13 @@ class PlainQueries:
         self._terms, self._lists, self._sets, self._n_fields = terms, lists, sets, n_fields
         self._resolve, self._outline = resolve, outline
         self._arrays = *terms.arrays, *lists.arrays, *sets.arrays
-        self._at_once: AtOnce | None = None
+        self._single_call: SingleCall | None = None
         self._shapes: dict[object, _Shape | None] = {}
         self._words: dict[tuple[int, str], dict[str, str]] = {}
         self._lock = threading.Lock()
 
     def stays(self, ranks: Ids, lengths: NDArray[np.uint32], narrow: NDArray[np.uint8]) -> None:
-        """From now on queries of few postings are answered at once, as the kernel is there.
+        """From now on queries of few postings are answered in a single call, as the kernel is there.
 
         Args:
             ranks: uint32[nodes], which decide ties; empty for the ids themselves.
@@ -151,8 +157,8 @@ class PlainQueries:
             narrow: uint8[nodes, fields], of `narrow_lengths`.
         """
         arrays = self._of_index
-        if arrays is not None and self._n_fields <= MOST_FIELDS:
-            self._at_once = AtOnce(self._n_fields, arrays, self._lists.packed, ranks, lengths, narrow)
+        if arrays is not None and self._n_fields <= MAX_FIELDS:
+            self._single_call = SingleCall(self._n_fields, arrays, self._lists.packed, ranks, lengths, narrow)
 
     @cached_property
     def _of_index(self) -> tuple[Array, ...] | None:
@@ -165,27 +171,23 @@ class PlainQueries:
         return tuple(np.ascontiguousarray(own, wanted) for own, wanted in zip(self._arrays, OF_INDEX, strict=True))
 
     def best(self, query: TextQuery, k: int) -> tuple[Ids, Scores] | None:
-        """(ids, scores) of the best k, best first, at once; None where it takes more steps.
+        """(ids, scores) of the best k, best first, from a single call of a kernel; None where it takes more steps.
 
         Args:
             query: the question.
             k: at least 1.
         """
-        at_once = self._at_once
-        shape = None if at_once is None else self._shape_of(query)
-        if at_once is None or shape is None or query.text in shape.texts:
+        single_call = self._single_call
+        shape = None if single_call is None else self._shape_of(query)
+        if single_call is None or shape is None or query.text in shape.texts:
             return None
-        terms = self._terms_of(shape, shape.analyzer.words(query.text))
-        words = [term for term in terms if term]
-        if not 0 < len(words) <= (1 if shape.window else AT_ONCE) or len({*words}) < len(words):
+        words = [term for term in self._terms_of(shape, shape.analyzer.words(query.text)) if term]
+        if not 0 < len(words) <= (1 if shape.window else MAX_WORDS_OF_CALL) or len({*words}) < len(words):
             return None
-        if not shape.at_once:
-            shape.at_once.append(at_once.frame(shape.rows, *shape.frame.word_numbers(MOST_POSTINGS)))
-        found = at_once.answer(shape.at_once[0], words, k)
-        if isinstance(found, LookedUp):
-            self._remember(shape, query.text, _Words(terms, dict.fromkeys(words, 1.0), *found))
-            return None
-        return found
+        if not shape.single_call:
+            shape.single_call.append(single_call.frame(shape.rows, *shape.frame.word_numbers(MAX_POSTINGS)))
+        wanted = np.frombuffer(encoded(END.join(words) + END), np.uint8)
+        return single_call.best(shape.single_call[0], wanted, len(words), k)
 
     def read(self, query: TextQuery) -> PlainQuery | None:
         """The query in numbers; None where it is not plain, or its model has no frame."""
@@ -287,15 +289,9 @@ class PlainQueries:
         arrays = None if kernel is None else self._of_index
         if kernel is None or arrays is None:
             return self._look_up_numpy(shape, terms, counts)
-        n, n_fields = len(counts), len(shape.fields)
         wanted = np.frombuffer(encoded(END.join(counts) + END), np.uint8)
-        lists, cf = np.empty((5, n * n_fields), np.int64), np.empty((n, n_fields), np.int64)
-        found = np.empty((2, n), np.int64)
-        n, postings = kernel.look_up(
-            wanted, *arrays[:3], shape.rows, self._n_fields, *arrays[3:], lists, cf, found
-        )  # fmt: skip
+        lists, cf, found, postings = kernel.look_up(wanted, len(counts), shape.rows, self._n_fields, *arrays)
         numbers, df = found.tolist()
-        lists = lists if n == lists.shape[1] else np.ascontiguousarray(lists[:, :n])
         return _Words(terms, counts, numbers, df, cf, lists, postings)
 
     def _look_up_numpy(self, shape: _Shape, terms: list[str], counts: dict[str, float]) -> _Words:

@@ -20,7 +20,6 @@ from numba.core import types
 from hybridkg.text.additive import CHUNK
 from hybridkg.text.embedded.bounds_kernel import UNITS, bound_of, fill_bounds, list_levels, steps_of, weigh
 from hybridkg.text.embedded.choice_kernel import next_cut, next_listed, next_ranges, reached_in
-from hybridkg.text.embedded.dense_kernel import best_of_all
 from hybridkg.text.embedded.entities_kernel import discount, expect, give_up, parts_of_nothing, settle
 from hybridkg.text.embedded.peaks import FINE, RANGE, SHIFT
 from hybridkg.text.embedded.ranges_kernel import take_all, take_near, take_plain
@@ -29,8 +28,6 @@ from hybridkg.text.lengths import LONG
 from hybridkg.text.lists_kernel import LISTS, OPTIONS, ROOM, SEGMENT
 from hybridkg.text.lists_kernel import readonly as _input
 from hybridkg.text.mixture_kernel import bounds_of_terms, least_product, logarithms
-
-__all__ = ["best", "best_of_all"]
 
 SPARSE = 32
 """Where a list has so many postings for each range of a batch, they are looked for range by range."""

@@ -8,10 +8,9 @@ rounding, and a range whose bound equals the threshold is looked at, because tie
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,15 +58,6 @@ FEWEST_RANGES = 128
 MOST_SUMS = 8_192
 """Ranges times terms that are looked at together, so that what comes of their entities stays in the cache."""
 
-WINDOW = 32_768
-"""Entities that are scored at once where all are."""
-
-MOST_OF_WINDOW = 262_144
-"""Entities times terms, of logarithms."""
-
-ROOM_OF_LIST = 264
-"""Postings of a list that are unpacked with those of a window."""
-
 ROOM = 256
 """Postings that a kernel may write beyond those of a batch."""
 
@@ -107,90 +97,11 @@ def best_of(
     if not common and among is None and postings <= FEW_POSTINGS:
         return rank_few(kernel, form, lists, postings, k, packed=packed, ranks=ranks, narrow=narrow)
     best = Best(min(k, postings))
-    if not common:
-        rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks)
-        return best.found()
-    readable = among is None and (form.together or len(narrow) > 0)
-    if readable and every_is_quicker(form, postings, len(best.ids), len(common)):
-        every(form, lists, best, packed, ranks, narrow)
-    else:
+    if common:
         pruned(form, lists, best, packed, peaks, common, fields, ranks, among, narrow)
+    else:
+        rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks)
     return best.found()
-
-
-class _Costs(NamedTuple):
-    """Nanoseconds, fitted to 6,000 questions that were ranked both ways (benchmarks/text/ways.py).
-
-    Args:
-        windows: of `every`, for each entity of the index.
-        posting: of `every`, for each posting of an index of one field, and of more.
-        farther: what an entity of the index adds to these, because lengths are farther apart.
-        choice: of `every`, for each entity wanted.
-        bounds: of `pruned`, for each entity of the index and term, and what a term with peaks adds.
-        looks: of `pruned`, times the square root of terms * postings * entities wanted: about so many are looked at.
-        offers: of `pruned`, for each entity wanted.
-    """
-
-    windows: float
-    posting: tuple[float, float]
-    farther: float
-    choice: float
-    bounds: tuple[float, float]
-    looks: float
-    offers: float
-
-
-SATURATING = _Costs(0.5, (3.2, 5.5), farther=0.29e-6, choice=310, bounds=(0.036, 0.084), looks=28, offers=93)
-PRODUCTS = _Costs(0.43, (4.8, 5.7), farther=0, choice=660, bounds=(0.042, 0.064), looks=54, offers=105)
-LOGARITHMS = _Costs(0.21, (15, 25), farther=0.45e-6, choice=440, bounds=(0.021, 0.066), looks=91, offers=0)
-"""Of sums of shares, of logarithms whose gains are all the same, and of others."""
-
-
-def _costs_of(form: AdditiveForm) -> _Costs:
-    if form.k1:
-        return SATURATING
-    return PRODUCTS if (form.gain == form.gain[0]).all() else LOGARITHMS
-
-
-def every_is_quicker(form: AdditiveForm, postings: int, k: int, common: int) -> bool:
-    """Whether it takes less time to score every match than to tell which can be among the best.
-
-    Args:
-        form: of the query.
-        postings: of the query.
-        k: how many are wanted.
-        common: how many terms have peaks.
-    """
-    terms, fields = form.coefficient.shape
-    nodes = form.lengths.shape[1]
-    cost = _costs_of(form)
-    score_all = cost.windows * nodes + (cost.posting[fields > 1] + cost.farther * nodes) * postings + cost.choice * k
-    bounds = (cost.bounds[0] * terms + cost.bounds[1] * common) * nodes
-    return bool(score_all <= bounds + cost.looks * math.sqrt(terms * postings * k) + cost.offers * k)
-
-
-def every(
-    form: AdditiveForm, lists: QueryLists, best: Best, packed: PackedPostings, ranks: Ids, narrow: NDArray[np.uint8]
-) -> None:
-    """Fills `best`, in order, from the scores of all matches. Arguments are as of `pruned`."""
-    n_terms, n_fields = form.coefficient.shape
-    width = WINDOW
-    while not form.k1 and n_terms * width > MOST_OF_WINDOW:
-        width //= 2
-    width = min(width, -(-form.lengths.shape[1] // 64) * 64)
-    kept, room = 2 * len(best.ids) + width, int(np.minimum(lists.sizes, width).sum()) + ROOM_OF_LIST * len(lists.sizes)
-    _scratch.grow(
-        0, (3 + n_fields) * CHUNK + 2 * width + kept + room + (0 if form.k1 else n_terms * width),
-        2 * width + 2 * room + kept, 0,
-    )  # fmt: skip
-    kernel = BOUNDS.loaded
-    assert kernel is not None  # as of `pruned`
-    best.n, best.scored = kernel.best_of_all(
-        packed.words, packed.first, packed.at, packed.widths, *lists,
-        form.lengths, narrow, form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1,
-        form.background, form.constant, form.words, ranks, width, room, _scratch.floats, _scratch.whole,
-        best.ids, best.ranks, best.scores,
-    )  # fmt: skip
 
 
 def pruned(

@@ -1,4 +1,4 @@
-"""Queries of few postings are answered in one call of a kernel: the bits are those of the steps taken one by one."""
+"""Single-call ranking of queries of few postings: the bits are those of the steps taken one by one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
-from hybridkg.text.addresses import Addresses
-from hybridkg.text.embedded import at_once
-from hybridkg.text.embedded.at_once import AtOnce
+from hybridkg.text.embedded import single_call, topk
 from hybridkg.text.embedded.plain import PlainQueries
+from hybridkg.text.stored import best
 
 pytestmark = pytest.mark.quick
 
@@ -37,7 +36,7 @@ def index(build, kernel):
     texts[399]["notes"] = "w3 " * 400  # longer than the narrow lengths tell
     found = build(texts, [IndexedField(f, 1.0 + i, 0.5, "standard") for i, f in enumerate(FIELDS)])
     found.topk(TextQuery("w1"), 1)
-    assert found._plain._at_once is not None
+    assert found._plain._single_call is not None
     return found
 
 
@@ -68,23 +67,14 @@ def test_one_call_gives_what_the_steps_give(index, text, model, on, k, most):
         patch.setattr(PlainQueries, "best", lambda *ignored: None)
         index._plain._shapes.clear()
         want = exactly(index.topk(query, k))
-        read = index._plain._read(query)
+    assert want == exactly(best(*index.matching(query), k, None))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(at_once, "MOST_POSTINGS", most)
+        patch.setattr(single_call, "MAX_POSTINGS", most)
         index._plain._shapes.clear()
         found = index._plain.best(query, k)
-        shape = index._plain._shape_of(query)
         assert exactly(index.topk(query, k)) == want
     if found is not None:
         assert exactly(found) == want
-        assert not shape.texts
-    elif text in shape.texts and shape.texts[text].counts:  # what was looked up is not looked up again
-        one, other = shape.texts[text], read[1]
-        assert (one.terms, list(one.counts), one.numbers, one.df, one.postings) == (
-            other.terms, list(other.counts), other.numbers, other.df, other.postings,
-        )  # fmt: skip
-        np.testing.assert_array_equal(one.cf, other.cf)
-        np.testing.assert_array_equal(one.lists, other.lists)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -113,16 +103,14 @@ def test_answers_stay_when_the_next_question_is_asked(index):
     assert exactly(first) == kept
 
 
-@pytest.mark.parametrize(
-    ("array", "wanted"),
-    [(np.zeros(3, np.uint32), "<u8"), (np.zeros((4, 4))[:, 1:], "<f8"), (np.zeros((2, 2, 2)), "<f8"), (1.0, "<f8")],
-)
-def test_an_address_is_given_of_what_the_kernel_takes_only(array, wanted):
-    with pytest.raises(ValueError, match="a kernel takes"):
-        Addresses((np.asarray(array), wanted))
+def test_an_index_of_many_fields_takes_its_steps(build, kernel):
+    names = [f"f{i}" for i in range(single_call.MAX_FIELDS + 1)]
+    found = build({e: dict.fromkeys(names[: e + 1], "w1 w2") for e in range(9)}, names)
+    query = TextQuery("w1")
+    want = exactly(best(*found.matching(query), 3, None))
+    assert [exactly(found.topk(query, 3)) for _ in range(2)] == [want] * 2
+    assert found._plain.best(query, 3) is None
 
 
-def test_an_index_of_many_fields_takes_its_steps():
-    none = np.zeros(0, np.uint32)
-    with pytest.raises(ValueError, match="9 fields"):
-        AtOnce(9, (), None, none, none, none)  # type: ignore[arg-type]
+def test_block_max_pruning_begins_beyond_the_single_call():
+    assert single_call.MAX_POSTINGS <= topk.FEWEST_POSTINGS
