@@ -327,23 +327,23 @@ def joins(kb: KnowledgeBase) -> dict[str, Any]:
     index = kb._snapshot.text
     assert index is not None
     kind = type(index)
-    chosen_limit, holds = kind.scan_limit, kind.holds
-    settings: dict[str, tuple[Any, Any]] = {
-        "as chosen": (chosen_limit, holds),
-        "conditions not pushed": (chosen_limit, lambda self, condition: False),
-        "text first": (None, holds),
-        "pattern first": (0, holds),
+    chosen_limit, holds = kind.max_remote_scan, kind.holds
+    settings: dict[str, tuple[bool, int, Any]] = {
+        "as chosen": (True, chosen_limit, holds),
+        "conditions not pushed": (True, chosen_limit, lambda self, condition: False),
+        "text first": (False, chosen_limit, holds),
+        "pattern first": (True, 0, holds),
     }
     figures: dict[str, dict[str, float]] = {}
     try:
         for path in sorted((ROOT / "examples" / "acl").glob("*.hq")):
             text = path.read_text(encoding="utf-8")
-            for name, (limit, held) in settings.items():
-                kind.scan_limit, kind.holds = limit, held  # type: ignore[method-assign]
+            for name, (is_remote, limit, held) in settings.items():
+                kind.is_remote, kind.max_remote_scan, kind.holds = is_remote, limit, held  # type: ignore[method-assign]
                 figures.setdefault(path.stem, {})[name] = median(lambda text=text: kb.query(text), 3)
             print(path.stem, figures[path.stem], flush=True)
     finally:
-        kind.scan_limit, kind.holds = chosen_limit, holds  # type: ignore[method-assign]
+        kind.is_remote, kind.max_remote_scan, kind.holds = True, chosen_limit, holds  # type: ignore[method-assign]
     return figures
 
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import Any
+from typing import Any, TypeAlias
+
+Value: TypeAlias = str | int | float | bool
+"""What a setting may be."""
 
 MOST_PARTS = 64
 """Of a key: no file of ours has more than three."""
@@ -63,3 +66,25 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise
     except ValueError as e:  # a number of thousands of digits
         raise tomllib.TOMLDecodeError(str(e)) from None
+
+
+def toml_value(value: Value) -> str:
+    """A TOML boolean, number or basic string."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str):
+        return repr(value)
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in escaped) + '"'
+
+
+def line_of(key: str, text: str, behind: int = 0) -> int:
+    """1-based line on which a key or table is written, the first one behind another; 1 where it cannot be told."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if number > behind and line.strip().lstrip("[").lstrip().lstrip("'\"").startswith(key):
+            return number
+    return 1
+
+
+def without_capital(message: str) -> str:
+    return message[:1].lower() + message[1:]

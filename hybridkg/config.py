@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from hybridkg.bounded_toml import parse_toml, set_twice
+from hybridkg.bounded_toml import Value, line_of, parse_toml, set_twice, toml_value, without_capital
+from hybridkg.credentials import OPENAI_URL
 from hybridkg.errors import ConfigError
+from hybridkg.interfaces.encoder import NO_ENCODER
+from hybridkg.interfaces.reranker import RerankingSettings
+from hybridkg.interfaces.text_engine import TEXT_ENGINES
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES
+from hybridkg.registry import Registry
 
 CHOICES = {
-    "text": ("embedded", "elasticsearch"),
     "default_graph": ("default", "union"),
     "service": ("refuse", "allow"),
     "analysis": ("hybridkg", "native"),
@@ -29,6 +35,11 @@ CHOICES = {
 }
 """Keys whose value is one of a few names; the other texts take any string that is not empty."""
 
+ENGINES: dict[str, Registry] = {"text.engine": TEXT_ENGINES}
+"""Settings that are a name of a registry. Encoders and vector indexes are looked up when an index is built: without the
+package of one, the text is searched all the same.
+"""
+
 RANGES: dict[str, tuple[float, float]] = {
     "elasticsearch.shards": (1, 1024),
     "elasticsearch.k1": (0, 1000),
@@ -36,12 +47,12 @@ RANGES: dict[str, tuple[float, float]] = {
     "elasticsearch.timeout": (1, 3600),
     "endpoint.timeout": (1, 3600),
     "endpoint.page": (1, 1_000_000),
-    "encoding.batch": (1, 65_536),
-    "encoding.max_length": (0, 1_000_000),
-    "encoding.chunk": (8, 1_000_000),
-    "encoding.overlap": (0, 1_000_000),
-    "encoding.timeout": (1, 3600),
-    "encoding.per_minute": (0, 1_000_000),
+    "vectors.batch": (1, 65_536),
+    "vectors.max_length": (0, 1_000_000),
+    "vectors.chunk": (8, 1_000_000),
+    "vectors.overlap": (0, 1_000_000),
+    "vectors.timeout": (1, 3600),
+    "vectors.per_minute": (0, 1_000_000),
     "reranking.timeout": (1, 3600),
     "reranking.per_minute": (0, 1_000_000),
     "limits.timeout": (0, 86_400),
@@ -57,26 +68,26 @@ SECRETS = ("api_key", "key", "password", "user", "username", "token", "secret")
 """What people put into settings of servers, and must not stand here in clear."""
 
 EMBEDDED = "embedded"
-"""What `graph` says of a graph that lies in the folder of the knowledge base."""
+"""What `location` in the table `[graph]` says of a graph that lies in the folder of the knowledge base."""
 
 TEMPLATE = """\
 # Settings of this knowledge base; an unknown key is an error.
 profile = {profile}  # name of a shipped profile, or path of a Turtle file
-text = {text}  # text index: "embedded" or "elasticsearch" (docs/elasticsearch.md); hybridkg index KB builds it
-encoder = {encoder}  # vectors for NEAR: "lsa", learned from the texts, "sentence-transformers:MODEL" or "none"
-vectors = {vectors}  # their index: "flat" is exact; "hnsw" and "elasticsearch" overlook a few (docs/vectors.md)
-# a table [encoding] says what has a vector (what = "entity", "chunks" or "fields"), and how a model is used
 default_graph = {default_graph}  # "default", or "union" of all graphs
 service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
-"""
-
-GRAPH = """\
-graph = {graph}  # the SPARQL endpoint that has the graph (docs/endpoint.md); "embedded" is the default
 """
 
 SYNONYMS = """\
 synonyms = {synonyms}  # path of a file of synonyms, from this folder; hybridkg index KB reads it
 """
+
+COMMENTS = {
+    "text.engine": "{engines} (docs/elasticsearch.md); hybridkg index KB builds it",
+    "vectors.encoder": 'for NEAR: "lsa", learned from the texts, "sentence-transformers:MODEL" or "none"',
+    "vectors.index": "{indexes} (docs/vectors.md); only the first overlooks none",
+    "graph.location": "the SPARQL endpoint that has the graph (docs/endpoint.md); {embedded} is the default",
+}
+"""What stands behind the settings that are always written, and behind the address of an endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,29 +152,9 @@ class LimitSettings:
     max_megabytes: float = 4000.0
 
 
-OPENAI_URL = "https://api.openai.com/v1"
-"""Where OpenAI's own interface is."""
-
-
-@dataclass(frozen=True, slots=True)
-class RerankingSettings:
-    """The table `[reranking]`: the server that the reranker `llm` asks. Its key is in the environment
-    (hybridkg.model_server), never here.
-
-    Args:
-        url: of an OpenAI-compatible interface, up to and with its version: `http://127.0.0.1:8080/v1`.
-        timeout: seconds that one request may take.
-        per_minute: requests at most; 0 for no limit.
-    """
-
-    url: str = OPENAI_URL
-    timeout: float = 60.0
-    per_minute: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class EncodingSettings:
-    """The table `[encoding]`: what is encoded, and how the model that `encoder` names is used.
+    """The other settings of the table `[vectors]`: what is encoded, and how the model that `encoder` names is used.
 
     Args:
         what: gets a vector of its own: the `entity`, each of the `chunks` of its text, or each of its `fields`.
@@ -217,12 +208,13 @@ class Config:
         limits: what a query may use.
         encoding: what is encoded, and how the encoder's model is used.
         reranking: the server of the reranker `llm`.
+        sections: the tables of plug-ins, each with its settings, as they are written.
     """
 
     profile: str = "default"
-    text: str = "embedded"
-    encoder: str = "none"
-    vectors: str = "flat"
+    text: str = TEXT_ENGINES.default
+    encoder: str = NO_ENCODER
+    vectors: str = VECTOR_INDEXES.default
     default_graph: str = "default"
     service: str = "refuse"
     synonyms: str = ""
@@ -232,16 +224,43 @@ class Config:
     limits: LimitSettings = field(default_factory=LimitSettings)
     encoding: EncodingSettings = field(default_factory=EncodingSettings)
     reranking: RerankingSettings = field(default_factory=RerankingSettings)
+    sections: tuple[tuple[str, tuple[tuple[str, Value], ...]], ...] = ()
+
+    def section(self, name: str) -> Mapping[str, Value]:
+        """The settings in the table of a plug-in; empty where the file has none."""
+        return dict(dict(self.sections).get(name, ()))
 
 
-TABLES: dict[str, Any] = {
-    "endpoint": EndpointSettings,
-    "elasticsearch": ElasticSettings,
-    "limits": LimitSettings,
-    "encoding": EncodingSettings,
-    "reranking": RerankingSettings,
+PLAIN = ("profile", "default_graph", "service", "synonyms")
+"""Settings that stand above all tables."""
+
+
+def _table(name: str, kind: Any) -> dict[str, tuple[str, str]]:
+    return {one.name: (name, one.name) for one in fields(kind)}
+
+
+TABLES: dict[str, dict[str, tuple[str, str]]] = {
+    "text": {"engine": ("text", "")},
+    "vectors": {"encoder": ("encoder", ""), "index": ("vectors", ""), **_table("encoding", EncodingSettings)},
+    "graph": {"location": ("graph", "")},
+    **{
+        one.name: _table(one.name, one.default_factory)
+        for one in fields(Config)
+        if one.default_factory is not MISSING and one.name != "encoding"
+    },
 }
-KEYS = tuple(one.name for one in fields(Config))
+"""The tables of the file: name -> setting -> (field of Config, field of that or nothing)."""
+
+OLDER: dict[str, tuple[str, str]] = {
+    "text": ("text", "engine"),
+    "encoder": ("vectors", "encoder"),
+    "vectors": ("vectors", "index"),
+    "graph": ("graph", "location"),
+}
+"""Settings that older files have above all tables, by (table, name) of today."""
+
+OLDER_TABLES = {"encoding": "vectors"}
+"""The same of tables: the settings of the one are now in the other."""
 
 KEY_OF: dict[type, str] = {
     EndpointSettings: "HYBRIDKG_ENDPOINT_TOKEN",
@@ -254,30 +273,39 @@ MODEL_KEY = "HYBRIDKG_OPENAI_API_KEY"
 
 
 def write_config(config: Config) -> str:
-    """The text of a kb.toml; a table only where it differs from the defaults.
+    """The text of a kb.toml, in the form of today; most settings only where they differ from the defaults.
 
     >>> parse_config(write_config(Config(profile='a"b')), "kb.toml").profile
     'a"b'
     """
-    text = TEMPLATE.format(**{key: _toml(getattr(config, key)) for key in KEYS if key not in TABLES})
+    text = TEMPLATE.format(**{key: toml_value(getattr(config, key)) for key in PLAIN})
     if config.synonyms:
-        text += SYNONYMS.format(synonyms=_toml(config.synonyms))
-    if config.graph != EMBEDDED:
-        text += GRAPH.format(graph=_toml(config.graph))
-    for name, kind in TABLES.items():
-        table, plain = getattr(config, name), kind()
-        keys = [one.name for one in fields(kind) if getattr(table, one.name) != getattr(plain, one.name)]
-        if keys:
-            text += "\n".join(["", f"[{name}]", *(f"{key} = {_toml(getattr(table, key))}" for key in keys), ""])
+        text += SYNONYMS.format(synonyms=toml_value(config.synonyms))
+    plain = Config()
+    tables = {
+        name: {
+            key: _field(config, at)
+            for key, at in keys.items()
+            if (f"{name}.{key}" in COMMENTS and name != "graph") or _field(config, at) != _field(plain, at)
+        }
+        for name, keys in TABLES.items()
+    }
+    for name, table in {**tables, **{name: dict(table) for name, table in config.sections}}.items():
+        lines = [f"{key} = {toml_value(value)}{_comment(f'{name}.{key}')}" for key, value in table.items()]
+        text += "\n".join(["", f"[{name}]", *lines, ""]) if lines else ""
     return text
 
 
-def _toml(value: str | float) -> str:
-    """A TOML number or basic string."""
-    if not isinstance(value, str):
-        return repr(value)
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in escaped) + '"'
+def _field(config: Config, at: tuple[str, str]) -> Any:
+    return getattr(getattr(config, at[0]), at[1]) if at[1] else getattr(config, at[0])
+
+
+def _comment(key: str) -> str:
+    """Of a setting, with the names that come with this package."""
+    if key not in COMMENTS:
+        return ""
+    engines, indexes = (", ".join(map(toml_value, names.builtin_names)) for names in (TEXT_ENGINES, VECTOR_INDEXES))
+    return "  # " + COMMENTS[key].format(engines=engines, indexes=indexes, embedded=toml_value(EMBEDDED))
 
 
 def read_config(path: Path) -> Config:
@@ -311,34 +339,118 @@ def parse_config(text: str, name: str) -> Config:
         twice = set_twice(text, e)
         hint = "leave one of the two lines out" if twice else ""
         raise ConfigError(f"not TOML: {twice or without_capital(str(e))}", hint=hint, place=name) from e
-    for key, value in values.items():
-        place = f"{name}:{line_of(key, text)}"
-        if key not in TABLES or not isinstance(value, dict):
-            _check(key, value, Config, place)
+    settings: dict[str, Setting] = {}
+    sections: dict[str, dict[str, Value]] = {}
+    for one in in_todays_form(values, text):
+        place = f"{name}:{one.line}"
+        if one.table and one.table not in TABLES:
+            sections.setdefault(one.table, {})[one.name] = _of_plugin(one, place)
             continue
-        for inner, own in value.items():
-            _check(inner, own, TABLES[key], f"{name}:{line_of(inner, text, behind=line_of(key, text))}", f"{key}.")
-        values[key] = TABLES[key](**value)
-    config = Config(**values)
+        _check(one, place)
+        if one.key in settings:
+            raise ConfigError(
+                f"{one.written!r} and {settings[one.key].written!r} are the same setting",
+                hint=f"write {one.key!r}, and leave the other out",
+                place=place,
+            )
+        settings[one.key] = one
+    config = _config(settings, sections)
     if config.graph != EMBEDDED and config.default_graph != "default":
         raise ConfigError(
             "'default_graph' is decided by the endpoint where the graph lies at one",
             hint="set up the endpoint so that its default graph is the union, and leave 'default_graph' out",
             place=f"{name}:{line_of('default_graph', text)}",
         )
-    chunk, overlap = config.encoding.chunk, config.encoding.overlap
-    if overlap >= chunk:
-        raise ConfigError(
-            f"setting 'encoding.overlap' must be below 'encoding.chunk', which is {chunk}, not {overlap}",
-            place=f"{name}:{line_of('chunk', text, behind=line_of('encoding', text))}",
-        )
+    _check_overlap(config, settings, name)
     return config
 
 
-def _check(key: str, value: object, kind: type, place: str, prefix: str = "") -> None:
-    """Whether a key is known and its value of the right kind."""
-    defaults = {one.name: one.default for one in fields(kind)}
-    if key in SECRETS and prefix:
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting as it stands in a file.
+
+    Args:
+        table, name: what it is called today, such as `vectors` and `encoder`; no table for one above all tables.
+        written: what the file calls it: `encoder` in an older one.
+        value, line: as TOML has it, and where, from 1.
+    """
+
+    table: str
+    name: str
+    written: str
+    value: Any
+    line: int
+
+    @property
+    def key(self) -> str:
+        """`vectors.encoder`."""
+        return f"{self.table}.{self.name}" if self.table else self.name
+
+
+def in_todays_form(values: Mapping[str, Any], text: str) -> Iterator[Setting]:
+    """The settings of a file, those of an older form under the keys of today (OLDER, OLDER_TABLES)."""
+    for name, value in values.items():
+        line = line_of(name, text)
+        if isinstance(value, dict) and (name in TABLES or name in OLDER_TABLES or _is_of_plugin(name)):
+            table = OLDER_TABLES.get(name, name)
+            for key, own in value.items():
+                yield Setting(table, key, f"{name}.{key}", own, line_of(key, text, behind=line))
+        else:
+            yield Setting(*OLDER.get(name, ("", name)), name, value, line)
+
+
+def _is_of_plugin(table: str) -> bool:
+    """Whether a text engine or a vector index of another package reads a table."""
+    return any(getattr(one, "section", "") == table for one in (*TEXT_ENGINES.plugins(), *VECTOR_INDEXES.plugins()))
+
+
+def _of_plugin(setting: Setting, place: str) -> Value:
+    """The value of a setting of a plug-in, which checks it itself."""
+    if not (setting.name.isascii() and setting.name.replace("-", "_").isidentifier()):
+        raise ConfigError(f"the name of a setting cannot be {setting.name!r}", place=place)
+    if not isinstance(setting.value, str | int | float):
+        raise ConfigError(f"setting {setting.written!r} must be a text, a number, true or false", place=place)
+    return setting.value
+
+
+def _config(settings: Mapping[str, Setting], sections: Mapping[str, Mapping[str, Value]]) -> Config:
+    """The settings that are given, and defaults."""
+    values: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {}
+    for one in settings.values():
+        outer, inner = TABLES[one.table][one.name] if one.table else (one.name, "")
+        if inner:
+            parts.setdefault(outer, {})[inner] = one.value
+        else:
+            values[outer] = one.value
+    values |= {outer: replace(getattr(Config(), outer), **own) for outer, own in parts.items()}
+    return Config(**values, sections=tuple((name, tuple(own.items())) for name, own in sections.items()))
+
+
+def _check_overlap(config: Config, settings: Mapping[str, Setting], name: str) -> None:
+    """Raises ConfigError where chunks overlap by as much as they are long."""
+    chunk, overlap = config.encoding.chunk, config.encoding.overlap
+    if overlap < chunk:
+        return
+    given = settings.get("vectors.chunk") or settings["vectors.overlap"]  # the defaults of both are in order
+    table = given.written.partition(".")[0]
+    raise ConfigError(
+        f"setting '{table}.overlap' must be below '{table}.chunk', which is {chunk}, not {overlap}",
+        place=f"{name}:{given.line}",
+    )
+
+
+def _check(setting: Setting, place: str) -> None:
+    """Raises ConfigError unless the key is known and its value of the right kind."""
+    table, key = setting.table, setting.name
+    prefix = setting.written.removesuffix(f".{key}") if setting.written.endswith(f".{key}") else ""
+    known = TABLES[table] if table else {key: (key, "") for key in (*PLAIN, *TABLES)}
+    if prefix in OLDER_TABLES:
+        known = {key: at for key, at in known.items() if at[0] == prefix}
+    prefix = f"{prefix}." if prefix else ""
+    value, written = setting.value, setting.written
+    if key in SECRETS and table:
+        kind = next((type(getattr(Config(), outer)) for outer, inner in known.values() if inner), Config)
         variable = KEY_OF.get(kind, MODEL_KEY)
         raise ConfigError(
             f"{key!r} does not belong into a file that is copied and shared",
@@ -346,48 +458,42 @@ def _check(key: str, value: object, kind: type, place: str, prefix: str = "") ->
             + (f", or {variable}_FILE to a file that holds it" if variable != MODEL_KEY else ""),
             place=place,
         )
-    if key not in defaults:
-        near = difflib.get_close_matches(key, defaults, 1)
+    if not table and (key in TABLES or key in OLDER_TABLES):
+        raise ConfigError(f"setting {written!r} must be a table: [{written}], not {value!r}", place=place)
+    if key not in known:
+        near = difflib.get_close_matches(key, known, 1)
         raise ConfigError(
-            f"no setting {prefix + key!r}; known: {', '.join(prefix + known for known in defaults)}",
+            f"no setting {written!r}; known: {', '.join(prefix + name for name in known)}",
             hint=f"did you mean {prefix + near[0]!r}?" if near else "",
             place=place,
         )
-    allowed, hint = CHOICES.get(key), ""
+    wanted, good, hint = _wanted(setting, _field(Config(), known[key]), place)
+    if not good:
+        raise ConfigError(f"setting {written!r} must be {wanted}, not {value!r}", hint=hint, place=place)
+
+
+def _wanted(setting: Setting, default: object, place: str) -> tuple[str, bool, str]:
+    """What a setting may be, whether it is, and the nearest name."""
+    key, value, hint = setting.key, setting.value, ""
+    allowed = CHOICES.get(setting.name)
+    if key in ENGINES:
+        allowed = (str(value),) if value in ENGINES[key] else tuple(ENGINES[key].names())
     if allowed:
-        wanted = " or ".join(f'"{name}"' for name in allowed)
-        good = value in allowed
         near = difflib.get_close_matches(str(value), allowed, 1)
         hint = f"did you mean {near[0]!r}?" if near else ""
-    elif prefix + key in RANGES:
-        low, high = RANGES[prefix + key]
-        whole = isinstance(defaults[key], int)
-        wanted = f"a {'whole ' if whole else ''}number from {low:,.10g} to {high:,.10g}"
+        return " or ".join(f'"{name}"' for name in allowed), value in allowed, hint
+    if key in RANGES:
+        low, high = RANGES[key]
+        whole = isinstance(default, int)
         good = isinstance(value, int if whole else int | float) and not isinstance(value, bool) and low <= value <= high
-    elif prefix + key == "graph":
-        wanted = f'"{EMBEDDED}" or the address of a SPARQL endpoint'
+        return f"a {'whole ' if whole else ''}number from {low:,.10g} to {high:,.10g}", good, hint
+    if key == "graph.location":
         good = isinstance(value, str) and (value == EMBEDDED or value.startswith(("http://", "https://")))
-        if good and "@" in str(value):
+        if good and "@" in value:
             raise ConfigError(
-                "'graph' carries a user name or a password, or another '@'",
+                f"{setting.written!r} carries a user name or a password, or another '@'",
                 hint="set HYBRIDKG_ENDPOINT_USERNAME and HYBRIDKG_ENDPOINT_PASSWORD; write %40 for an @",
                 place=place,
             )
-    elif key in TABLES:
-        wanted, good = f"a table: [{key}]", False
-    else:
-        wanted, good = "a text in quotes", isinstance(value, str) and bool(value)
-    if not good:
-        raise ConfigError(f"setting {prefix + key!r} must be {wanted}, not {value!r}", hint=hint, place=place)
-
-
-def line_of(key: str, text: str, behind: int = 0) -> int:
-    """1-based line on which a key or table is written, the first one behind another; 1 where it cannot be told."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if number > behind and line.strip().lstrip("[").lstrip().lstrip("'\"").startswith(key):
-            return number
-    return 1
-
-
-def without_capital(message: str) -> str:
-    return message[:1].lower() + message[1:]
+        return f'"{EMBEDDED}" or the address of a SPARQL endpoint', good, hint
+    return "a text in quotes", isinstance(value, str) and bool(value), hint

@@ -1,6 +1,6 @@
 """Looks at an installation: what is there, what works, what is missing, and the command that mends it.
 
-Imports nothing of hybridkg but its errors until a check needs it, so that it
+Imports nothing of hybridkg but its errors and the names of its extras until a check needs it, so that it
 can also speak of an installation in which half of the packages are broken.
 """
 
@@ -12,27 +12,19 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from hybridkg.errors import HybridkgError
+from hybridkg.extras import EXTRAS, PURPOSES
 
 OK, BROKEN, NOTE, ABSENT = "ok", "broken", "note", "absent"
 
-OPTIONAL = {
-    "pyarrow": "result.to_arrow()",
-    "pandas": "result.to_dataframe()",
-    "prompt_toolkit": "hybridkg repl",
-    "IPython": "notebooks",
-    "elasticsearch": 'text = "elasticsearch" in kb.toml',
-}
-"""Packages that hybridkg uses where they are installed, and for what."""
-
-BOUNDS = {"elasticsearch": ">=8.19,<9"}
-"""Versions of them that can be used, where not every one can: a client 9 does not talk to a server 8."""
+OPTIONAL = {"IPython": "notebooks"}
+"""Packages of no extra that hybridkg uses where they are installed, and for what."""
 
 LEAST_FREE = 2**30
 """Bytes: with less disk space left than this, a load of some size is likely to fail."""
@@ -141,11 +133,6 @@ def _parts(requirement: str) -> tuple[str, str]:
     return (found[1], found[2].strip()) if found else (requirement, "")
 
 
-def _plain(name: str) -> str:
-    """A package's name as it is compared: `prompt_toolkit` is `prompt-toolkit`."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def _package(name: str, wanted: str) -> Check:
     try:
         version = metadata.version(name)
@@ -186,24 +173,42 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _optional() -> Iterator[Check]:
-    try:
-        needed = {_plain(_parts(r)[0]) for r in metadata.requires("hybridkg") or [] if ";" not in r}
-    except metadata.PackageNotFoundError:
-        needed = set()
+    for extra, packages in EXTRAS.items():
+        yield _extra(extra, packages)
     for name, purpose in OPTIONAL.items():
-        if _plain(name) in needed:
-            continue
-        wanted = BOUNDS.get(name, "")
-        try:
-            version = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            yield Check("optional", name, ABSENT, f"for {purpose}", _install(name + wanted))
-            continue
-        if satisfies(version, wanted):
+        version = _version(name)
+        if version:
             yield Check("optional", name, OK, f"{version}, for {purpose}")
         else:
-            detail = f"{version}, for {purpose}; needed is {wanted}"
-            yield Check("optional", name, NOTE, detail, _install(name + wanted))
+            yield Check("optional", name, ABSENT, f"for {purpose}", _install(name))
+
+
+def _extra(extra: str, packages: Mapping[str, str]) -> Check:
+    """Whether an extra is complete, absent, or half installed, and then what of it is missing or of a wrong version."""
+    found = {name: version for name in packages if (version := _version(name))}
+    purpose, fix = f"for {PURPOSES[extra]}", _install(f"hybridkg[{extra}]")
+    if not found:
+        return Check("optional", extra, ABSENT, purpose, fix)
+    missing = [f"{name} is missing" for name in packages if name not in found]
+    wrong = [
+        f"{name} is {version}, needed is {packages[name]}"
+        for name, version in found.items()
+        if not satisfies(version, packages[name])
+    ]
+    if missing or wrong:
+        state = "half installed" if missing else "of another version"
+        return Check("optional", extra, NOTE, f"{state}: {', '.join(missing + wrong)}; {purpose}", fix)
+    return Check(
+        "optional", extra, OK, f"{', '.join(f'{name} {version}' for name, version in found.items())}; {purpose}"
+    )
+
+
+def _version(name: str) -> str:
+    """Of an installed package; empty where it is not."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 # --- what works ----------------------------------------------------------------------
@@ -290,6 +295,8 @@ def _disk(folder: Path, wanted: int) -> Finding:
 
 
 def _knowledge_base(path: Path) -> Iterator[Check]:
+    from hybridkg.interfaces.text_engine import is_remote_engine
+
     part, shown = "knowledge base", shlex.quote(str(path))
     found: dict[str, Any] = {}
 
@@ -376,7 +383,7 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
             yield _guarded(part, "projection", is_fast)
             if not str(found["vectors"]["state"]).startswith("none"):
                 yield _guarded(part, "vectors", has_vectors)
-        if len(found.get("text") or {}) > 1:  # an engine that has nothing but a name has no server
+        if is_remote_engine(str(found.get("text", {}).get("engine", ""))):
             yield _guarded(part, "text server", answers)
     # A load or an index writes a new generation beside the one that is read.
     yield _guarded(part, "disk space", lambda: _disk(_existing(path), max(LEAST_FREE, 2 * int(found.get("bytes", 0)))))

@@ -38,13 +38,11 @@ from hybridkg.store.generations import Folder
 from hybridkg.text.synonyms import stored_synonyms
 from hybridkg.writing import removed_on_failure
 
-VECTORS_BESIDE = {"embedded": "flat", "elasticsearch": "elasticsearch"}
-"""Where a knowledge base can go: a text engine, and the vector index of that place."""
-
 NODE_FILES = ("nodes.text", "nodes.offsets")
 """What the ids of entities follow from."""
 
-THERE = "elasticsearch"
+NATIVE = "native"
+"""`analysis` of an index whose terms are an engine's own (NativeAnalysis), as `about()` gives it."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ def migrate(folder: Folder, to: str, progress: Progress) -> dict[str, Any]:
 
     Args:
         folder: the knowledge base.
-        to: `embedded` or `elasticsearch`.
+        to: a name of TEXT_ENGINES.
         progress: told how far the work is.
 
     Returns:
@@ -76,11 +74,11 @@ def migrate(folder: Folder, to: str, progress: Progress) -> dict[str, Any]:
     Raises:
         UnknownNameError: there is no such place.
         IndexMissingError: there is no index, it is older than the graph, or building it again gives another one.
-        ConfigError: the terms of the index are Elasticsearch's own, or would be.
+        ConfigError: the terms of the index are the engine's own, or would be.
         HybridkgError: a server does not answer; the knowledge base is as it was before.
     """
-    if to not in VECTORS_BESIDE:
-        raise UnknownNameError(f"no place {to!r} to move to; known: {', '.join(sorted(VECTORS_BESIDE))}")
+    if to not in TEXT_ENGINES:
+        raise UnknownNameError(f"no place {to!r} to move to; known: {', '.join(TEXT_ENGINES.names())}")
     config, state = folder.config, Snapshot.open(folder)
     move = _what_moves(folder, state, to, config)
     settings = replace(config, text=to, vectors=_vectors_setting(move, state, to, config))
@@ -99,8 +97,8 @@ def migrate(folder: Folder, to: str, progress: Progress) -> dict[str, Any]:
             raise LockedError("somebody has written to the knowledge base meanwhile", hint="run the command again")
         for builder in builders:
             builder.ready()
-        if to == THERE:
-            folder.remember_engine(THERE)
+        if engine.is_remote:
+            folder.remember_engine(to)
         told: dict[str, Any] = {}
         if move.text:
             told["text"] = _move_text(building, state, to, engine, progress)
@@ -128,24 +126,27 @@ def _what_moves(folder: Folder, state: Snapshot, to: str, config: Config) -> Mov
         raise IndexMissingError("the index is older than the graph or the documents", hint=again)
     live = engine_name(state.generation.path / "text")
     if live != to:
-        native = state.text.about().get("analysis") if live == THERE else config.elasticsearch.analysis
-        if native == "native":
+        was_native = state.text.about().get("analysis") == NATIVE
+        if was_native or TEXT_ENGINES.get(to).analyzes_natively(config):
+            engine = TEXT_ENGINES.get(live if was_native else to)
             raise ConfigError(
-                'with analysis = "native" the terms are Elasticsearch\'s own, so scores would be others afterwards',
-                hint=f'if they may: text = "{to}" in kb.toml, then {again}'
-                if live == THERE
-                else 'analysis = "hybridkg" in the table [elasticsearch]',
+                f"with {engine.native_analysis.setting} the terms are {engine.title}'s own, so scores would be others "
+                "afterwards",
+                hint=f'if they may: engine = "{to}" in the table [text] of kb.toml, then {again}'
+                if was_native
+                else engine.native_analysis.remedy,
                 place=str(folder.path / "kb.toml"),
             )
     text = None if live == to else (live, to)
     vectors = state.generation.path / VECTORS
     if not vectors.is_dir():
         return Move(text)
-    kind, wanted = kind_of(vectors), VECTORS_BESIDE[to]
-    if (kind == THERE) == (wanted == THERE):
+    kind, wanted = kind_of(vectors), TEXT_ENGINES.get(to).vector_index
+    if _is_same_place(kind, wanted):
         return Move(text)
-    if VECTOR_INDEXES.get(kind)(folder.path, config).stored(vectors).in_pieces:
-        why = "the vectors stay here: entities have several, and Elasticsearch holds one of each"
+    target = VECTOR_INDEXES.get(wanted)
+    if not target.takes_pieces and VECTOR_INDEXES.get(kind)(folder.path, config).stored(vectors).in_pieces:
+        why = f"the vectors stay here: entities have several, and {target.title} holds one of each"
         return Move(text, notes=[why])
     return Move(text, (kind, wanted))
 
@@ -155,9 +156,13 @@ def _vectors_setting(move: Move, state: Snapshot, to: str, config: Config) -> st
     if move.vectors is not None:
         return move.vectors[1]
     stay = (state.generation.path / VECTORS).is_dir() or config.encoding.what != "entity"
-    if stay or (config.vectors == THERE) == (to == THERE):
-        return config.vectors
-    return VECTORS_BESIDE[to]
+    wanted: str = TEXT_ENGINES.get(to).vector_index
+    return config.vectors if stay or _is_same_place(config.vectors, wanted) else wanted
+
+
+def _is_same_place(kind: str, wanted: str) -> bool:
+    """Whether vectors of one kind of index are already where a text engine wants them; it may have no wish."""
+    return not wanted or VECTOR_INDEXES.get(kind).engine == VECTOR_INDEXES.get(wanted).engine
 
 
 def _move_text(building: Building, state: Snapshot, to: str, engine: TextEngine, progress: Progress) -> dict[str, Any]:
@@ -196,7 +201,8 @@ def _check_same(building: Building, state: Snapshot, to: str, after: TextIndex) 
         raise IndexMissingError(
             f"the text that {state.endpoint} gives is not the one that the index was built from: its graph has "
             "changed, or blank nodes have text, whose labels are others in each answer",
-            hint=f'text = "{to}" in kb.toml, and then {again} reads the graph anew and builds the index there',
+            hint=f'engine = "{to}" in the table [text] of kb.toml, and then {again} reads the graph anew and builds '
+            "the index there",
         )
     raise IndexMissingError(
         "the text of the entities is read otherwise now than when the index was built: another default_graph, or "

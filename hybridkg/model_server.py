@@ -20,7 +20,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
-from hybridkg.config import OPENAI_URL
+from hybridkg.credentials import OPENAI_URL
 from hybridkg.errors import ConfigError, ModelServerError
 
 KEYS = ("HYBRIDKG_OPENAI_API_KEY", "OPENAI_API_KEY")
@@ -137,7 +137,7 @@ class ModelServer:
                 if attempt == ATTEMPTS or _is_final(e):
                     raise ModelServerError(
                         f"the model server {self.url} does not answer: {self._clean(str(_reason(e)))}",
-                        hint="is it running? its address is 'url' in the table [encoding] or [reranking] of kb.toml",
+                        hint="is it running? its address is 'url' in the table [vectors] or [reranking] of kb.toml",
                     ) from e
                 self._pause(FIRST_WAIT * 2 ** (attempt - 1))
             else:

@@ -17,7 +17,7 @@ from hybridkg.errors import IndexMissingError, UnknownNameError, UserError
 from hybridkg.indexing import build_indexes
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
-from hybridkg.interfaces.text_engine import TEXT_ENGINES, engine_name
+from hybridkg.interfaces.text_engine import TEXT_ENGINES, engine_name, is_remote_engine
 from hybridkg.kb.snapshot import Snapshot, read_profile
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
@@ -158,7 +158,7 @@ def compare_engines(
             hint=f"hybridkg index {folder.path}",
         )
     live = engine_name(snapshot.generation.path / "text")
-    other = against or ("elasticsearch" if live == "embedded" else "embedded")
+    other = against or TEXT_ENGINES.other_than(live)
     if other == live:
         raise UserError(
             f"the live index is one of {live!r} itself",
@@ -206,7 +206,8 @@ def _built_by(name: str, folder: Folder, snapshot: Snapshot, progress: Progress)
     config = folder.config
     engine = TEXT_ENGINES.get(name)(folder.path, config)
     engine.ready()
-    folder.remember_engine(name)
+    if is_remote_engine(name):
+        folder.remember_engine(name)
     union = config.default_graph == "union"
     scratch = Path(tempfile.mkdtemp(prefix="hybridkg-parity-"))
     try:

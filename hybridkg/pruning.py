@@ -8,9 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from hybridkg.config import Config
 from hybridkg.errors import ConfigError, CorruptError, HybridkgError
-from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine, engine_name
+from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine, engine_name, is_remote_engine
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, kind_of
 from hybridkg.kb.snapshot import VECTORS
 from hybridkg.store.durable import storage_error
@@ -78,7 +77,7 @@ def _everything_outside(folder: Folder) -> tuple[list[tuple[TextEngine, list[str
     try:
         engines = _engines(folder, needed)
     except ConfigError:
-        if needed.keys() <= {Config().text}:  # the default engine, which keeps nothing outside
+        if all(name in TEXT_ENGINES and not is_remote_engine(name) for name in needed):  # nothing is outside
             return [], []
         raise
     outside, left = [], []

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from hybridkg.errors import MissingExtraError, Span, UnknownNameError
+from hybridkg.extras import missing_extra
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
@@ -28,10 +29,18 @@ def did_you_mean(name: str, known: list[str]) -> str:
 
 
 class Registry:
-    """Names of one kind of thing, each with the dotted path `package.module:attribute` of its implementation."""
+    """Names of one kind of thing, each with the dotted path `package.module:attribute` of its implementation.
 
-    def __init__(self, kind: str, group: str, builtin: Mapping[str, str], *, extra: str = ""):
-        self.kind, self.group, self.extra = kind, group, extra
+    Args:
+        kind: what the things are, for messages.
+        group: the entry-point group in which other packages announce theirs (docs/extensions.md).
+        builtin: name -> dotted path of those of this package.
+        extra: the extra that their optional packages are in; empty for the one of the thing's own name.
+        default: the name that holds where none is given; empty where there is none.
+    """
+
+    def __init__(self, kind: str, group: str, builtin: Mapping[str, str], *, extra: str = "", default: str = ""):
+        self.kind, self.group, self.extra, self.default = kind, group, extra, default
         self._builtin = dict(builtin)
         self._imported: set[str] = set()
 
@@ -44,6 +53,23 @@ class Registry:
     def names(self) -> list[str]:
         """Every known name, in alphabetical order."""
         return sorted({*self._plugins, *self._builtin})
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the name is known; entry points are read only for one that is not built in."""
+        return isinstance(name, str) and (name in self._builtin or name in self._plugins)
+
+    @property
+    def builtin_names(self) -> tuple[str, ...]:
+        """The names that come with this package, in the order of the registry."""
+        return tuple(self._builtin)
+
+    def other_than(self, name: str) -> str:
+        """The name to compare `name` with: the default, or the first other built-in one."""
+        return next(other for other in (self.default, *self._builtin) if other and other != name)
+
+    def plugins(self) -> list[Any]:
+        """The objects that other packages have registered; imports these."""
+        return [self.get(name) for name in self.names() if not self.is_builtin(name)]
 
     def is_builtin(self, name: object) -> bool:
         """Whether the name comes with this package."""
@@ -69,10 +95,11 @@ class Registry:
         except ModuleNotFoundError as e:
             if e.name is None or e.name.split(".")[0] == module.split(".")[0]:
                 raise
-            raise MissingExtraError(
-                f"{self.kind} {name!r} needs the package {e.name!r}",
-                hint=f'pip install "hybridkg[{self.extra or name}]"',
-            ) from e
+            feature, package = f"{self.kind} {name!r}", e.name.split(".")[0]
+            if not self.is_builtin(name):
+                hint = f"pip install {package}"
+                raise MissingExtraError(f"{feature} needs the package {package!r}", hint=hint) from e
+            raise missing_extra(self.extra or name, feature, package) from e
 
     def _module(self, name: str) -> ModuleType:
         """The module. Once this has seen it whole, import_module, which takes 1.5 us, is not asked again.

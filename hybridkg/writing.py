@@ -18,7 +18,7 @@ from hybridkg.indexing import PROJECTION, Vectorising, build_indexes, build_proj
 from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, Agree, EncoderKind, ModelChoice
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
+from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine, is_remote_engine
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind, kind_of
 from hybridkg.kb.snapshot import VECTORS
 from hybridkg.registry import Registry
@@ -134,7 +134,8 @@ def _settle_graph(building: Building, folder: Folder) -> None:
         raise ConfigError(
             f"kb.toml says that the graph lies at {graph}, and {building.counts['quads']:,} triples have been loaded "
             "here",
-            hint='a knowledge base has one graph: graph = "embedded" for this one, or begin in a new folder',
+            hint=f'a knowledge base has one graph: location = "{EMBEDDED}" in the table [graph] for this one, or begin '
+            "in a new folder",
             place=str(folder.path / "kb.toml"),
         )
 
@@ -174,7 +175,7 @@ def _builders(engine: tuple[str, TextEngine], vectors: Vectorising | None) -> li
 def _remember(folder: Folder, engine: tuple[str, TextEngine], vectors: Vectorising | None) -> None:
     """Writes down who is about to build outside the folder."""
     for name in (engine[0], vectors.index.engine if vectors else ""):
-        if name:
+        if is_remote_engine(name):
             folder.remember_engine(name)
 
 
@@ -209,7 +210,7 @@ def check_analyzers(profile: Profile, folder: Folder) -> None:
         UnknownNameError: one is not; names the field, and the analyzers that there are.
     """
     config = folder.config
-    if config.text == "elasticsearch" and config.elasticsearch.analysis == "native":
+    if TEXT_ENGINES.get(config.text).analyzes_natively(config):
         return
     for field in profile.fields:
         try:
@@ -250,7 +251,7 @@ def vectorising(folder: Folder, agree: Agree | None = None) -> Vectorising | Non
     if own.what == "chunks" and own.unit == "tokens" and not made.has_tokens:
         raise ConfigError(
             f"the encoder {name!r} has no tokens to measure chunks in",
-            hint='unit = "characters" in the table [encoding]',
+            hint='unit = "characters" in the table [vectors]',
             place=place,
         )
     choice = ModelChoice(
@@ -294,10 +295,11 @@ def configured_synonyms(folder: Folder) -> Synonyms:
     config = folder.config
     if not config.synonyms:
         return NO_SYNONYMS
-    if config.text == "elasticsearch" and config.elasticsearch.analysis == "native":
+    engine = TEXT_ENGINES.get(config.text)
+    if engine.analyzes_natively(config):
         raise ConfigError(
-            "synonyms are for hybridkg's own analyzers, and this knowledge base uses Elasticsearch's",
-            hint="analysis = \"hybridkg\" in the table [elasticsearch], or no 'synonyms'",
+            f"synonyms are for hybridkg's own analyzers, and this knowledge base uses {engine.title}'s",
+            hint=f"{engine.native_analysis.remedy}, or no 'synonyms'",
             place=str(folder.path / "kb.toml"),
         )
     return read_synonyms(folder.path / config.synonyms)
@@ -403,5 +405,5 @@ def _build(
     if "note" in projection:
         return {**counts, "notes": [*counts["notes"], projection["note"]]} if stays else counts
     if stays:
-        building.built(PROJECTION, "embedded")
+        building.built(PROJECTION, EMBEDDED)
     return counts

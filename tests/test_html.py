@@ -216,7 +216,7 @@ def test_without_pyarrow_the_error_names_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError) as caught:
         ResultSet(("n",), ("n",), [(Literal(1),)]).to_arrow()
-    assert caught.value.hint == "pip install pyarrow"
+    assert caught.value.hint == 'pip install "hybridkg[arrow]"'
 
 
 def test_an_arrow_table_has_the_columns_of_the_result_in_its_order():

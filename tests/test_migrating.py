@@ -107,7 +107,7 @@ def test_a_graph_at_an_endpoint_that_has_changed_or_has_blank_nodes_is_refused(e
         before = answers(kb, TEXT)
         with pytest.raises(IndexMissingError, match="has changed, or blank nodes have text") as caught:
             kb.migrate("elasticsearch")
-        assert 'text = "elasticsearch" in kb.toml' in str(caught.value)
+        assert 'engine = "elasticsearch" in the table [text] of kb.toml' in str(caught.value)
         assert answers(kb, TEXT) == before
         assert elastic.indexes(elastic_name) == []
         folder.configure(replace(folder.config, text="elasticsearch"))  # as the hint says
@@ -203,7 +203,7 @@ def test_a_crash_at_the_switch_leaves_index_and_settings_both_old_or_both_new(
         opened.index()  # with the engine that it has, whichever that is
         assert opened.stats()["text"]["engine"] == engine
     assert not (tmp_path / "kb" / NAME).exists()
-    assert f'text = "{engine}"' in (tmp_path / "kb" / "kb.toml").read_text()
+    assert f'engine = "{engine}"' in (tmp_path / "kb" / "kb.toml").read_text()
 
 
 def test_without_a_server_nothing_happens(tmp_path):

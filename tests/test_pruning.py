@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from hybridkg.cli import cli
-from hybridkg.doctor import BOUNDS, BROKEN, NOTE, OK, OPTIONAL, diagnose
+from hybridkg.doctor import BROKEN, NOTE, OK, diagnose
 from hybridkg.errors import LockedError, StorageError, TextServerError
+from hybridkg.extras import EXTRAS
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.kb import KnowledgeBase
 from hybridkg.store.generations import Folder
@@ -38,6 +39,8 @@ def server(monkeypatch):
             return {"engine": "elasticsearch", **state.about}
 
     class Engine(EmbeddedTextEngine):
+        is_remote = True
+
         def build(self, folder, source, progress):
             ask()
             self._made = name = f"films-{len(state.indexes) + 1}"
@@ -78,7 +81,7 @@ def path(tmp_path, server):
     path = tmp_path / "films.kb"
     KnowledgeBase.create(path).close()
     settings = path / "kb.toml"
-    settings.write_text(settings.read_text().replace('text = "embedded"', 'text = "elasticsearch"'))
+    settings.write_text(settings.read_text().replace('engine = "embedded"', 'engine = "elasticsearch"'))
     with KnowledgeBase.open(path) as kb:
         kb.load(FILMS, index=True)
     return path
@@ -272,6 +275,7 @@ def test_the_doctor_knows_which_client_can_be_used():
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for name, bounds in BOUNDS.items():
-        assert name in OPTIONAL
-        assert name + bounds in project["optional-dependencies"][name]
+    bounds = EXTRAS["elasticsearch"]["elasticsearch"]
+    assert f"elasticsearch{bounds}" in project["optional-dependencies"]["elasticsearch"]
+    (check,) = [check for check in diagnose() if check.name == "elasticsearch"]
+    assert check.part == "optional"

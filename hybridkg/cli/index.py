@@ -71,7 +71,7 @@ def _opened(kb: Path, graph: str | None) -> KnowledgeBase:
     if graph is not None and (there := read_config(settings).graph) != graph:
         raise ConfigError(
             f"the graph of {str(kb)!r} lies at {there!r}, not at {graph!r}",
-            hint="`graph` in its kb.toml says where; or name another folder",
+            hint="`location` in the table [graph] of its kb.toml says where; or name another folder",
             place=str(settings),
         )
     return KnowledgeBase.open(kb) if exists or not settings.is_file() else KnowledgeBase.create(kb)

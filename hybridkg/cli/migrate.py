@@ -6,14 +6,13 @@ from pathlib import Path
 
 import click
 
-from hybridkg.cli.options import kb_argument
-
-PLACES = ("elasticsearch", "embedded")
+from hybridkg.cli.options import OneOf, kb_argument
+from hybridkg.interfaces.text_engine import TEXT_ENGINES
 
 
 @click.command()
 @kb_argument
-@click.option("--to", type=click.Choice(PLACES), required=True, help="Where text and vectors are to be.")
+@click.option("--to", type=OneOf(TEXT_ENGINES), required=True, help="Text engine where text and vectors are to be.")
 def migrate(kb: Path, to: str) -> None:
     """Move text and vectors to Elasticsearch, or back.
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--against",
     metavar="ENGINE",
-    help="Text engine to compare with; default: elasticsearch, or embedded where the index is Elasticsearch's.",
+    help="Text engine to compare with; default: the built-in one that the index is not of.",
 )
 @click.option("--format", "fmt", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.pass_context

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from hybridkg.elastic.server import Body, Server
 from hybridkg.errors import TextServerError
+from hybridkg.extras import needs_extra
 
 BODY_BYTES = 8 << 20
 """Elastic's advice is 5 to 15 MB. Measured on the ACL Anthology (benchmarks/elastic.py): 8 MB in two threads."""
@@ -109,7 +110,8 @@ class BulkSender:
             self._stopped.set()
 
     def _send(self, client: Any) -> None:
-        from elasticsearch.helpers import streaming_bulk
+        with needs_extra("elasticsearch", "Elasticsearch"):
+            from elasticsearch.helpers import streaming_bulk
 
         answers = streaming_bulk(
             client.options(max_retries=3, retry_on_status=(502, 503, 504)),
@@ -143,7 +145,8 @@ class BulkSender:
 
 def _action(document: Any) -> tuple[Body, bytes]:
     """The helper sends bytes as they are; orjson makes them in a fifth of the time of the client's own serializer."""
-    import orjson
+    with needs_extra("elasticsearch", "Elasticsearch"):
+        import orjson
 
     return {"create": {"_id": str(document["node"])}}, orjson.dumps(document, option=orjson.OPT_SERIALIZE_NUMPY)
 

@@ -21,7 +21,9 @@ from hybridkg.credentials import (
     read_credentials,
     server_url,
 )
-from hybridkg.errors import ConfigError, HybridkgError, MissingExtraError, TextQueryError, TextServerError
+from hybridkg.errors import ConfigError, HybridkgError, TextQueryError, TextServerError
+from hybridkg.extras import check_extra, needs_extra
+from hybridkg.interfaces.text_engine import TEXT_ENGINES
 
 T = TypeVar("T")
 Body = dict[str, Any]
@@ -101,13 +103,9 @@ class Server:
             MissingExtraError: the package is not installed.
             ConfigError: the address, the credentials or the certificates cannot be used.
         """
-        try:
+        with needs_extra("elasticsearch", "Elasticsearch"):
             from elasticsearch import Elasticsearch
-        except ModuleNotFoundError as e:
-            raise MissingExtraError(
-                "Elasticsearch needs the package 'elasticsearch'",
-                hint='pip install "hybridkg[elasticsearch]"',
-            ) from e
+        check_extra("elasticsearch", "Elasticsearch", "orjson")  # else a build would find out in its middle
         own = self.credentials
         check_destination(self.url, own)
         options: dict[str, Any] = {}
@@ -242,7 +240,8 @@ class Server:
 
     def _understood(self, error: Exception, doing: str) -> tuple[HybridkgError, bool]:
         """What an exception of the client means, and whether a second try is worth it."""
-        import elasticsearch as es
+        with needs_extra("elasticsearch", "Elasticsearch"):
+            import elasticsearch as es
 
         if isinstance(error, _Overloaded):
             return TextServerError(f"{self.url} is overloaded, while {doing}: {error}", hint="try again later"), True
@@ -301,7 +300,8 @@ class Server:
     def _too_old(self, number: str) -> TextServerError:
         return TextServerError(
             f"{self.url} is Elasticsearch {number}; {'.'.join(map(str, OLDEST_SERVER))} or newer is needed",
-            hint='upgrade it, or keep the index on disk: text = "embedded" in kb.toml, then hybridkg index KB',
+            hint="upgrade it, or keep the index on disk: "
+            f'engine = "{TEXT_ENGINES.default}" in the table [text] of kb.toml, then hybridkg index KB',
         )
 
     def _no_proper_answer(self, doing: str) -> TextServerError:

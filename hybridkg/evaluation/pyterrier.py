@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hybridkg.evaluation.experiment.frames import rows_of
 from hybridkg.evaluation.experiment.spec import TEXT
 from hybridkg.evaluation.ranking import DEPTH
+from hybridkg.extras import needs_extra
 from hybridkg.kb import KnowledgeBase
 from hybridkg.query.parameters import read_term
 from hybridkg.results.trec import ranking
@@ -72,7 +73,8 @@ class HybridQuery(Transformer):  # type: ignore[misc, unused-ignore]
             ParameterError: a column is missing.
             HybridkgError: the query fails.
         """
-        import pandas as pd
+        with needs_extra("pyterrier", "a DataFrame"):
+            import pandas as pd
 
         own = [name for name in self._prepared.parameters if name != TEXT and name in topics.columns]
         found = []

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.config import OPENAI_URL
+from hybridkg.credentials import OPENAI_URL
 from hybridkg.interfaces.progress import Progress
 from hybridkg.registry import Registry
 

@@ -35,10 +35,12 @@ class Question:
 class RankedIndex(Protocol):
     """The text index, and the vectors beside it where there are any; methods as TextIndex and VectorIndex have them."""
 
-    scan_limit: int | None
-    """That of the text index; where the text is here, that of the vectors."""
-    text_limit: int | None
-    """`scan_limit` of the text index."""
+    is_remote: bool
+    """Whether the text index or the vector index is on a server."""
+    text_is_remote: bool
+    """Whether the text index is."""
+    max_remote_scan: int
+    """That of the text index where it is remote, else that of the vectors."""
     counts: Mapping[str, int]
     fields: tuple[str, ...]
     vectors: VectorIndex | None
@@ -86,12 +88,12 @@ class RankedIndex(Protocol):
         """As TextIndex has it."""
 
 
-def limit_of(index: RankedIndex, query: RankedQuery) -> int | None:
-    """Rows of a relation beyond which the graph is read first; None where the relation is here.
+def is_remote_relation(index: RankedIndex, query: RankedQuery) -> bool:
+    """Whether a relation is on a server, so that its size decides what is read first (`max_remote_scan`).
 
-    A NEAR counts as far away beside a text on a server as well: its work is priced as there.
+    A NEAR counts as remote where the text alone is: its work is priced as there.
     """
-    return index.text_limit if isinstance(query, TextQuery) else index.scan_limit
+    return index.text_is_remote if isinstance(query, TextQuery) else index.is_remote
 
 
 def postings_read(index: RankedIndex, query: RankedQuery, among: float | None = None) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from hybridkg.config import RerankingSettings
+from hybridkg.credentials import OPENAI_URL
 from hybridkg.registry import Registry
 
 if TYPE_CHECKING:
@@ -48,6 +48,22 @@ COMMON: Mapping[str, Setting] = {
     ON_ERROR: Setting(STOP, words=(STOP, KEEP), note="keep: the earlier order, and a warning"),
 }
 """Arguments that every reranker takes; RERANK itself sees to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RerankingSettings:
+    """The table `[reranking]`: the server that the reranker `llm` asks. Its key is in the environment
+    (hybridkg.model_server), never here.
+
+    Args:
+        url: of an OpenAI-compatible interface, up to and with its version: `http://127.0.0.1:8080/v1`.
+        timeout: seconds that one request may take.
+        per_minute: requests at most; 0 for no limit.
+    """
+
+    url: str = OPENAI_URL
+    timeout: float = 60.0
+    per_minute: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,25 @@
-"""What builds, opens and removes text indexes, and the engines by name. A new engine is one folder and one line."""
+"""Text engines: what builds, opens and removes text indexes, and the engines by name.
+
+A new engine is one folder and one line here, or a package with an entry point in the group `hybridkg.text_engines`
+(docs/extensions.md). All else that the rest of hybridkg needs of an engine is an attribute of its class.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hybridkg.errors import CorruptError
-from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.text_index import Ids, IndexedField, TextIndex
-from hybridkg.rdf.terms import Node
 from hybridkg.registry import Registry
+
+if TYPE_CHECKING:  # the command line lists the engines, and does without numpy
+    from hybridkg.config import Config
+    from hybridkg.interfaces.progress import Progress
+    from hybridkg.interfaces.text_index import Ids, IndexedField, TextIndex
+    from hybridkg.rdf.terms import Node
 
 Values = list[tuple[str, str]]
 """(text, language tag or "") each; distinct and sorted."""
@@ -63,8 +71,48 @@ class TextSource(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class NativeAnalysis:
+    """Analysis by analyzers of the engine's own. The analyzers of a profile are then names that the engine has, and
+    there are no synonyms; an index says so by `analysis: native` in `about()`.
+
+    Args:
+        setting: of kb.toml, as it is written, that chooses it.
+        remedy: the setting that chooses hybridkg's analyzers, and its table.
+    """
+
+    setting: str
+    remedy: str
+
+
 class TextEngine(Protocol):
-    """One kind of text index. Made with the settings of kb.toml: `Engine(config)`."""
+    """One kind of text index. Made with the folder of the knowledge base and its settings: `Engine(folder, config)`."""
+
+    title: ClassVar[str]
+    """Its name in a sentence, such as `Elasticsearch`."""
+
+    is_remote: ClassVar[bool]
+    """Whether its indexes are on a server, outside the folder of the knowledge base, so that they have to be pruned."""
+
+    section: ClassVar[str]
+    """The table of kb.toml that it reads; empty for none. That of a plug-in is in `Config.sections`."""
+
+    unit_costs: ClassVar[Mapping[str, float]]
+    """Microseconds by name of a unit cost (planner/cost_model.py), before anything is measured; of one that is not
+    named, the cost of a local index of packed postings holds.
+    """
+
+    vector_index: ClassVar[str]
+    """The vector index, a name of VECTOR_INDEXES, that keeps vectors where this engine keeps text: `migrate` moves them
+    there. Empty for none: they stay.
+    """
+
+    native_analysis: ClassVar[NativeAnalysis | None]
+    """None where every index has the terms of hybridkg's analyzers."""
+
+    @classmethod
+    def analyzes_natively(cls, config: Config) -> bool:
+        """Whether the settings choose `native_analysis`."""
 
     def ready(self) -> None:
         """Whether a build could begin; asked before the long work of loading.
@@ -125,7 +173,10 @@ TEXT_ENGINES = Registry(
         "embedded": "hybridkg.text.embedded.engine:EmbeddedTextEngine",
         "elasticsearch": "hybridkg.text.elastic.engine:ElasticTextEngine",
     },
+    default="embedded",
 )
+"""Classes of TextEngine."""
+
 
 ENGINE_FILE = "engine"
 """In the folder of a text index: the name of the engine that built it; before there was a second, none was written."""
@@ -141,12 +192,17 @@ def engine_name(text_folder: Path) -> str:
     """
     file = text_folder / ENGINE_FILE
     try:
-        name = file.read_text(encoding="ascii").strip() if file.exists() else "embedded"
+        name = file.read_text(encoding="ascii").strip() if file.exists() else TEXT_ENGINES.default
     except (OSError, UnicodeDecodeError) as e:
         raise _no_engine(file) from e
     if not ENGINE_NAME.fullmatch(name):
         raise _no_engine(file)
     return name
+
+
+def is_remote_engine(name: str) -> bool:
+    """Whether the indexes of an engine are on a server; an engine that is not installed counts as local."""
+    return name in TEXT_ENGINES and bool(TEXT_ENGINES.get(name).is_remote)
 
 
 def _no_engine(file: Path) -> CorruptError:

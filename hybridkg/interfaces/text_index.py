@@ -158,9 +158,13 @@ class TextIndex(Protocol):
     exact: bool
     """Whether `topk` is the true best k; told to the user with every answer."""
 
-    scan_limit: int | None
-    """Matches beyond which reading the complete relation costs more than reading a pattern of the graph of the same
-    size first and scoring only what it names; None where the relation is at hand."""
+    is_remote: bool
+    """Whether the postings are on a server, so that a request costs a round trip."""
+
+    max_remote_scan: int
+    """Of a remote index: the most matches of a relation that is read whole. Reading more costs more than reading a
+    pattern of the graph of the same size first and scoring only what it names. Without meaning where the index is
+    local."""
 
     linker: Linker | None
     """What finds nodes in the texts for models that want them; whoever opens the index beside a graph sets it."""

@@ -1,6 +1,6 @@
 """What the engine asks of a vector index, what builds and opens them, and the kinds by name.
 
-A new kind is one file and one line.
+A new kind is one file and one line here, or a package with an entry point in the group `hybridkg.vector_indexes`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.encoder import Space, Vectors
@@ -74,8 +74,11 @@ class VectorIndex(Protocol):
     similarity is made of theirs (`aggregate` in kb.toml).
     """
 
-    scan_limit: int | None
-    """As of a text index: for one on a server, the size of a relation beyond which the graph is read first."""
+    is_remote: bool
+    """Whether the vectors are compared on a server."""
+
+    max_remote_scan: int
+    """Of a remote index: the size of a relation beyond which the graph is read first, as of a text index."""
 
     @property
     def size(self) -> int:
@@ -174,6 +177,18 @@ class StoredVectors:
 class VectorIndexKind(Protocol):
     """Builds and opens indexes of one kind. Made with the folder of the knowledge base and its settings."""
 
+    title: ClassVar[str]
+    """Its name in a sentence, such as `Elasticsearch`."""
+
+    is_remote: ClassVar[bool]
+    """Whether the vectors are compared on a server."""
+
+    section: ClassVar[str]
+    """The table of kb.toml that it reads besides `[vectors]`; empty for none."""
+
+    takes_pieces: ClassVar[bool]
+    """Whether an entity may have several vectors."""
+
     engine: str
     """The text engine that knows what this kind keeps outside the folder, for `prune`; empty where it keeps nothing."""
 
@@ -239,6 +254,7 @@ VECTOR_INDEXES = Registry(
         "hnsw": "hybridkg.vector.hnsw:Hnsw",
         "elasticsearch": "hybridkg.vector.elastic.kind:ElasticVectors",
     },
+    default="flat",
 )
 """Classes of VectorIndexKind, made as `Kind(folder of the knowledge base, config)`."""
 
@@ -251,10 +267,10 @@ def kind_of(folder: Path) -> str:
     """
     file = folder / INDEX_FILE
     try:
-        name = file.read_text(encoding="ascii").strip() if file.exists() else "flat"
+        name = file.read_text(encoding="ascii").strip() if file.exists() else VECTOR_INDEXES.default
     except (OSError, UnicodeDecodeError) as e:
         raise CorruptError(f"cannot read {INDEX_FILE!r} of the vectors", hint="index again", place=str(file)) from e
-    if name not in VECTOR_INDEXES.names():
+    if name not in VECTOR_INDEXES:
         raise CorruptError(
             f"vectors in an index of kind {name!r}; this hybridkg knows {', '.join(VECTOR_INDEXES.names())}",
             hint="index again",

@@ -360,7 +360,7 @@ class KnowledgeBase(Writable):
         Args:
             queries: query texts by name.
             model: ranking model that every MATCH gets in place of its own.
-            against: name of the other engine; default: `elasticsearch`, or `embedded` where this one is not.
+            against: name of the other engine; default: the built-in one that this index is not of.
             progress: told how far the work is.
 
         Raises:

@@ -214,7 +214,7 @@ class Snapshot:
     def costs(self) -> UnitCosts:
         """Unit costs on this machine."""
         folder = self.generation.path
-        engine = "embedded" if self.text is None else engine_name(folder / "text")
+        engine = TEXT_ENGINES.default if self.text is None else engine_name(folder / "text")
         found = self.generation.manifest.endpoint
         far: dict[str, float] = {}
         if self.endpoint and self._is_of_this_graph:

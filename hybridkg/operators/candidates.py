@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hybridkg.algebra.certain import certain
 from hybridkg.interfaces.graph_index import IdTable
 from hybridkg.interfaces.meter import GRAPH_QUESTIONS, STORE_QUESTIONS, STORE_ROWS
-from hybridkg.interfaces.ranked_index import limit_of
+from hybridkg.interfaces.ranked_index import is_remote_relation
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.conditions import whole
 from hybridkg.operators.context import ExecutionContext
@@ -124,7 +124,7 @@ class Candidates:
         index, query = checked_index(context.text, match), ranked_query(match)
         if among is None:
             return every_match(index, query, context)[0]
-        if limit_of(index, query) is None and len(among) > MATCHES_PER_CANDIDATE * index.most(query):
+        if not is_remote_relation(index, query) and len(among) > MATCHES_PER_CANDIDATE * index.most(query):
             return both(among, every_match(index, query, context)[0])
         return among[~np.isnan(scores_among(index, query, among, context))]
 
@@ -169,7 +169,7 @@ class Candidates:
 def _most(match: ast.RankedItem, context: ExecutionContext) -> float:
     """No fewer entities match; of an index that is far away, whose complete relations are not to be read, inf."""
     index, query = checked_index(context.text, match), ranked_query(match)
-    return index.most(query) if limit_of(index, query) is None else inf
+    return index.most(query) if not is_remote_relation(index, query) else inf
 
 
 def _candidates(

@@ -12,7 +12,7 @@ from hybridkg.errors import QueryLimitError, QueryStoppedError, QueryWarning, Sp
 from hybridkg.interfaces.graph_index import GraphIndex, IdTable, Pattern, PreparedPattern
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, Price
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, limit_of
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, is_remote_relation
 from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.columns import Column, IdColumn, InColumns
@@ -149,11 +149,11 @@ class ExecutionContext:
 
         What an operator asks that does not run after all is asked for nothing.
         """
-        if self.text is not None and self.text.scan_limit is not None:
+        if self.text is not None and self.text.is_remote:
             operators = list(root.walk())
             self.text.prepare([query for operator in operators for query in operator.sized(self.text)])
             asked = dict.fromkeys(question for operator in operators for question in operator.questions(self.text))
-            far = [question for question in asked if limit_of(self.text, question.query) is not None]
+            far = [question for question in asked if is_remote_relation(self.text, question.query)]
             questions = far[: together(self.text)]
             if len(questions) > 1:
                 self._answers = dict(zip(questions, self.text.answers(questions), strict=True))
@@ -323,6 +323,6 @@ def row_bytes(row: object) -> int:
 
 def together(text: RankedIndex) -> int:
     """How many questions to ask the index at once: one where each relation is at hand."""
-    if text.scan_limit is None:
+    if not text.is_remote:
         return 1
     return max(1, min(MOST_QUESTIONS, MOST_ANSWERED // max(1, text.counts.get("entities", 1))))

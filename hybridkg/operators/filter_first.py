@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hybridkg.interfaces.ranked_index import limit_of
+from hybridkg.interfaces.ranked_index import is_remote_relation
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.candidates import MATCHES_PER_CANDIDATE
@@ -115,7 +115,7 @@ def where_present(match: ast.RankedItem, ids: Ids, context: ExecutionContext) ->
     import numpy as np
 
     index, query = checked_index(context.text, match), ranked_query(match)
-    near = limit_of(index, query) is None
+    near = not is_remote_relation(index, query)
     if match.top is None and not (near and len(ids) > MATCHES_PER_CANDIDATE * index.most(query)):
         return scores_among(index, query, ids, context) if len(ids) else np.zeros(0)
     listed, own = relation(match, context)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hybridkg.interfaces.meter import Work
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, limit_of
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, is_remote_relation
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext, together
@@ -74,7 +74,7 @@ class MatchEach(OneChild):
     ) -> Iterator[tuple[Term, tuple[Ids, Scores]]]:
         """The relation of each text, or what of it its rows are about; an index far away is asked for many at once."""
         texts, entity = list(by_text), self.match.entity.name
-        is_far = limit_of(index, ranked_query(self.match)) is not None
+        is_far = is_remote_relation(index, ranked_query(self.match))
         size = together(index) if is_far else 1
         if not is_far and self.match.top is None and entity in variables:
             at = variables.index(entity)

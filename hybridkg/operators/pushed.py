@@ -22,7 +22,7 @@ def with_conditions(
     """A question with what the graph says of the entity, as far as the index knows about it; one at hand knows
     nothing, so it is not found out.
     """
-    if index.scan_limit is None or not isinstance(query, TextQuery):
+    if not index.is_remote or not isinstance(query, TextQuery):
         return query
     held = tuple(one for one in said() if all(map(index.holds, leaves(one))))
     return replace(query, conditions=held) if held else query

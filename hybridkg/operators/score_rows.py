@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.meter import PROBES, TEXT_QUESTIONS, Work
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, limit_of
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, is_remote_relation
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.known import Known, times, work_of
@@ -49,7 +49,7 @@ class ScoreRows(OneChild):
         return tuple(
             Question(query)
             for query in self.sized(text)
-            if limit_of(text, query) is not None and text.most(query) <= FEW_MATCHES
+            if is_remote_relation(text, query) and text.most(query) <= FEW_MATCHES
         )
 
     def run(self, context: ExecutionContext) -> Solutions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybridkg.interfaces.meter import HITS, MASKED, POSTINGS, PROBES, SCORED_POSTINGS, SCORINGS, TEXT_QUESTIONS
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, limit_of, postings_read
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, is_remote_relation, postings_read
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.query import ast
@@ -53,7 +53,7 @@ def best_matches(
         among: ascending and distinct: who takes part; None for everyone.
         sized: whether the planner has asked how many match; an index that is far away is not asked for that alone.
     """
-    far, question = limit_of(index, query) is not None, Question(query, k)
+    far, question = is_remote_relation(index, query), Question(query, k)
     read = postings_read(index, query, None if among is None else len(among)) if sized or not far else 0
     context.meter.add(TEXT_QUESTIONS, 1)
     context.meter.add(POSTINGS, int(read))
@@ -72,7 +72,7 @@ def scores_among(index: RankedIndex, query: RankedQuery, ids: Ids, context: Exec
     scores = index.score(query, ids)
     context.meter.add(SCORINGS, 1)
     context.meter.add(PROBES, len(ids))
-    if limit_of(index, query) is not None:
+    if is_remote_relation(index, query):
         # A candidate goes there as a number, one that matches comes back as a row.
         import numpy as np
 

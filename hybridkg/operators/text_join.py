@@ -18,7 +18,7 @@ from hybridkg.interfaces.meter import (
     TEXT_QUESTIONS,
     Work,
 )
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, limit_of
+from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, is_remote_relation
 from hybridkg.interfaces.text_index import AnyOf, Condition, Ids, Scores, TextQuery
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.candidates import Candidates
@@ -82,8 +82,7 @@ class TextJoin(PhysicalOperator):
             return self._in_columns(index, prepared, context)
         at = self.fragment.columns.index(variable)
         begun: Begun | None = None
-        limit = limit_of(index, query)
-        if limit is not None and (most := index.most(query)) > limit:
+        if is_remote_relation(index, query) and (most := index.most(query)) > index.max_remote_scan:
             begun = begin(self.fragment.in_store, min(most, context.max_rows), context)
             if begun.is_whole:
                 scores_of = _asked_for(_distinct(begun.rows, at), ranked_query(self.match), index, context)
@@ -114,8 +113,8 @@ class TextJoin(PhysicalOperator):
     def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
         """Whether to score the entities of the fragment, and not every match, of which most may not be in it."""
         variable, most = self.match.entity.name, index.most(self.narrowed(index))
-        if (limit := limit_of(index, self._question)) is not None:
-            return most > limit
+        if is_remote_relation(index, self._question):
+            return most > index.max_remote_scan
         prepared = self.fragment.prepared(context)
         if prepared is None or most < MANY_MATCHES:
             return False
@@ -137,7 +136,7 @@ class TextJoin(PhysicalOperator):
         return tuple(
             Question(query)
             for query in self.sized(text)
-            if (limit := limit_of(text, query)) is None or text.most(query) <= limit
+            if not is_remote_relation(text, query) or text.most(query) <= text.max_remote_scan
         )
 
     def narrowed(self, index: RankedIndex) -> RankedQuery:
@@ -191,7 +190,7 @@ def scores_of_entities(
     """
     assert context.nodes is not None
     nodes = [term for term in entities if isinstance(term, NamedNode | BlankNode)]
-    is_far = limit_of(index, query) is not None and not context.is_answered(Question(query))
+    is_far = is_remote_relation(index, query) and not context.is_answered(Question(query))
     few = is_far or len(nodes) * MATCHES_PER_PROBE < index.most(query)
     if few:
         return _asked_for(nodes, query, index, context)

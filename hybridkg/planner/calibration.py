@@ -180,7 +180,7 @@ def _text(text: TextIndex, words: Sequence[str], watch: Stopwatch) -> Iterator[t
     if not df:
         return
     ordered = sorted(df, key=lambda word: (df[word], word))
-    if text.scan_limit is not None:
+    if text.is_remote:
         yield from text_elsewhere(text, df, ordered, watch)
         return
     few, rare = df[ordered[0]], TextQuery(ordered[0])

@@ -100,9 +100,8 @@ class Lists(NamedTuple):
         postings = scored if fixed.only_texts else [planning.read(match.match) for match in ranking.scored]
         optional = [float(planning.most(match.match)) for match in ranking.optional] if ranking.optional else []
         filters = [float(planning.most(match.match)) for match in ranking.filters] if ranking.filters else []
-        is_text, text, limit = isinstance(ranking.spine.matches[0].match, ast.Match), planning.text, None
-        if text is not None:
-            limit = text.text_limit if is_text else text.scan_limit
+        is_text, text = isinstance(ranking.spine.matches[0].match, ast.Match), planning.text
+        is_remote = text is not None and (text.text_is_remote if is_text else text.is_remote)
         return cls(
             joined=joined_lists,
             scored=scored,
@@ -112,7 +111,7 @@ class Lists(NamedTuple):
             first=first,
             best_first=[first] if fixed.scored == (0,) else scored,
             postings=postings,
-            is_too_long=limit is not None and first > limit,
+            is_too_long=text is not None and is_remote and first > text.max_remote_scan,
         )
 
 

@@ -36,6 +36,7 @@ from hybridkg.interfaces.meter import (
     TEXT_QUESTIONS,
     Work,
 )
+from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.operators.probing import PROBES_AT_ONCE
 
 FARTHEST = 20.0
@@ -45,7 +46,7 @@ constants do more harm than poor cardinalities (design, planner.md)."""
 
 @dataclass(frozen=True)
 class CostModel:
-    """Unit costs in microseconds. The defaults are those of the embedded text engine."""
+    """Unit costs in microseconds. The defaults are those of a local index of packed postings."""
 
     us_per_adjacency_entry: float = 0.02
     """One entry of the projection that a pattern reads: a target that is gathered, an id that is looked up in a set;
@@ -153,30 +154,13 @@ PRICES = {
 UNITS = tuple(one.name for one in fields(CostModel))
 """The names of all unit costs."""
 
-ELASTICSEARCH = CostModel(
-    us_per_text_question=6_000.0,
-    us_per_text_scoring=5_000.0,
-    us_per_posting=1.0,
-    us_per_hit=60.0,
-    us_per_scored_posting=16.0,
-    us_per_scored_candidate=0.4,
-    us_per_masked_candidate=0.4,
-    us_per_look=1_500.0,
-)
-"""A server on the same machine: Elasticsearch 8.19 with 512 MB and the graph of benchmarks/hybrid (25,000 papers, 1.7
-million words), calibration_elsewhere.py, when it had been asked for some seconds. A question is a round trip or two.
-A posting passes through a script, which bounds its score; a hit is JSON that is read, and scored again here. A
-candidate is a number in a `terms` filter; one that matches costs a scored posting as well, which is a row of JSON. A
-look takes so much longer than what it asks for: 4.8 ms for ten matches that are looked up at Oxigraph's server, where a
-complete relation of as many takes 2.9 (benchmarks/planner/servers.py, tuning half)."""
-
-DEFAULTS = {"embedded": CostModel(), "elasticsearch": ELASTICSEARCH}
-"""By name of the text engine."""
-
 
 def default_costs(engine: str) -> CostModel:
-    """The unit costs of a text engine before anything is measured; for a stranger those of the embedded one."""
-    return DEFAULTS.get(engine, DEFAULTS["embedded"])
+    """The unit costs of a text engine before anything is measured: those that it declares; of one that is not
+    installed those of a local index.
+    """
+    declared = TEXT_ENGINES.get(engine).unit_costs if engine in TEXT_ENGINES else {}
+    return replace(CostModel(), **declared)
 
 
 def far_costs(trip_us: float, row_us: float) -> dict[str, float]:

@@ -127,7 +127,7 @@ class Planning:
 
     def ask_sizes(self, plan: Plan) -> None:
         """`most` of the MATCHes of a plan will be asked for: an index that is far away is asked for all at once."""
-        if self.text is None or self.text.text_limit is None:
+        if self.text is None or not self.text.text_is_remote:
             return
         queries, waiting = [], [plan]
         while waiting:
@@ -158,7 +158,7 @@ class Planning:
         return self.once((id(ranking), "narrowed"), lambda: self._narrowed_anew(ranking))
 
     def _narrowed_anew(self, ranking: Ranking) -> tuple[TextQuery, bool] | None:
-        if self.text is None or self.text.text_limit is None or ranking.spine.leading > 1:
+        if self.text is None or not self.text.text_is_remote or ranking.spine.leading > 1:
             return None
         first = ranking.spine.matches[0]
         variable = first.match.entity.name
@@ -215,9 +215,9 @@ class Planning:
     def is_far(self, matches: Iterable[Match]) -> bool:
         """Whether one of some relations is on a server."""
         text = self.text
-        if text is None or text.scan_limit is None:
+        if text is None or not text.is_remote:
             return False
-        return text.text_limit is not None or any(isinstance(match.match, ast.Near) for match in matches)
+        return text.text_is_remote or any(isinstance(match.match, ast.Near) for match in matches)
 
     def once(self, key: Hashable, find: Callable[[], T]) -> T:
         """What has been found under a key, or what `find` gives now."""

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybridkg.interfaces.text_engine import TEXT_ENGINES, is_remote_engine
 from hybridkg.planner.cost_model import UNITS, CostModel, default_costs
 
 if TYPE_CHECKING:
@@ -46,9 +47,6 @@ LOCAL = {
 }
 """What this process does itself, whatever the text engine."""
 
-ON_SERVERS = ("elasticsearch",)
-"""Text engines whose work another machine does."""
-
 LEAST_MEASURED = 4
 """Unit costs that must have been measured before the others follow them."""
 
@@ -65,7 +63,7 @@ class UnitCosts:
 
     def __init__(
         self,
-        engine: str = "embedded",
+        engine: str = TEXT_ENGINES.default,
         file: Path | None = None,
         *,
         fixed: bool = False,
@@ -73,6 +71,7 @@ class UnitCosts:
     ):
         self._engine, self._file, self.fixed, self._far = engine, file, fixed, far
         self._defaults = replace(default_costs(engine), **far)
+        self._is_remote = is_remote_engine(engine)
         self._about = f"{engine}, graph at an endpoint" if far else engine
         """What the file has to speak of."""
         self._calibrated: dict[str, float] = {}
@@ -168,7 +167,7 @@ class UnitCosts:
 
     def _is_here(self, name: str) -> bool:
         """Whether this machine does the work."""
-        return name not in self._far and (name in LOCAL or self._engine not in ON_SERVERS)
+        return name not in self._far and (name in LOCAL or not self._is_remote)
 
     def _origin(self, name: str) -> str:
         if name in self._far:

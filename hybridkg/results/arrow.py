@@ -9,7 +9,7 @@ from importlib import import_module
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
-from hybridkg.errors import MissingExtraError
+from hybridkg.extras import needs_extra
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Term
 from hybridkg.results.numbers import DECIMAL, INTEGERS, is_number
 
@@ -25,10 +25,8 @@ MOST_EXACT = 2**53
 
 def result_to_arrow(result: ResultSet) -> Any:
     """A pyarrow.Table, its columns in the result's order; see `ResultSet.to_arrow`."""
-    try:
+    with needs_extra("arrow", "to_arrow"):
         pa = import_module("pyarrow")
-    except ModuleNotFoundError:
-        raise MissingExtraError("to_arrow needs the package 'pyarrow'", hint="pip install pyarrow") from None
     arrays = []
     for at in range(len(result.columns)):
         kind, values = typed_column([cells[at] for cells in result.cells])

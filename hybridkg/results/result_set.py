@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hybridkg.errors import HybridkgError, MissingExtraError, UnknownNameError, UnsupportedQueryError
+from hybridkg.errors import HybridkgError, UnknownNameError, UnsupportedQueryError
+from hybridkg.extras import needs_extra
 from hybridkg.rdf.batch import Row as Cells
 from hybridkg.rdf.terms import Term, Triple, to_python, to_rdflib
 from hybridkg.registry import did_you_mean
@@ -316,10 +317,8 @@ class ResultSet(Sequence[Row]):
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        try:
+        with needs_extra("eval", "to_dataframe"):
             import pandas as pd
-        except ModuleNotFoundError:
-            raise MissingExtraError("to_dataframe needs the package 'pandas'", hint="pip install pandas") from None
         return pd.DataFrame(self.to_python(), columns=list(self.columns))
 
     def to_arrow(self) -> pyarrow.Table:

@@ -149,9 +149,9 @@ class Folder:
             return []
 
     def remember_engine(self, name: str) -> None:
-        """Writes down that an engine other than the default is about to build; for as long as the folder lives."""
+        """Writes down that an engine with indexes on a server is about to build; for as long as the folder lives."""
         known = self.engines()
-        if name != Config().text and name not in known:
+        if name not in known:
             with _storage_errors(f"writing {str(self.path / 'ENGINES')!r}"):
                 write_durably(self.path / "ENGINES", "".join(f"{engine}\n" for engine in [*known, name]))
 

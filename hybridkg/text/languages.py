@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hybridkg.errors import TextQueryError, UnknownNameError
+from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import IndexedField, speaks
 from hybridkg.registry import did_you_mean
 
@@ -22,7 +23,8 @@ def check_language(field: IndexedField, language: str) -> None:
     if field.languages is None:
         raise TextQueryError(
             f"this text index does not keep languages apart, which '{field.name}@{language}' needs",
-            hint=f'leave "@{language}" out; or text = "embedded" in kb.toml, and index again',
+            hint=f'leave "@{language}" out; or engine = "{TEXT_ENGINES.default}" in the table [text] of kb.toml, '
+            "and index again",
         )
     if not any(speaks(tag, language.lower()) for tag in field.languages):
         more = len(field.languages) - MOST_SHOWN

@@ -181,7 +181,7 @@ def check_whole(index: str, what: str) -> None:
     if what != "entity":
         raise ConfigError(
             f"the vector index {index!r} takes one vector of an entity, and not one of each of its {what}",
-            hint='vectors = "flat" in kb.toml, or what = "entity" in its table [encoding]',
+            hint='index = "flat" or what = "entity" in the table [vectors] of kb.toml',
         )
 
 

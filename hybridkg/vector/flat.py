@@ -51,6 +51,10 @@ class Flat:
         config: its settings.
     """
 
+    title = "the flat index"
+    is_remote = False
+    section = ""
+    takes_pieces = True
     engine = ""
 
     def __init__(self, path: Path, config: Config):
@@ -104,7 +108,8 @@ class FlatIndex(Asking):
         rank: order of the nodes, for ties: ids -> ranks.
     """
 
-    scan_limit: int | None = None
+    is_remote = False
+    max_remote_scan = 0
 
     def __init__(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]):
         reader = Reader(LAYOUT, folder)

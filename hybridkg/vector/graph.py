@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.arrays import Layout, Reader, Writer
-from hybridkg.errors import CorruptError, MissingExtraError, StorageError
+from hybridkg.errors import CorruptError, StorageError
+from hybridkg.extras import check_extra, needs_extra
 from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.progress import Progress
 
@@ -57,19 +57,22 @@ class GraphHeader:
     seed: int
 
 
+FEATURE = "vector index 'hnsw'"
+
+
 def check_installed() -> None:
     """Whether there is a FAISS; imports nothing.
 
     Raises:
         MissingExtraError: there is none.
     """
-    if find_spec("faiss") is None:
-        raise MissingExtraError("vector index 'hnsw' needs the package 'faiss'", hint='pip install "hybridkg[hnsw]"')
+    check_extra("hnsw", FEATURE, "faiss")
 
 
 def _faiss() -> Any:
     """Its stubs lack half of it."""
-    return import_module("faiss")
+    with needs_extra("hnsw", FEATURE):
+        return import_module("faiss")
 
 
 class Graph:
@@ -105,7 +108,7 @@ class Graph:
         except (MemoryError, RuntimeError) as e:
             raise StorageError(
                 f"the graph of {n:,} vectors cannot be built: {str(e) or 'out of memory'}",
-                hint='it takes about 660 bytes for a vector of 384 numbers; vectors = "flat" in kb.toml needs none',
+                hint='it takes about 660 bytes for a vector of 384 numbers; index = "flat" needs none',
             ) from e
         progress.done(n)
         return cls(index, faiss)

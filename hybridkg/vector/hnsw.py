@@ -65,6 +65,10 @@ class Hnsw:
         seed: of the graph, and of the sample that measures it.
     """
 
+    title = "the index hnsw"
+    is_remote = False
+    section = ""
+    takes_pieces = False
     engine = ""
 
     def __init__(self, path: Path, config: Config, seed: int = 0):

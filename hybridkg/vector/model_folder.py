@@ -6,10 +6,10 @@ import hashlib
 import json
 import logging
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
-from hybridkg.errors import ConfigError, EncoderError, MissingExtraError
+from hybridkg.errors import ConfigError, EncoderError
+from hybridkg.extras import needs_extra
 from hybridkg.interfaces.encoder import ModelChoice
 
 _log = logging.getLogger(__name__)
@@ -110,8 +110,9 @@ def find_model(choice: ModelChoice) -> ModelFolder:
 
 
 def _from_hub(name: str, beside: Path) -> ModelFolder:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import RepositoryNotFoundError
+    with needs_extra("models", f"the model {name!r}"):
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import RepositoryNotFoundError
 
     try:
         found = ModelFolder(name, Path(snapshot_download(name, allow_patterns=PATTERNS, local_files_only=True)))
@@ -129,19 +130,3 @@ def _from_hub(name: str, beside: Path) -> ModelFolder:
             f"the model {name!r} is not on this disk, and cannot be fetched: {str(e).splitlines()[0]}",
             hint=hint or "fetch it elsewhere, copy its folder here, and write the path of the folder",
         ) from e
-
-
-def check_packages(kind: str, *packages: str) -> None:
-    """Whether packages are installed, without importing them.
-
-    Raises:
-        MissingExtraError: one is not.
-    """
-    for package in packages:
-        if find_spec(package) is None:
-            raise missing(kind, package)
-
-
-def missing(kind: str, package: str | None) -> MissingExtraError:
-    """What to say of a package that is not installed."""
-    return MissingExtraError(f"encoder {kind!r} needs the package {package!r}", hint='pip install "hybridkg[models]"')

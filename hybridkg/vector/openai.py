@@ -1,4 +1,4 @@
-"""Encoders behind an OpenAI-compatible embeddings endpoint: `encoder = "openai:MODEL"`, `url` in the table [encoding].
+"""Encoders behind an OpenAI-compatible embeddings endpoint: `encoder = "openai:MODEL"`, `url` in the table [vectors].
 
 Texts go to the server and cost money there, so a large run says first what it will send, and waits for a yes. A text
 that had a vector before is not sent again. Queries ask the server too, one short request for each new text.
@@ -115,7 +115,7 @@ class OpenAIEncoder:
         return self._dimensions
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """float32[len(texts), dimensions], at the rate that [encoding] allows."""
+        """float32[len(texts), dimensions], at the rate that [vectors] allows."""
         if self._server is None:
             self._server = _server(self._url, self._timeout, self._per_minute)
         return self._encoded(self._server, texts, self._prompts[1])

@@ -30,8 +30,9 @@ class Ranked:
     def __init__(self, text: TextIndex, vectors: VectorIndex | None = None, encoder: str = NO_ENCODER):
         self._encoder = encoder
         self.text, self.vectors = text, vectors
-        self.text_limit = text.scan_limit
-        self.scan_limit = vectors.scan_limit if text.scan_limit is None and vectors is not None else text.scan_limit
+        self.text_is_remote = text.is_remote
+        self.is_remote = text.is_remote or (vectors is not None and vectors.is_remote)
+        self.max_remote_scan = text.max_remote_scan if text.is_remote or vectors is None else vectors.max_remote_scan
         self.counts: Mapping[str, int] = text.counts
         self.fields: tuple[str, ...] = text.fields
 

@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 from hybridkg.arrays import Layout, Reader, Writer
 from hybridkg.errors import CorruptError, EncoderError
+from hybridkg.extras import check_extra, needs_extra
 from hybridkg.interfaces.encoder import NO_MODEL, ModelChoice, Texts, Vectors
 from hybridkg.interfaces.progress import Progress
 from hybridkg.vector.lsa import unit
-from hybridkg.vector.model_folder import ModelFolder, check_packages, find_model
+from hybridkg.vector.model_folder import ModelFolder, find_model
 from hybridkg.vector.transformer import INDEX_AGAIN, opened_tokenizer, token_starts
 
 KIND = "model2vec"
+FEATURE = f"encoder {KIND!r}"
 
 LAYOUT = Layout("hybridkg static", 1, "static.json", "table of tokens")
 
@@ -48,7 +50,7 @@ class Model2Vec:
 
     @cached_property
     def _model(self) -> ModelFolder:
-        check_packages(KIND, "huggingface_hub", "sentence_transformers", "torch", "tokenizers")
+        check_extra("models", FEATURE, "huggingface_hub", "sentence_transformers", "torch", "tokenizers")
         return find_model(self._choice)
 
     @cached_property
@@ -64,10 +66,11 @@ class Model2Vec:
         choice = self._choice
         if choice.query_prompt or choice.passage_prompt or choice.max_length:
             raise EncoderError(
-                f"the encoder {KIND!r} has no prompts and no limit of tokens", hint="remove them from [encoding]"
+                f"the encoder {KIND!r} has no prompts and no limit of tokens", hint="remove them from [vectors]"
             )
         if not (folder / LAYOUT.header).exists():
-            from hybridkg.vector.static_distilling import token_vectors
+            with needs_extra("models", FEATURE):
+                from hybridkg.vector.static_distilling import token_vectors
 
             progress.start(f"distilling the model {self._model.name}", None)
             tokens, unknown = token_vectors(self._model, folder, choice)

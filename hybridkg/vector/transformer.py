@@ -18,16 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.arrays import Layout, Reader
-from hybridkg.errors import CorruptError, EncoderError
+from hybridkg.errors import CorruptError, EncoderError, MissingExtraError
+from hybridkg.extras import check_extra, needs_extra
 from hybridkg.interfaces.encoder import NO_MODEL, Encoder, ModelChoice, Texts, Vectors
 from hybridkg.interfaces.progress import Progress
 from hybridkg.vector.lsa import unit
-from hybridkg.vector.model_folder import check_packages, find_model, missing
+from hybridkg.vector.model_folder import find_model
 
 if TYPE_CHECKING:
     from hybridkg.vector.model_folder import ModelFolder
 
 KIND = "sentence-transformers"
+FEATURE = f"encoder {KIND!r}"
 
 LAYOUT = Layout("hybridkg transformer", 1, "transformer.json", "copy of the model")
 
@@ -53,7 +55,9 @@ class SentenceTransformers:
 
     @cached_property
     def _model(self) -> ModelFolder:
-        check_packages(KIND, "huggingface_hub", "sentence_transformers", "torch", "onnx", "onnxruntime", "tokenizers")
+        check_extra(
+            "models", FEATURE, "huggingface_hub", "sentence_transformers", "torch", "onnx", "onnxruntime", "tokenizers"
+        )
         return find_model(self._choice)
 
     @cached_property
@@ -69,7 +73,8 @@ class SentenceTransformers:
     def prepare(self, folder: Path, texts: Texts, count: int, progress: Progress) -> Encoder:
         """As EncoderKind has it; nothing is learned from the texts, but the copy is compared on some of them."""
         if not (folder / LAYOUT.header).exists():
-            from hybridkg.vector.transformer_export import export
+            with needs_extra("models", FEATURE):
+                from hybridkg.vector.transformer_export import export
 
             progress.start(f"copying the model {self._model.name}", None)
             export(self._model, folder, self._settled, self._choice, texts)
@@ -77,7 +82,8 @@ class SentenceTransformers:
         encoder = self.open(folder)
         device = self._choice.device
         if device == "cuda" or (device == "auto" and count >= CUDA_FROM):
-            from hybridkg.vector.transformer_cuda import CudaEncoder, is_there
+            with needs_extra("models", FEATURE):
+                from hybridkg.vector.transformer_cuda import CudaEncoder, is_there
 
             if is_there(required=device == "cuda"):
                 return CudaEncoder(encoder, self._model, self._choice)
@@ -151,7 +157,7 @@ class TransformerEncoder:
         except Exception as e:  # onnxruntime has no base class for its errors
             raise EncoderError(
                 f"the model could not encode a text of {len(encoding.ids):,} tokens: {str(e).splitlines()[0]}",
-                hint="where memory is short, set max_length in the table [encoding] of kb.toml",
+                hint="where memory is short, set max_length in the table [vectors] of kb.toml",
             ) from e
         return np.asarray(found[0], np.float32)
 
@@ -175,8 +181,8 @@ class TransformerEncoder:
         path = self._folder / MODEL
         try:
             session = opened_session(path)
-        except ModuleNotFoundError as e:
-            raise missing(KIND, e.name) from e
+        except MissingExtraError:
+            raise
         except Exception as e:  # onnxruntime has no base class for its errors
             raise CorruptError(
                 f"the copy of the model cannot be run: {str(e).splitlines()[0]}", hint=INDEX_AGAIN, place=str(path)
@@ -191,12 +197,10 @@ def opened_tokenizer(kind: str, folder: Path) -> Any:
         MissingExtraError: its package is not installed.
         CorruptError: its file is missing or damaged.
     """
-    try:
+    with needs_extra("models", f"encoder {kind!r}"):
         from tokenizers import Tokenizer
-
+    try:
         return Tokenizer.from_file(str(folder / TOKENIZER))
-    except ModuleNotFoundError as e:
-        raise missing(kind, e.name) from e
     except Exception as e:  # the only class that it raises
         raise CorruptError(
             f"the tokenizer cannot be read: {str(e).splitlines()[0]}", hint=INDEX_AGAIN, place=str(folder / TOKENIZER)
@@ -216,7 +220,8 @@ def opened_session(path: Path, *, optimised: Path | None = None) -> Any:
         path: of the graph.
         optimised: where the optimised graph is written, with its weights beside it; None for a graph that is one.
     """
-    import onnxruntime as ort
+    with needs_extra("models", FEATURE):
+        import onnxruntime as ort
 
     ort.set_default_logger_severity(3)
     options = ort.SessionOptions()

@@ -26,7 +26,7 @@ def is_there(*, required: bool) -> bool:
     if required:
         raise EncoderError(
             "there is no CUDA device that torch could use",
-            hint='set device = "cpu" or "auto" in the table [encoding] of kb.toml',
+            hint='set device = "cpu" or "auto" in the table [vectors] of kb.toml',
         )
     return False
 

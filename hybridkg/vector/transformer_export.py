@@ -19,6 +19,7 @@ from tokenizers import Tokenizer
 
 from hybridkg.arrays import Writer
 from hybridkg.errors import EncoderError
+from hybridkg.extras import needs_extra
 from hybridkg.interfaces.encoder import ModelChoice, Texts
 from hybridkg.vector.lsa import unit
 from hybridkg.vector.model_folder import ModelFolder
@@ -110,7 +111,7 @@ def loaded(source: ModelFolder, device: str, choice: ModelChoice) -> Any:
     if not limit or (own and limit > own):
         raise EncoderError(
             f"the model {source.name!r} reads at most {own:,} tokens" if own else f"{source.name!r} sets no length",
-            hint="set max_length in the table [encoding] of kb.toml",
+            hint="set max_length in the table [vectors] of kb.toml",
         )
     model.max_seq_length = limit
     return model
@@ -175,7 +176,8 @@ def quietly() -> Iterator[None]:
     torch gets one thread, and we make threads of our own: its own wait for one another at every step, and where other
     work shares the cores that takes ten times as long.
     """
-    from transformers.utils import logging as transformers_logging
+    with needs_extra("models", "encoder 'sentence-transformers'"):
+        from transformers.utils import logging as transformers_logging
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -215,5 +217,5 @@ def explained(source: ModelFolder, *, doing: str = "copied into ONNX") -> Iterat
 def _out_of_memory(source: ModelFolder, doing: str) -> EncoderError:
     return EncoderError(
         f"out of memory while the model {source.name!r} was being {doing}",
-        hint="set a smaller batch or max_length in the table [encoding] of kb.toml, or take a smaller model",
+        hint="set a smaller batch or max_length in the table [vectors] of kb.toml, or take a smaller model",
     )

@@ -41,7 +41,7 @@ def check(kb: Path, name: str) -> Check:
 def test_index_makes_the_knowledge_base_and_query_asks_it(endpoint, tmp_path):
     kb = tmp_path / "kb"
     assert "exported: 5" in said("index", kb, "--graph", endpoint.url)
-    assert f'graph = "{endpoint.url}"' in (kb / "kb.toml").read_text()
+    assert f'location = "{endpoint.url}"' in (kb / "kb.toml").read_text()
     assert "exported: 5" in said("index", kb)
     assert "red fish 3" in said("query", kb, 'SELECT ?n { ?f MATCH "fish" . ?f ?p ?n }')
 

@@ -133,12 +133,12 @@ joins = st.builds(
 @given(
     graph=graphs.map(quads),
     query=st.one_of(queries, joins, joins),
-    scan_limit=st.sampled_from([0, 0, 3, None]),
+    max_scan=st.sampled_from([0, 0, 3, None]),
     held=st.sampled_from(["", "p", ("p", "q", "year")]),
     few=st.sampled_from([0, 1, 2000]),
     kind=st.sampled_from([OxigraphStore, FarGraph]),
 )
-def test_a_far_index_changes_no_row_and_no_order(text, monkeypatch, graph, query, scan_limit, held, few, kind):
+def test_a_far_index_changes_no_row_and_no_order(text, monkeypatch, graph, query, max_scan, held, few, kind):
     monkeypatch.setattr(probing, "FEW_VALUES", few)
     monkeypatch.setattr(probing, "PROBES_AT_ONCE", 2)
     index, nodes = text
@@ -147,7 +147,7 @@ def test_a_far_index_changes_no_row_and_no_order(text, monkeypatch, graph, query
         want = rows(query, graph, index.start(None), nodes, "reference")
     except HybridkgError:
         return  # a score name in two places, or a pattern that this version refuses
-    index.start(scan_limit, held, graph, nodes)
+    index.start(max_scan, held, graph, nodes)
     for name in STRATEGIES.names():
         got = rows(query, graph, index, nodes, name, kind)
         assert got is None or got == want, name

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridkg.errors import TextServerError
+from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import TermStatistics
 from hybridkg.planner import calibration, unit_costs
 from hybridkg.planner.calibration import Measured, calibrate
-from hybridkg.planner.cost_model import DEFAULTS, FARTHEST, PRICES, UNITS, CostModel, default_costs
+from hybridkg.planner.cost_model import FARTHEST, PRICES, UNITS, CostModel, default_costs
 from hybridkg.planner.stopwatch import Stopwatch
 from hybridkg.planner.unit_costs import FILE, FIXED, LOCAL, MUCH, UnitCosts
 from hybridkg.rdf.terms import NamedNode
@@ -49,7 +50,7 @@ def test_every_unit_cost_says_what_it_is_and_every_kind_of_work_has_a_price():
     assert set(UNITS) > LOCAL
 
 
-@pytest.mark.parametrize("engine", sorted(DEFAULTS))
+@pytest.mark.parametrize("engine", TEXT_ENGINES.builtin_names)
 def test_defaults_are_above_zero_and_a_stranger_has_those_of_the_embedded_engine(engine):
     assert all(getattr(default_costs(engine), name) > 0 for name in UNITS)
     assert default_costs("of a plug-in") == default_costs("embedded")
@@ -85,7 +86,7 @@ class Clock:
 class Machine:
     """A text index, a projection and a store at once, whose every answer takes exactly what a model says."""
 
-    scan_limit = None
+    is_remote = False
     n_nodes = 100_000
     names_of_rows = tuple((NamedNode(f"n:{i}"), NamedNode("n:o")) for i in range(2_000))
 
@@ -193,7 +194,8 @@ def test_calibration_finds_the_costs_of_a_machine(of_units):
 class Served(Machine):
     """A text index on a server: a candidate goes there, and one that matches comes back as a row."""
 
-    scan_limit = 2_000
+    is_remote = True
+    max_remote_scan = 2_000
     counts = {"entities": 100_000}  # noqa: RUF012 - as an index has it
 
     def __init__(self, cost: CostModel, clock: Clock):

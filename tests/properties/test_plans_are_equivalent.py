@@ -314,7 +314,8 @@ def test_entities_with_several_vectors(in_pieces, monkeypatch, seed):
 @given(drawn=cases(), limit=st.integers(0, 4))
 def test_vectors_that_are_far_away_from_the_text(text, monkeypatch, drawn, limit):
     index, nodes = text
-    monkeypatch.setattr(index.vectors, "scan_limit", limit)
+    monkeypatch.setattr(index.vectors, "is_remote", True)
+    monkeypatch.setattr(index.vectors, "max_remote_scan", limit)
     try:
         for who, wrong in differences(drawn, (Ranked(index.text, index.vectors), nodes), monkeypatch):
             assert not wrong, f"{who}: {wrong}"

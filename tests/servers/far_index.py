@@ -41,12 +41,14 @@ class FarGraph(OxigraphStore):
 class FarIndex(EmbeddedTextIndex):
     """The embedded index as if it were on a server that stores values of predicates beside the text."""
 
-    scan_limit: int | None = 0
+    is_remote = True
+    max_remote_scan = 0
     values: Mapping[tuple[int, str], Sequence[str]] = {}
     held: frozenset[str] = frozenset()
 
-    def start(self, scan_limit: int | None, held: str = "", graph: Sequence[ox.Quad] = (), nodes=None) -> FarIndex:
-        self.scan_limit, self.held = scan_limit, frozenset(E + name for name in held)
+    def start(self, max_scan: int | None, held: str = "", graph: Sequence[ox.Quad] = (), nodes=None) -> FarIndex:
+        self.is_remote, self.max_remote_scan = max_scan is not None, max_scan or 0
+        self.held = frozenset(E + name for name in held)
         self.values = {}
         for quad in graph:
             known = nodes.find(quad.subject) if isinstance(quad.graph_name, ox.DefaultGraph) else None

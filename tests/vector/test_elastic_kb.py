@@ -155,7 +155,7 @@ def test_every_strategy_gives_the_rows_of_the_reference(elastic, elastic_name, t
     own.build(tmp_path / "vectors", encoder, "counts", [Encoded(ids, vectors)], SILENT, hashed=False)
     index = own.open(tmp_path / "vectors", nodes.find, nodes.rank)
     index._opened = encoder
-    assert index.scan_limit == module.SCAN_LIMIT
+    assert (index.is_remote, index.max_remote_scan) == (True, module.MAX_REMOTE_SCAN)
     ran: Counter[str] = Counter()
     for seed in range(12):
         try:

@@ -6,7 +6,7 @@ import pytest
 
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
-from hybridkg.interfaces.ranked_index import limit_of
+from hybridkg.interfaces.ranked_index import is_remote_relation
 from hybridkg.interfaces.text_index import TextQuery
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.planner.planning import Planning
@@ -18,7 +18,14 @@ SIMILAR = '?x NEAR "red" AS ?t'
 
 
 def ranked(text: int | None, vectors: int | None) -> Ranked:
-    return Ranked(SimpleNamespace(scan_limit=text, counts={}, fields=()), SimpleNamespace(scan_limit=vectors))
+    def index(limit: int | None) -> SimpleNamespace:
+        return SimpleNamespace(is_remote=limit is not None, max_remote_scan=limit or 0, counts={}, fields=())
+
+    return Ranked(index(text), index(vectors))
+
+
+def limit_of(index: Ranked, query: TextQuery | VectorQuery) -> int | None:
+    return index.max_remote_scan if is_remote_relation(index, query) else None
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from tiny_models import MINILM, edit, needs_minilm, needs_packages, tiny
 from hybridkg.errors import ConfigError, CorruptError, EncoderError, MissingExtraError
 from hybridkg.interfaces.encoder import ENCODERS, ModelChoice
 from hybridkg.interfaces.progress import SILENT
-from hybridkg.vector import model_folder
 from hybridkg.vector.model_folder import find_model
 from hybridkg.vector.transformer import CUDA_FROM, SentenceTransformers, TransformerEncoder
 
@@ -226,7 +225,7 @@ def test_a_copy_that_lacks_a_file_or_has_a_damaged_one_is_told(tmp_path, name):
 
 
 def test_a_missing_package_is_told(monkeypatch, tmp_path):
-    monkeypatch.setattr(model_folder, "find_spec", lambda name: None if name == "torch" else name)
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError, match="'sentence-transformers' needs the package 'torch'") as raised:
         SentenceTransformers(ModelChoice(str(tmp_path))).settled_name()
     assert raised.value.hint == 'pip install "hybridkg[models]"'

@@ -103,6 +103,8 @@ def content_of(kb: KnowledgeBase) -> str:
     files = {path: file.checksum for path, file in generation.manifest.files.items()}
     # What a query may use decides whether it answers, not what.
     config = asdict(replace(snapshot_of(kb).config, limits=LimitSettings()))
+    if not config["sections"]:  # hashes made before plug-ins had settings stay valid
+        del config["sections"]
     whole = [files, dict(generation.manifest.engines), config]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 

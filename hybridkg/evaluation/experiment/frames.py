@@ -13,6 +13,7 @@ from hybridkg.errors import ParameterError
 from hybridkg.evaluation.qrels import Qrels, read_qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics, read_topics
+from hybridkg.extras import needs_extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +84,8 @@ def run_from(frame: pd.DataFrame, name: str = "run") -> Run:
 
 def run_to_frame(run: Run) -> pd.DataFrame:
     """`qid`, `docno`, `score` and `rank`, from 0, in the order of the run."""
-    import pandas as pd
+    with needs_extra("eval", "a DataFrame"):
+        import pandas as pd
 
     rows = [
         (topic, document, score, rank)

@@ -18,6 +18,7 @@ from hybridkg.evaluation.measures.stark import Candidates, measure_over
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
+from hybridkg.extras import needs_extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,13 +199,15 @@ class Outcome:
 
     def to_dataframe(self) -> pd.DataFrame:
         """A row for each system, a column for each measure: means over the judged topics."""
-        import pandas as pd
+        with needs_extra("eval", "a DataFrame"):
+            import pandas as pd
 
         return pd.DataFrame.from_dict(self.means(), orient="index", columns=list(self.names))
 
     def per_topic(self) -> pd.DataFrame:
         """A row for each system and judged topic: system, category, qid, and a column for each measure."""
-        import pandas as pd
+        with needs_extra("eval", "a DataFrame"):
+            import pandas as pd
 
         rows = [
             {
@@ -220,7 +223,8 @@ class Outcome:
 
     def comparisons(self) -> pd.DataFrame:
         """A row for each comparison with the baseline: means, difference, interval, p, Holm's p, wins, losses."""
-        import pandas as pd
+        with needs_extra("eval", "a DataFrame"):
+            import pandas as pd
 
         return pd.DataFrame([] if self.comparison is None else [vars(row) for row in self.comparison.comparisons])
 

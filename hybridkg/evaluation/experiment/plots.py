@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from hybridkg.errors import MissingExtraError, UnknownNameError
+from hybridkg.errors import UnknownNameError
 from hybridkg.evaluation.experiment.document import printable
 from hybridkg.evaluation.measures import mean
+from hybridkg.extras import needs_extra
 from hybridkg.registry import did_you_mean
 
 if TYPE_CHECKING:
@@ -37,10 +38,8 @@ WIDTH = 7.2
 
 @contextmanager
 def _style() -> Iterator[None]:
-    try:
+    with needs_extra("eval", "a plot"):
         import matplotlib as mpl
-    except ModuleNotFoundError as e:
-        raise MissingExtraError("plots need the package 'matplotlib'", hint='pip install "hybridkg[eval]"') from e
     with mpl.rc_context(STYLE):
         yield
 
@@ -55,7 +54,8 @@ def differences(outcome: Outcome, system: str, measure: str) -> Figure:
     base, own = _values(outcome, outcome.baseline, measure), _values(outcome, system, measure)
     gains = sorted((own[topic] - base[topic] for topic in base), reverse=True)
     with _style():
-        from matplotlib.figure import Figure
+        with needs_extra("eval", "a plot"):
+            from matplotlib.figure import Figure
 
         figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
         axes = figure.add_subplot()
@@ -78,7 +78,8 @@ def categories(outcome: Outcome, measure: str) -> Figure:
     systems, topics = list(outcome.runs), list(outcome.judged.grades)
     values = {name: _values(outcome, name, measure) for name in systems}
     with _style():
-        from matplotlib.figure import Figure
+        with needs_extra("eval", "a plot"):
+            from matplotlib.figure import Figure
 
         figure = Figure(figsize=(WIDTH, 1.3 + 0.24 * len(systems)), layout="constrained")
         axes = figure.add_subplot()

@@ -8,8 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from hybridkg.bounded_toml import parse_toml
-from hybridkg.config import line_of, without_capital
+from hybridkg.bounded_toml import line_of, parse_toml, without_capital
 from hybridkg.errors import ConfigError
 from hybridkg.evaluation.eval_report import ALL
 from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hybridkg.errors import ConfigError, MissingExtraError, RerankerError
+from hybridkg.errors import ConfigError, RerankerError
+from hybridkg.extras import needs_extra
 from hybridkg.interfaces.reranker import Candidates, Reranked, RerankPlace, Setting, Surroundings
 
 AT_ONCE = 16
@@ -85,12 +86,8 @@ def loaded(model: str, max_length: int) -> Any:
         MissingExtraError: the package is not installed.
         RerankerError: the model is not there, or is none.
     """
-    try:
+    with needs_extra("models", "cross_encoder"):
         from sentence_transformers import CrossEncoder
-    except ModuleNotFoundError as e:
-        raise MissingExtraError(
-            f"cross_encoder needs the package {e.name!r}", hint='pip install "hybridkg[models]"'
-        ) from None
     try:
         return CrossEncoder(
             model, max_length=max_length, trust_remote_code=False, model_kwargs={"use_safetensors": True}

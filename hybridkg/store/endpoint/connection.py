@@ -328,7 +328,7 @@ class Connection:
         elsewhere = self._shown(f"{there.scheme}://{there.netloc.rpartition('@')[2]}{there.path}")
         raise EndpointError(
             f"{self.url} sends everybody to another server: {elsewhere}",
-            hint=f'if that is the endpoint you mean, write graph = "{elsewhere}" into kb.toml',
+            hint=f'if that is the endpoint you mean, write location = "{elsewhere}" into the table [graph] of kb.toml',
         )
 
     def _refused(self, response: http.client.HTTPResponse) -> EndpointError:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from hybridkg.config import Config
 from hybridkg.elastic.left import FILE as LEFT
@@ -15,7 +15,7 @@ from hybridkg.elastic.names import alias_of, check_alias, owner_of
 from hybridkg.elastic.server import Server
 from hybridkg.errors import CorruptError, HybridkgError, TextServerError
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.text_engine import TextSource
+from hybridkg.interfaces.text_engine import NativeAnalysis, TextSource
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.elastic.builder import ElasticTextBuilder, add_all
 from hybridkg.text.elastic.header import IndexIdentity, identity_in
@@ -25,6 +25,24 @@ NAMES_AT_ONCE = 20
 """Names travel in the address of a request, which holds 4,096 bytes."""
 
 
+UNIT_COSTS: Mapping[str, float] = {
+    "us_per_text_question": 6_000.0,
+    "us_per_text_scoring": 5_000.0,
+    "us_per_posting": 1.0,
+    "us_per_hit": 60.0,
+    "us_per_scored_posting": 16.0,
+    "us_per_scored_candidate": 0.4,
+    "us_per_masked_candidate": 0.4,
+    "us_per_look": 1_500.0,
+}
+"""A server on the same machine: Elasticsearch 8.19 with 512 MB and the graph of benchmarks/hybrid (25,000 papers, 1.7
+million words), planner/calibration_elsewhere.py, when it had been asked for some seconds. A question is a round trip or
+two. A posting passes through a script, which bounds its score; a hit is JSON that is read, and scored again here. A
+candidate is a number in a `terms` filter; one that matches costs a scored posting as well, which is a row of JSON. A
+look takes so much longer than what it asks for: 4.8 ms for ten matches that are looked up at Oxigraph's server, where a
+complete relation of as many takes 2.9 (benchmarks/planner/servers.py, tuning half)."""
+
+
 class ElasticTextEngine:
     """Indexes of one knowledge base on the server that kb.toml, or the environment, names.
 
@@ -32,6 +50,20 @@ class ElasticTextEngine:
         folder: of the knowledge base.
         config: its settings.
     """
+
+    title = "Elasticsearch"
+    is_remote = True
+    section = "elasticsearch"
+    unit_costs: ClassVar[Mapping[str, float]] = UNIT_COSTS
+    vector_index = "elasticsearch"
+    native_analysis: ClassVar[NativeAnalysis | None] = NativeAnalysis(
+        'analysis = "native"', 'analysis = "hybridkg" in the table [elasticsearch]'
+    )
+
+    @classmethod
+    def analyzes_natively(cls, config: Config) -> bool:
+        """Whether `analysis` in the table `[elasticsearch]` is `native`."""
+        return config.elasticsearch.analysis == "native"
 
     def __init__(self, folder: Path, config: Config):
         self._server, self._config = Server(config.elasticsearch), config

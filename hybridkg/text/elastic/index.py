@@ -59,7 +59,7 @@ from hybridkg.text.snippet import best_passage, field_passages
 from hybridkg.text.stored import FieldsOfIndex, best, named_analyzer, stored_analyzers, stored_fields, stored_totals
 from hybridkg.text.synonyms import stored_synonyms
 
-SCAN_LIMIT = 2_000
+MAX_REMOTE_SCAN = 2_000
 """Matches beyond which a pattern of the graph is read first: 10,000 rows come from Elasticsearch in 0.1 to 0.2 s, from
 the graph in 0.03 to 0.1 s (benchmarks/elastic.py)."""
 
@@ -88,7 +88,8 @@ class ElasticTextIndex(FieldsOfIndex):
     """
 
     exact = True
-    scan_limit = SCAN_LIMIT
+    is_remote = True
+    max_remote_scan = MAX_REMOTE_SCAN
     linker: Linker | None = None
 
     def __init__(self, server: Server, folder: Path, rank: Callable[[Ids], Ids] | None, *, fresh: bool):

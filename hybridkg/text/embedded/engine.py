@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hybridkg.config import Config
 from hybridkg.interfaces.progress import Progress
-from hybridkg.interfaces.text_engine import TextSource, Values
+from hybridkg.interfaces.text_engine import NativeAnalysis, TextSource, Values
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.embedded import kept_batches
 from hybridkg.text.embedded.index import EmbeddedTextIndex
@@ -33,6 +33,19 @@ class EmbeddedTextEngine:
         folder: of the knowledge base; what has been analysed of a long build is kept there until one succeeds.
         config: its settings.
     """
+
+    title = "the embedded index"
+    is_remote = False
+    section = ""
+    unit_costs: ClassVar[Mapping[str, float]] = {}
+    vector_index = "flat"
+    native_analysis: ClassVar[NativeAnalysis | None] = None
+
+    @classmethod
+    def analyzes_natively(cls, config: Config) -> bool:
+        """Never."""
+        del config
+        return False
 
     def __init__(self, folder: Path, config: Config):
         del config

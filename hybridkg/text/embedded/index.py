@@ -67,7 +67,8 @@ class EmbeddedTextIndex(FieldsOfIndex):
     """
 
     exact = True
-    scan_limit = None
+    is_remote = False
+    max_remote_scan = 0
     linker: Linker | None = None
 
     def __init__(

@@ -31,7 +31,7 @@ from hybridkg.vector.similarity import padded
 
 LAYOUT = Layout("hybridkg vectors in elasticsearch", 1, "vectors.json", "vector index")
 
-SCAN_LIMIT = 2_000
+MAX_REMOTE_SCAN = 2_000
 """Rows of a relation beyond which a pattern of the graph is read first; as of the text index there."""
 
 DEPTH, DEEPER = 32, 4
@@ -64,7 +64,8 @@ class ElasticVectorIndex(Asking):
         rank: order of the nodes, for ties: ids -> ranks.
     """
 
-    scan_limit: int | None = SCAN_LIMIT
+    is_remote = True
+    max_remote_scan = MAX_REMOTE_SCAN
 
     def __init__(self, server: Server, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]):
         reader = Reader(LAYOUT, folder)

@@ -44,6 +44,10 @@ class ElasticVectors:
         config: its settings.
     """
 
+    title = "Elasticsearch"
+    is_remote = True
+    section = "elasticsearch"
+    takes_pieces = False
     engine = "elasticsearch"
 
     def __init__(self, path: Path, config: Config):
@@ -64,7 +68,7 @@ class ElasticVectors:
         if not 0 < encoder.dimensions <= bodies.MOST_DIMENSIONS:
             raise ConfigError(
                 f"vectors of {encoder.dimensions:,} numbers; Elasticsearch takes {bodies.MOST_DIMENSIONS:,}",
-                hint='another encoder, or vectors = "flat" in kb.toml',
+                hint='another encoder, or index = "flat" in the table [vectors] of kb.toml',
             )
         settings = self._server.settings
 

@@ -1,0 +1,101 @@
+"""Optional packages: the extras of this distribution, and the one door through which their packages are imported.
+
+A package of an extra is imported inside `with needs_extra(...)` only, so that a missing one is always error R202 with
+the line that installs it. tests/architecture/test_optional_packages.py finds imports that stand elsewhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from hybridkg.errors import MissingExtraError
+
+EXTRAS: Mapping[str, Mapping[str, str]] = {
+    "arrow": {"pyarrow": ">=18"},
+    "elasticsearch": {"elasticsearch": ">=8.19,<9", "orjson": ">=3.10"},
+    "eval": {"matplotlib": ">=3.8", "pandas": ">=2.2"},
+    "hnsw": {"faiss-cpu": ">=1.15"},
+    "models": {
+        "huggingface-hub": ">=0.30",
+        "onnx": ">=1.17",
+        "onnxruntime": ">=1.20",
+        "sentence-transformers": ">=5.2",
+        "tokenizers": ">=0.21",
+        "torch": ">=2.9",
+    },
+    "pyterrier": {"python-terrier": ">=1.0"},
+}
+"""Extra -> distribution -> versions that can be used, as pyproject.toml has them."""
+
+PURPOSES: Mapping[str, str] = {
+    "arrow": "result.to_arrow()",
+    "elasticsearch": "text and vectors in Elasticsearch",
+    "eval": "DataFrames and plots",
+    "hnsw": "the vector index hnsw",
+    "models": "encoders and rerankers that are neural models",
+    "pyterrier": "queries as transformers of PyTerrier",
+}
+"""What each extra is for, in a few words."""
+
+MODULES: Mapping[str, str] = {
+    "faiss": "hnsw",
+    "huggingface_hub": "models",
+    "matplotlib": "eval",
+    "pandas": "eval",
+    "pyterrier": "pyterrier",
+    "sentence_transformers": "models",
+    "transformers": "models",
+    **{name: extra for extra in ("arrow", "elasticsearch") for name in EXTRAS[extra]},
+    **dict.fromkeys(("onnx", "onnxruntime", "tokenizers", "torch"), "models"),
+}
+"""Top-level module -> the extra that installs it."""
+
+
+def missing_extra(extra: str, feature: str, package: str | None) -> MissingExtraError:
+    """The error R202 of a package that is not installed.
+
+    >>> print(missing_extra("hnsw", "vector index 'hnsw'", "faiss"))
+    error[R202]: vector index 'hnsw' needs the package 'faiss'
+      hint: pip install "hybridkg[hnsw]"
+    """
+    return MissingExtraError(f"{feature} needs the package {package!r}", hint=f'pip install "hybridkg[{extra}]"')
+
+
+@contextmanager
+def needs_extra(extra: str, feature: str) -> Iterator[None]:
+    """Imports of optional packages, in a `with` block.
+
+    Args:
+        extra: a name of EXTRAS, whose packages the block imports.
+        feature: what needs them, as a message begins: `plots`, `vector index 'hnsw'`.
+
+    Raises:
+        MissingExtraError: one of them, or a package that it needs itself, is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as e:
+        if e.name is None or e.name.partition(".")[0] == __name__.partition(".")[0]:
+            raise  # a module of ours: a bug, not a missing package
+        raise missing_extra(extra, feature, e.name.partition(".")[0]) from e
+
+
+def check_extra(extra: str, feature: str, *modules: str) -> None:
+    """Whether optional packages are installed, without importing them.
+
+    Raises:
+        MissingExtraError: one is not.
+    """
+    for module in modules:
+        if not is_installed(module):
+            raise missing_extra(extra, feature, module)
+
+
+def is_installed(module: str) -> bool:
+    """Whether a top-level module can be found; it is not imported."""
+    if module in sys.modules:
+        return sys.modules[module] is not None
+    return find_spec(module) is not None
