@@ -45,8 +45,8 @@ class Limits:
             megabytes = _number("max_megabytes", max_megabytes, "a number of megabytes", 0)
         return cls(seconds or None, rows, megabytes)
 
-    def kept_by(self, context: ExecutionContext) -> ExecutionContext:
-        """The state of a run, which keeps them from now on."""
+    def apply_to(self, context: ExecutionContext) -> ExecutionContext:
+        """Sets the limits on rows and memory of a run; returns its context."""
         context.max_rows, context.max_bytes = self.max_rows, int(self.max_megabytes * 1e6)
         return context
 

@@ -42,7 +42,7 @@ class QueryRun:
         self.session, self.source, self._progress = session, source, progress
         self.limit, self.strategy = rows_wanted(options.limit, options.strategy), options.strategy
         limits = Limits.of(settings, options.timeout, options.max_rows, options.max_megabytes)
-        self.context = limits.kept_by(session.snapshot.context())
+        self.context = limits.apply_to(session.snapshot.context())
         self._timeout, self._cancel = limits.timeout, options.cancel
         self._thread: StoppableThread | None = None
 

@@ -55,7 +55,7 @@ VECTORS = "vectors"
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What queries read; nothing in it ever changes, so threads share it.
+    """Immutable state that queries read, so threads share it.
 
     Args:
         generation: the state on disk.
