@@ -88,7 +88,7 @@ def main() -> None:
         figures["convert"] = stage(
             sys.executable, str(ROOT / "examples" / "acl_anthology.py"), str(arguments.source), str(triples)
         )
-        figures["load"] = stage(*hybridkg, "load", str(kb_path), str(triples))
+        figures["load"] = stage(*hybridkg, "load", str(kb_path), str(triples), "--no-index")
         figures["index"] = stage(*hybridkg, "index", str(kb_path), "--profile", "acl")
         from hybridkg import KnowledgeBase
 

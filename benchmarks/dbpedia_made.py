@@ -298,7 +298,7 @@ def convert(dumps: Path, collection: Path, out: Path, index: str, *, catchall: b
     seconds = time.perf_counter() - began
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     print(f"all: {seconds:,.1f} s, most memory {steps.most:,} MB, {size >> 20:,} MB on disk")
-    print(made.counts, made.kb["index"])
+    print(made.counts, made.index)
     return {
         "index": index,
         "catchall": catchall,
@@ -309,7 +309,7 @@ def convert(dumps: Path, collection: Path, out: Path, index: str, *, catchall: b
         "minutes": round(seconds / 60, 1),
         "most_megabytes": steps.most,
         "disk_megabytes": size >> 20,
-        "text": {name: made.kb["index"][name] for name in ("terms", "postings", "tokens", "text_bytes")},
+        "text": {name: made.index.to_json()[name] for name in ("terms", "postings", "tokens", "text_bytes")},
         "steps": steps.steps,
     }
 

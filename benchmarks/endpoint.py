@@ -168,9 +168,9 @@ def far_kb(path: Path, config: Config, deaths: dict[str, Death]) -> Figures:
             raise SystemExit(f"{name} was killed, and index did not notice")
         start()
     began = time.perf_counter()
-    counts = kb.index()
+    report = kb.index()
     about = kb._snapshot.generation.manifest.endpoint
-    found |= {"index_s": round(time.perf_counter() - began, 1), "exported": counts["exported"]}
+    found |= {"index_s": round(time.perf_counter() - began, 1), "exported": report.exported}
     kb.close()
     return found | {name: about[name] for name in ("longest", "is_capped", "round_trip_us", "row_us")}
 

@@ -314,6 +314,15 @@ def read_config(path: Path) -> Config:
     Raises:
         ConfigError: it cannot be read, is not TOML, has an unknown key or a wrong value.
     """
+    return parse_config(read_settings(path), str(path))
+
+
+def read_settings(path: Path) -> str:
+    """The text of a kb.toml, with line ends of one character.
+
+    Raises:
+        ConfigError: it cannot be read, is too large or is not UTF-8.
+    """
     try:
         with path.open("rb") as file:
             read = file.read(LARGEST + 1)
@@ -324,7 +333,7 @@ def read_config(path: Path) -> Config:
         raise ConfigError(f"cannot read {str(path)!r}: {e.strerror}") from e
     except UnicodeDecodeError as e:
         raise ConfigError(f"{str(path)!r} is not UTF-8 text") from e
-    return parse_config(text.replace("\r\n", "\n"), str(path))
+    return text.replace("\r\n", "\n")
 
 
 def parse_config(text: str, name: str) -> Config:

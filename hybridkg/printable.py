@@ -8,7 +8,8 @@ visible character, so that a caret below a line still points to where it did.
 from __future__ import annotations
 
 import re
-from typing import TextIO
+from collections.abc import Mapping
+from typing import Any, TextIO
 
 COMMANDS = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
@@ -66,3 +67,25 @@ class ForPeople:
 def for_whom(out: TextIO) -> TextIO | ForPeople:
     """The stream as it is for a file or a pipe, which get every byte; ForPeople for a terminal."""
     return ForPeople(out) if out.isatty() else out
+
+
+def count_lines(counts: Mapping[str, Any], indent: str = "") -> list[str]:
+    """Figures line by line, whole numbers in groups of three digits; those of a mapping are indented below its name.
+
+    >>> count_lines({"triples": 1234, "index": {"text_bytes": 2}})
+    ['triples: 1,234', 'index:', '  text bytes: 2']
+    """
+    lines: list[str] = []
+    for name, value in counts.items():
+        label = f"{indent}{name.replace('_', ' ')}"
+        if isinstance(value, Mapping):
+            lines += [f"{label}:", *count_lines(value, indent + "  ")]
+        elif isinstance(value, float):
+            lines.append(f"{label}: {value:,.2f}")
+        elif isinstance(value, int) and not isinstance(value, bool):
+            lines.append(f"{label}: {value:,}")
+        elif isinstance(value, list):
+            lines.append(f"{label}: {', '.join(map(str, value)) or 'none'}")
+        else:
+            lines.append(f"{label}: {value}")
+    return lines

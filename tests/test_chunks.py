@@ -11,7 +11,7 @@ from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
 from hybridkg.config import Config, EncodingSettings, parse_config, write_config
 from hybridkg.errors import ConfigError, UnsupportedQueryError
-from hybridkg.indexing import ENCODED_AT_ONCE
+from hybridkg.kb_write.encode_entities import ENCODED_AT_ONCE
 
 WORDS = {
     "cars": "the engine of a car drives four wheels and an automobile has an engine",
@@ -46,7 +46,7 @@ def made(folder, encoding, encoder="lsa", vectors="flat"):
 
 
 def load(kb, folder):
-    return kb.load(folder / "data.ttl", index=True, profile=folder / "profile.ttl")["index"]["vectors"]
+    return kb.load(folder / "data.ttl", index=True, profile=folder / "profile.ttl").index.vectors
 
 
 def files(kb):
@@ -68,7 +68,7 @@ def kb(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pieces")
     with made(folder, SETTINGS[request.param]) as kb:
         counts = load(kb, folder)
-        assert counts["vectors"] > counts["entities"] == 41
+        assert counts.vectors > counts.entities == 41
         yield kb
 
 
@@ -224,7 +224,7 @@ def test_only_new_chunks_are_encoded(tmp_path, monkeypatch):
         )
         monkeypatch.setattr(TransformerEncoder, "passages", passages)
         counts = load(kb, tmp_path)
-        assert counts["encoded"] == counts["vectors"] > 500
+        assert counts.encoded == counts.vectors > 500
         assert max(map(len, seen)) <= ENCODED_AT_ONCE
         tokens = kb._snapshot.vectors.encoder.token_starts
         pieces = [text for batch in seen for text in batch if text.startswith("the car") and len(text) < 1_000]
@@ -235,15 +235,15 @@ def test_only_new_chunks_are_encoded(tmp_path, monkeypatch):
         )
         assert len(rows) == 2
         seen.clear()
-        assert kb.index()["vectors"]["encoded"] == 0
+        assert kb.index().vectors.encoded == 0
         assert seen == []
         assert files(kb) == before
         (tmp_path / "more.ttl").write_text(
             '<http://e/c> <http://e/text> "cats and dogs live in houses with people of a car" .'
         )
-        again = kb.load(tmp_path / "more.ttl", index=True, profile=tmp_path / "profile.ttl")["index"]["vectors"]
-        assert (again["encoded"], again["vectors"]) == (2, counts["vectors"] + 2)
+        again = kb.load(tmp_path / "more.ttl", index=True, profile=tmp_path / "profile.ttl").index.vectors
+        assert (again.encoded, again.vectors) == (2, counts.vectors + 2)
         toml = tmp_path / "kb" / "kb.toml"
         toml.write_text(toml.read_text().replace("mean3", "sum"))
-        assert kb.index()["vectors"]["encoded"] == 0
+        assert kb.index().vectors.encoded == 0
         assert kb.stats()["vectors"]["aggregate"] == "sum"

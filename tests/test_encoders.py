@@ -44,8 +44,8 @@ def whole(tmp_path_factory):
     (folder / "data.ttl").write_text(turtle(TEXTS))
     with KnowledgeBase.create(folder / "kb") as kb:
         configured(folder / "kb", "sentence-transformers:../model")
-        counts = kb.load(folder / "data.ttl", index=True)["index"]["vectors"]
-    assert counts["encoded"] == counts["entities"] == len(TEXTS)
+        counts = kb.load(folder / "data.ttl", index=True).index.vectors
+    assert counts.encoded == counts.entities == len(TEXTS)
     return folder
 
 
@@ -77,15 +77,15 @@ def vectors(kb):
 def test_what_has_not_changed_is_not_encoded_again(folder, encoded):
     with KnowledgeBase.open(folder / "kb") as kb:
         before, rows = vectors(kb), [row.to_python() for row in kb.query(NEAR)]
-        assert kb.index()["vectors"]["encoded"] == 0
+        assert kb.index().vectors.encoded == 0
         assert encoded == []
         assert vectors(kb) == before
         assert [row.to_python() for row in kb.query(NEAR)] == rows
         (folder / "more.ttl").write_text(turtle([*TEXTS, "people"]))
-        counts = kb.load(folder / "more.ttl", index=True)["index"]["vectors"]
-        assert (counts["entities"], counts["encoded"], encoded) == (5, 1, ["people\nt4"])
+        counts = kb.load(folder / "more.ttl", index=True).index.vectors
+        assert (counts.entities, counts.encoded, encoded) == (5, 1, ["people\nt4"])
         (folder / "changed.ttl").write_text(turtle(["with an engine"]))
-        assert kb.load(folder / "changed.ttl", index=True)["index"]["vectors"]["encoded"] == 1
+        assert kb.load(folder / "changed.ttl", index=True).index.vectors.encoded == 1
         assert not (folder / "kb" / WORK).exists()
 
 
@@ -114,14 +114,14 @@ def test_vectors_of_another_model_or_damaged_ones_are_not_used_again(folder, enc
         content[50] ^= 1
         file.write_bytes(content)
     with KnowledgeBase.open(folder / "kb") as kb:
-        assert kb.index()["vectors"]["encoded"] == len(TEXTS)
+        assert kb.index().vectors.encoded == len(TEXTS)
     assert sorted(encoded[-len(TEXTS) :]) == sorted(ENCODED)
 
 
 def test_an_interrupted_run_goes_on(folder, monkeypatch, encoded):
-    from hybridkg import indexing
+    from hybridkg.kb_write import encode_entities
 
-    monkeypatch.setattr(indexing, "ENCODED_AT_ONCE", 1)
+    monkeypatch.setattr(encode_entities, "ENCODED_AT_ONCE", 1)
     configured(folder / "kb", "sentence-transformers:../model", "[encoding]\nmax_length = 9")
     real, count = TransformerEncoder.passages, []
 
@@ -141,7 +141,7 @@ def test_an_interrupted_run_goes_on(folder, monkeypatch, encoded):
         assert len(kb.query(NEAR)) == len(kb.query(MATCH)) + 3
         assert [path.suffix for path in (folder / "kb" / WORK).iterdir()] == [".log"]
         monkeypatch.setattr(TransformerEncoder, "passages", real)
-        assert kb.index()["vectors"]["encoded"] == 2
+        assert kb.index().vectors.encoded == 2
         assert not (folder / "kb" / WORK).exists()
         interrupted_then_finished = vectors(kb)
         kb.index()
@@ -152,9 +152,10 @@ def test_a_killed_run_goes_on(folder):
     configured(folder / "kb", "sentence-transformers:../model", "[encoding]\nmax_length = 9")
     program = (
         "import os, signal, sys\n"
-        "from hybridkg import KnowledgeBase, indexing\n"
+        "from hybridkg import KnowledgeBase\n"
+        "from hybridkg.kb_write import encode_entities\n"
         "from hybridkg.vector.transformer import TransformerEncoder\n"
-        "indexing.ENCODED_AT_ONCE = 1\n"
+        "encode_entities.ENCODED_AT_ONCE = 1\n"
         "real, count = TransformerEncoder.passages, []\n"
         "def killed(self, texts):\n"
         "    count.extend([1] if len(texts) == 1 else [])\n"
@@ -167,7 +168,7 @@ def test_a_killed_run_goes_on(folder):
     assert done.returncode == -signal.SIGKILL
     with KnowledgeBase.open(folder / "kb") as kb:
         assert len(kb.query(NEAR)) == len(TEXTS)
-        assert kb.index()["vectors"]["encoded"] == 1
+        assert kb.index().vectors.encoded == 1
 
 
 def test_a_query_from_the_command_line_imports_no_torch(folder):
@@ -244,7 +245,7 @@ def test_without_the_packages_of_queries_text_goes_on(folder, monkeypatch):
 def test_static_embeddings_are_kept_too(folder):
     configured(folder / "kb", "model2vec:../model")
     with KnowledgeBase.open(folder / "kb") as kb:
-        assert kb.index()["vectors"]["encoded"] == len(TEXTS)
-        assert kb.index()["vectors"]["encoded"] == 0
+        assert kb.index().vectors.encoded == len(TEXTS)
+        assert kb.index().vectors.encoded == 0
         assert len(kb.query(NEAR)) == len(TEXTS)
         assert kb._snapshot.vectors_state["encoder"].startswith("model2vec/1 model ")

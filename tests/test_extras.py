@@ -35,17 +35,17 @@ def kb(tmp_path):
 
 
 def configured(kb, **settings) -> None:
-    folder = Folder.open(kb.snapshot.generation.path.parent)
+    folder = Folder.open(kb._snapshot.generation.path.parent)
     folder.configure(replace(folder.config, **settings))
 
 
 def index(kb, **settings):
     configured(kb, **settings)
-    before = kb.snapshot.generation.name
+    before = kb._snapshot.generation.name
     try:
         kb.index()
     finally:
-        assert Folder.open(kb.snapshot.generation.path.parent).live_name() == before  # nothing has changed
+        assert Folder.open(kb._snapshot.generation.path.parent).live_name() == before  # nothing has changed
 
 
 def a_frame(kb):
@@ -141,7 +141,7 @@ def program(*args: object, without: tuple[str, ...]) -> subprocess.CompletedProc
     ],
 )
 def test_the_command_line_says_so_in_two_lines(kb, package, settings, args):
-    folder: Path = kb.snapshot.generation.path.parent
+    folder: Path = kb._snapshot.generation.path.parent
     configured(kb, **settings)
     found = program(args[0], folder, *args[1:], without=(package,))
     assert found.returncode == 2
@@ -152,7 +152,7 @@ def test_the_command_line_says_so_in_two_lines(kb, package, settings, args):
 
 def test_help_doctor_and_queries_need_none_of_them(kb):
     everything = tuple(MODULES)
-    folder = kb.snapshot.generation.path.parent
+    folder = kb._snapshot.generation.path.parent
     assert program("--help", without=everything).returncode == 0
     found = program("query", folder, QUERY, "--format", "csv", without=everything)
     assert found.stdout.split() == ["x", "http://e/a"]

@@ -89,7 +89,7 @@ def test_a_list_of_files_is_told_how_to_be_given(tmp_path):
         with pytest.raises(LoadError, match=r"file names, and they are taken one by one\n  hint: unpack it: kb\.load"):
             kb.load(files)
     label = rdflib.RDFS.label
-    assert kb.load([(rdflib.URIRef("http://e/a"), label, rdflib.Literal("a"))])["triples"] == 1
+    assert kb.load([(rdflib.URIRef("http://e/a"), label, rdflib.Literal("a"))]).triples == 1
 
 
 def test_the_constructor_names_the_way_to_open():

@@ -15,6 +15,7 @@ from hybridkg.config import Config, ElasticSettings, EncodingSettings
 from hybridkg.errors import ConfigError, IndexMissingError, LockedError, TextServerError, UnknownNameError
 from hybridkg.interfaces.text_engine import engine_name
 from hybridkg.kb import KnowledgeBase
+from hybridkg.kb_write.reports import MigrateReport
 from hybridkg.store.generations import Folder
 from hybridkg.store.pending import NAME, pending_settings, settle, write_pending
 
@@ -107,11 +108,10 @@ def test_a_graph_at_an_endpoint_that_has_changed_or_has_blank_nodes_is_refused(e
         before = answers(kb, TEXT)
         with pytest.raises(IndexMissingError, match="has changed, or blank nodes have text") as caught:
             kb.migrate("elasticsearch")
-        assert 'engine = "elasticsearch" in the table [text] of kb.toml' in str(caught.value)
+        assert "--text-engine elasticsearch reads the graph" in str(caught.value)
         assert answers(kb, TEXT) == before
         assert elastic.indexes(elastic_name) == []
-        folder.configure(replace(folder.config, text="elasticsearch"))  # as the hint says
-        kb.index()
+        kb.index(text_engine="elasticsearch")  # as the hint says
         assert answers(kb, TEXT) == before
         kb.close()
 
@@ -123,10 +123,11 @@ def test_there_and_back_gives_the_same_rows_scores_and_files(elastic, elastic_na
     with monkeypatch.context() as patched:
         patched.setattr("hybridkg.vector.lsa.LsaEncoder.passages", None)  # nothing may be encoded again
         told = kb.migrate("elasticsearch")
-    assert told["text"]["engine"] == "embedded -> elasticsearch"
-    assert (told["vectors"]["index"], told["vectors"]["encoded"]) == ("flat -> elasticsearch", 0)
-    assert (told["text"]["entities"], told["vectors"]["entities"]) == (31, 31)
-    assert all(told[part][key] > 0 for part in ("text", "vectors") for key in ("seconds", "bytes on the server"))
+    assert (told.text.source, told.text.target) == ("embedded", "elasticsearch")
+    assert (told.vectors.source, told.vectors.target) == ("flat", "elasticsearch")
+    assert told.vectors.details["encoded"] == 0
+    assert (told.text.entities, told.vectors.entities) == (31, 31)
+    assert all(one.seconds > 0 < one.bytes_on_server for one in (told.text, told.vectors))
     assert answers(kb, TEXT, JOIN) == before
     there = answers(kb, NEAR)[0]
     assert [row[0] for row in there] == [row[0] for row in near]
@@ -138,8 +139,8 @@ def test_there_and_back_gives_the_same_rows_scores_and_files(elastic, elastic_na
     assert kb._snapshot.generation.verify()
 
     back = kb.migrate("embedded")
-    assert back["text"]["engine"] == "elasticsearch -> embedded"
-    assert "bytes on the server" not in back["text"]
+    assert (back.text.source, back.text.target) == ("elasticsearch", "embedded")
+    assert back.text.bytes_on_server is None
     assert answers(kb, TEXT, JOIN, NEAR) == [*before, near]
     assert files(kb, "text", "vectors") == exact
     assert Folder.open(tmp_path / "kb").config.text == "embedded"
@@ -231,8 +232,8 @@ def test_vectors_of_pieces_stay_and_say_so(elastic, elastic_name, tmp_path):
     kb = films(tmp_path / "kb", elastic.url, elastic_name, encoding=EncodingSettings(what="fields"))
     near = answers(kb, NEAR)
     told = kb.migrate("elasticsearch")
-    assert "vectors" not in told
-    assert told["notes"] == ["the vectors stay here: entities have several, and Elasticsearch holds one of each"]
+    assert told.vectors is None
+    assert told.notes == ("the vectors stay here: entities have several, and Elasticsearch holds one of each",)
     assert answers(kb, NEAR) == near
     assert Folder.open(tmp_path / "kb").config.vectors == "flat"
     kb.migrate("embedded")
@@ -254,7 +255,7 @@ def test_what_is_there_already_is_only_written_down(tmp_path):
         folder = Folder.open(tmp_path / "kb")
         folder.configure(replace(folder.config, text="elasticsearch"))  # edited, and not indexed since
         before = kb._snapshot.generation.name
-        assert kb.migrate("embedded") == {"text": "embedded already", "notes": []}
+        assert kb.migrate("embedded") == MigrateReport("embedded")
         assert (folder.config.text, kb._snapshot.generation.name) == ("embedded", before)
 
 

@@ -34,14 +34,14 @@ def made(folder, served, texts=TEXTS, encoder="openai:m", extra=""):
     toml = folder / "kb" / "kb.toml"
     settings = toml.read_text().replace('encoder = "none"', f'encoder = "{encoder}"')
     toml.write_text(f'{settings}\n[encoding]\nurl = "{served.url}"\n{extra}\n')
-    kb.load(folder / "data.ttl")
+    kb.load(folder / "data.ttl", index=False)
     return kb
 
 
 def test_vectors_are_those_of_the_server_and_rank_by_their_cosine(tmp_path, served):
     kb = made(tmp_path, served)
-    counts = kb.index()["vectors"]
-    assert (counts["dimensions"], counts["encoded"], counts["entities"]) == (DIMENSIONS, 4, 4)
+    counts = kb.index().vectors
+    assert (counts.dimensions, counts.encoded, counts.entities) == (DIMENSIONS, 4, 4)
     result = kb.query(NEAR)
     asked = np.array(vector("a car engine"))
     sent = dict(zip(served.texts, map(vector, served.texts), strict=True))
@@ -61,8 +61,8 @@ def test_a_text_that_has_a_vector_is_not_sent_again(tmp_path, served):
     kb.index()
     served.asked.clear()
     (tmp_path / "more.ttl").write_text('<http://e/t9> <http://www.w3.org/2000/01/rdf-schema#label> "a new one" .')
-    counts = kb.load(tmp_path / "more.ttl", index=True)["index"]["vectors"]
-    assert counts["encoded"] == 1
+    counts = kb.load(tmp_path / "more.ttl", index=True).index.vectors
+    assert counts.encoded == 1
     assert len(served.texts) == 1
     assert "a new one" in served.texts[0]
 
@@ -83,18 +83,18 @@ def test_other_settings_are_another_encoder(tmp_path, served):
     kb.index()
     toml = tmp_path / "kb" / "kb.toml"
     toml.write_text(toml.read_text() + 'passage_prompt = "x"\n')
-    assert kb.index()["vectors"]["encoded"] == 4
+    assert kb.index().vectors.encoded == 4
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path, served, monkeypatch):
-    monkeypatch.setattr("hybridkg.indexing.ENCODED_AT_ONCE", 2)
+    monkeypatch.setattr("hybridkg.kb_write.encode_entities.ENCODED_AT_ONCE", 2)
     kb = made(tmp_path, served)
     served.faults = [None, None, status(400, "no more")]
     with pytest.raises(ModelServerError, match="no more"):
         kb.index()
     assert (tmp_path / "kb" / WORK).is_dir()
     served.asked.clear()
-    assert kb.index()["vectors"]["encoded"] == 2
+    assert kb.index().vectors.encoded == 2
     assert len(served.texts) == 3
     assert not (tmp_path / "kb" / WORK).exists()
 
@@ -129,7 +129,7 @@ def test_what_is_no_answer_ends_the_build_and_leaves_what_was(tmp_path, served, 
     with pytest.raises(ModelServerError, match=message):
         kb.index()
     served.faults = []
-    assert kb.index()["vectors"]["entities"] == 4
+    assert kb.index().vectors.entities == 4
 
 
 def test_a_query_whose_server_is_gone_says_so(tmp_path, served):
@@ -151,7 +151,7 @@ def test_many_texts_are_not_sent_without_a_yes(tmp_path, served, monkeypatch):
     assert served.texts == [PROBE]
     seen = []
     counts = kb.index(agree=lambda sending: seen.append(sending) or True)
-    assert counts["vectors"]["encoded"] == 4
+    assert counts.vectors.encoded == 4
     (sending,) = seen
     assert (sending.texts, sending.where) == (4, served.url)
     assert sending.characters == sum(len(text) for text in served.texts[2:])

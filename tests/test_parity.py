@@ -24,9 +24,15 @@ from hybridkg.errors import (
     UnknownNameError,
     UserError,
 )
+from hybridkg.evaluation.engine_comparison import (
+    ParityReport,
+    QueryParity,
+    compare_engines,
+    relative_difference,
+    with_model,
+)
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.kb import KnowledgeBase
-from hybridkg.parity import ParityReport, QueryParity, relative_difference, with_model
 from hybridkg.query.parser import parse
 from hybridkg.query.write import write
 from hybridkg.text.embedded.engine import EmbeddedTextEngine
@@ -116,7 +122,7 @@ def of(report, name):
 
 def test_an_engine_that_answers_alike_is_the_same_in_every_query(kb, second):
     before = kb._snapshot.generation.name
-    report = kb.parity(QUERIES, against="second")
+    report = compare_engines(kb, QUERIES, against="second")
     assert report.engines == ("embedded", "second")
     assert [query.name for query in report.queries] == list(QUERIES)
     assert {query.verdict for query in report.queries} == {"same"}
@@ -126,7 +132,7 @@ def test_an_engine_that_answers_alike_is_the_same_in_every_query(kb, second):
 
 def test_nothing_is_left_of_the_second_index(kb, second):
     before = left_behind()
-    kb.parity(QUERIES, against="second")
+    compare_engines(kb, QUERIES, against="second")
     assert left_behind() == before
     assert second.discarded == [second.folder]
     assert not second.folder.exists()
@@ -139,7 +145,7 @@ def test_nothing_is_left_after_an_error_or_an_interruption(kb, second, error):
 
     before, second.change = left_behind(), fail
     with pytest.raises(error if isinstance(error, type) else type(error)):
-        kb.parity(QUERIES, against="second")
+        compare_engines(kb, QUERIES, against="second")
     assert left_behind() == before
     assert second.discarded == [second.folder]
 
@@ -159,14 +165,16 @@ def test_a_relative_difference_is_symmetric_and_zero_only_for_equal_numbers(a, b
 
 def test_other_scores_in_the_same_order_are_the_same_rows_with_a_difference(kb, second):
     second.change = lambda query, ids, scores: (ids, scores * 1.5)
-    report = kb.parity({"best": QUERIES["best"], "sum": QUERIES["sum"]}, against="second")
+    report = compare_engines(kb, {"best": QUERIES["best"], "sum": QUERIES["sum"]}, against="second")
     assert [query.verdict for query in report.queries] == ["same", "same"]
     assert report.largest_difference == pytest.approx(1 / 3)
 
 
 def test_another_order_differs_where_the_query_asks_for_one(kb, second):
     second.change = lambda query, ids, scores: (ids, -scores)
-    report = kb.parity({"all": QUERIES["best"].replace("LIMIT 5", ""), "any": QUERIES["any"]}, against="second")
+    report = compare_engines(
+        kb, {"all": QUERIES["best"].replace("LIMIT 5", ""), "any": QUERIES["any"]}, against="second"
+    )
     ranked, unranked = report.queries
     assert (ranked.verdict, ranked.overlap, ranked.same_order) == ("different", 1, False)
     assert (unranked.verdict, unranked.same_order) == ("same", None)
@@ -177,7 +185,7 @@ def test_missing_rows_lower_the_overlap(kb, second):
         return (ids[1:], scores[1:]) if len(ids) > 1 else (ids, scores)
 
     second.change = drop
-    (found,) = kb.parity({"any": QUERIES["any"]}, against="second").queries
+    (found,) = compare_engines(kb, {"any": QUERIES["any"]}, against="second").queries
     assert found.rows[1] == found.rows[0] - 1
     assert found.overlap == pytest.approx(found.rows[1] / found.rows[0])
     assert found.verdict == "different"
@@ -194,7 +202,7 @@ def test_a_query_that_one_engine_refuses_differs_and_one_that_both_refuse_does_n
         "phrase": "SELECT ?film { ?film MATCH '\"space station\"' AS ?s } RANK BY ?s",
         "no field": "SELECT ?film { ?film MATCH 'space' ON (titel) AS ?s } RANK BY ?s",
     }
-    report = kb.parity(queries, against="second")
+    report = compare_engines(kb, queries, against="second")
     assert of(report, "phrase").verdict == "different"
     assert of(report, "phrase").refusals == ("", "T701: no phrases here")
     assert of(report, "no field").verdict == "refused"
@@ -223,7 +231,7 @@ def test_a_match_that_has_the_model_keeps_its_arguments():
 
 def test_weights_that_the_model_refuses_are_told_as_unsupported(kb, second):
     query = 'SELECT ?film { ?film MATCH "space" ON (label^2) AS ?s } RANK BY ?s'
-    report = kb.parity({"weighted": query}, against="second", model="bm25")
+    report = compare_engines(kb, {"weighted": query}, against="second", model="bm25")
     assert report.queries[0].verdict == "refused"
     assert report.queries[0].refusals[0].startswith("T701: ")
 
@@ -233,30 +241,30 @@ def test_weights_that_the_model_refuses_are_told_as_unsupported(kb, second):
 
 def test_a_text_that_is_no_query_stops_before_anything_is_built(kb, second):
     with pytest.raises(QuerySyntaxError, match=r"broken\.hq"):
-        kb.parity({**QUERIES, "broken.hq": "SELECT {"}, against="second")
+        compare_engines(kb, {**QUERIES, "broken.hq": "SELECT {"}, against="second")
     assert second.discarded == []
 
 
 def test_an_index_that_is_behind_or_missing_is_refused(tmp_path, second):
     with KnowledgeBase.create(tmp_path / "films.kb") as kb:
-        kb.load(FILMS)
+        kb.load(FILMS, index=False)
         with pytest.raises(IndexMissingError, match="no text index") as missing:
-            kb.parity(QUERIES, against="second")
+            compare_engines(kb, QUERIES, against="second")
         assert "hybridkg index" in missing.value.hint
         kb.index()
         (tmp_path / "more.ttl").write_text('<http://e/x> <http://www.w3.org/2000/01/rdf-schema#label> "space" .')
         kb.load(tmp_path / "more.ttl")
         with pytest.raises(IndexMissingError, match="older than the graph"):
-            kb.parity(QUERIES, against="second")
+            compare_engines(kb, QUERIES, against="second")
 
 
 def test_wrong_names_are_told_with_those_that_are_right(kb, second):
     with pytest.raises(UnknownNameError, match="no text engine 'thrid'"):
-        kb.parity(QUERIES, against="thrid")
+        compare_engines(kb, QUERIES, against="thrid")
     with pytest.raises(UnknownNameError, match="no ranking model 'bm52'"):
-        kb.parity(QUERIES, against="second", model="bm52")
+        compare_engines(kb, QUERIES, against="second", model="bm52")
     with pytest.raises(UserError, match="of 'embedded' itself"):
-        kb.parity(QUERIES, against="embedded")
+        compare_engines(kb, QUERIES, against="embedded")
 
 
 # --- the command -----------------------------------------------------------------------

@@ -314,7 +314,7 @@ def test_a_prepared_query_follows_its_knowledge_base(tmp_path):
     kb = KnowledgeBase.create(tmp_path / "f.kb")
     query = kb.prepare("SELECT ?s { ?s ?p ?o }")
     assert len(query.query()) == 0
-    KnowledgeBase.open(tmp_path / "f.kb").load(FILMS)
+    KnowledgeBase.open(tmp_path / "f.kb").load(FILMS, index=False)
     assert len(query.query()) == 0
     kb.refresh()
     assert len(query.query()) == 128

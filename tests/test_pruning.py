@@ -16,6 +16,7 @@ from hybridkg.errors import LockedError, StorageError, TextServerError
 from hybridkg.extras import EXTRAS
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.kb import KnowledgeBase
+from hybridkg.kb_write.reports import UnusedIndex
 from hybridkg.store.generations import Folder
 from hybridkg.text.embedded.engine import EmbeddedTextEngine
 from hybridkg.text.embedded.index import EmbeddedTextIndex
@@ -103,7 +104,7 @@ def test_no_index_that_a_state_on_disk_names_is_ever_removed(path, server):
     on_disk = {(folder / "text" / "index").read_text() for folder in Folder.open(path).generations()}
     assert len(on_disk) == 2 < len(server.indexes)
     with KnowledgeBase.open(path) as kb:
-        removed = {one["name"] for one in kb.prune(remove=True)}
+        removed = {one.name for one in kb.prune(remove=True)}
         assert kb.prune() == []
     assert removed
     assert set(server.indexes) == on_disk
@@ -112,7 +113,7 @@ def test_no_index_that_a_state_on_disk_names_is_ever_removed(path, server):
 def test_prune_only_tells_unless_it_is_asked_to_remove(path, server):
     server.indexes["left"] = 5
     with KnowledgeBase.open(path) as kb:
-        assert kb.prune() == [{"engine": "elasticsearch", "name": "left", "documents": 5, "bytes": 2048}]
+        assert kb.prune() == [UnusedIndex("elasticsearch", "left", documents=5, bytes=2048)]
         assert kb.prune(remove=True, names=["another"]) == []
         assert "left" in server.indexes
 
@@ -132,7 +133,7 @@ def test_what_a_crashed_writer_left_is_no_state(path, server):
         folder.mkdir(parents=True)
         (folder / "index").write_text("left")
     with KnowledgeBase.open(path) as kb:
-        assert [one["name"] for one in kb.prune()] == ["left"]
+        assert [one.name for one in kb.prune()] == ["left"]
 
 
 def test_the_command_asks_before_it_removes(path, server):

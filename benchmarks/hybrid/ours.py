@@ -37,7 +37,7 @@ def load(data: Data) -> dict[str, Any]:
     """With the commands a user would type."""
     kb, figures = data.engines / "kb", dict[str, Any]()
     shutil.rmtree(kb, ignore_errors=True)
-    for stage, *more in (("load", data.triples), ("index", "--profile", data.profile)):
+    for stage, *more in (("load", data.triples, "--no-index"), ("index", "--profile", data.profile)):
         started = time.perf_counter()
         command = [sys.executable, "-m", "hybridkg", str(stage), str(kb), *map(str, more)]
         subprocess.run(command, check=True, stdout=sys.stderr)

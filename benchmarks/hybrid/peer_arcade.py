@@ -72,7 +72,7 @@ MANY_ROWS = ("two_hop", "coauthor", "union")
 
 
 def _java(data: Data) -> Any:
-    os.chdir(data.engines)  # it makes a folder `log` wherever it is started
+    os.chdir(data.engines)  # it makes a folder `log` where it is started, which must not be the checkout
     module = import_module("arcadedb_embedded")
     import_module("arcadedb_embedded.jvm").start_jvm(heap_size=HEAP)
     return module

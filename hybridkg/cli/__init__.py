@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import click
@@ -41,6 +42,15 @@ INTERRUPTED = 130
 
 WRITERS = ("load", "index", "migrate")
 """The commands that change a knowledge base."""
+
+
+GROUPS: dict[str, tuple[click.Command, ...]] = {
+    "Knowledge base": (demo, load, index, stats, schema, migrate),
+    "Query": (query, repl, explain, analyze),
+    "Evaluation": (dataset, run, evaluate, compare, tune, parity),
+    "Care": (doctor, prune, completion),
+}
+"""The commands as `--help` lists them."""
 
 
 class Cli(click.Group):
@@ -90,6 +100,18 @@ class Cli(click.Group):
         """In the order in which they are first needed."""
         return list(self.commands)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands of `--help`, group by group; a command that is in no group comes last."""
+        shown = {name: command for name, command in self.commands.items() if not command.hidden}
+        grouped = {command.name for commands in GROUPS.values() for command in commands}
+        rest = [command for name, command in shown.items() if name not in grouped]
+        longest = max(map(len, shown))
+        for title, commands in {**GROUPS, "Other": rest}.items():
+            if commands:
+                with formatter.section(title):
+                    width = formatter.width - 6 - longest
+                    formatter.write_dl([(f"{one.name:<{longest}}", one.get_short_help_str(width)) for one in commands])
+
 
 @click.group(cls=Cli, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="hybridkg")
@@ -99,32 +121,12 @@ def cli() -> None:
     \b
     Start here:
       hybridkg demo                                   see it work, on real input, offline
-      hybridkg load my.kb data.ttl --index            build a knowledge base
+      hybridkg load my.kb data.ttl                    build a knowledge base
       hybridkg query my.kb 'SELECT ?x { ?x MATCH "words" AS ?s } RANK BY ?s LIMIT 5'
     """
 
 
-for command in (
-    demo,
-    load,
-    index,
-    query,
-    repl,
-    explain,
-    stats,
-    schema,
-    analyze,
-    parity,
-    migrate,
-    dataset,
-    evaluate,
-    compare,
-    tune,
-    run,
-    prune,
-    doctor,
-    completion,
-):
+for command in chain.from_iterable(GROUPS.values()):
     cli.add_command(command)
 
 

@@ -57,11 +57,12 @@ def dataset(
     Example:
       hybridkg dataset cranfield --from data --out cranfield
     """
-    from hybridkg.cli.output import TerminalProgress, print_counts
+    from hybridkg.cli.output import TerminalProgress, print_lines
     from hybridkg.evaluation.datasets import DATASETS
     from hybridkg.evaluation.datasets.building import make_dataset
     from hybridkg.evaluation.datasets.dbpedia.making import make_dbpedia
     from hybridkg.evaluation.datasets.stark.making import make_stark
+    from hybridkg.printable import count_lines
 
     DATASETS.get(name)  # an unknown name is told before what it would need
     if name != DBPEDIA and (dumps or collection or index or lenient or no_catchall):
@@ -89,6 +90,6 @@ def dataset(
         if given is None:
             raise click.UsageError("Missing option '--from'.")
         made = make_dataset(name, given, out or Path(name), progress=progress)
-    print_counts({**made.counts, "index": made.kb["index"]})
+    print_lines([*count_lines(made.counts), "index:", *made.index.lines("  ")])
     echo(f"{made.path}: {made.recipe.title}", err=True)
     echo(f"where it comes from, and its licence: {made.path / 'README.md'}", err=True)

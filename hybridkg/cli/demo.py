@@ -50,12 +50,13 @@ def demo(folder: Path) -> None:
     packages = write_packages(folder)
     made.note(FILE_NAME)
     echo(f"The metadata of {packages.installed} installed packages is {packages.triples:,} triples.\n")
-    _show_command(f"hybridkg load {kb_path} {packages.path} --index --profile {PROFILE}")
+    _show_command(f"hybridkg load {kb_path} {packages.path} --profile {PROFILE}")
     base = KnowledgeBase.create(kb_path)
     made.note(kb_path.name)  # also of one that an interruption leaves empty
-    counts = base.load(packages.path, index=True, profile=PROFILE, progress=TerminalProgress())
+    report = base.load(packages.path, profile=PROFILE, progress=TerminalProgress())
     made.note(kb_path.name)
-    echo(f"{counts['triples']:,} triples, {counts['index']['entities']:,} entities with text.")
+    entities = 0 if report.index is None else report.index.entities
+    echo(f"{report.triples:,} triples, {entities:,} entities with text.")
     if packages.unreadable:
         echo(f"{packages.unreadable} packages have metadata that cannot be read; they are left out.")
     for query in queries:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hybridkg.cli.options import agreement, kb_argument, remove_unfinished, yes_option
+from hybridkg.cli.options import (
+    TEXT_ENGINE_HELP,
+    agreement,
+    encoder_option,
+    kb_argument,
+    profile_option,
+    remove_unfinished,
+    yes_option,
+)
 
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
@@ -15,11 +23,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @kb_argument
-@click.option(
-    "--profile",
-    metavar="FILE.ttl|NAME",
-    help="Which predicates feed which field; default: the one in kb.toml.",
-)
+@profile_option
+@encoder_option
+@click.option("--text-engine", "--text", "text_engine", metavar="NAME", help=TEXT_ENGINE_HELP)
 @click.option(
     "--graph",
     metavar="URL",
@@ -27,8 +33,18 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help="Show the fields that would be indexed, and stop.")
 @yes_option
-def index(kb: Path, profile: str | None, graph: str | None, dry_run: bool, yes: bool) -> None:
-    """Build the text index from the graph and the text documents.
+def index(
+    kb: Path,
+    profile: str | None,
+    encoder: str | None,
+    text_engine: str | None,
+    graph: str | None,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Build the text index and the vectors from the graph and the text documents.
+
+    Settings given as options are kept in kb.toml.
 
     Where the graph lies at a SPARQL endpoint, it is copied from there by pages; what was interrupted goes on.
 
@@ -36,7 +52,7 @@ def index(kb: Path, profile: str | None, graph: str | None, dry_run: bool, yes: 
     Example:
       hybridkg index films.kb --profile default
     """
-    from hybridkg.cli.output import TerminalProgress, print_counts, print_fields
+    from hybridkg.cli.output import TerminalProgress, print_fields, print_lines
 
     existed = kb.exists()
     base = _opened(kb, graph)
@@ -44,11 +60,14 @@ def index(kb: Path, profile: str | None, graph: str | None, dry_run: bool, yes: 
         print_fields(base.profile(profile))
         return
     try:
-        print_counts(base.index(profile, progress=TerminalProgress(), agree=agreement(yes)))
+        report = base.index(
+            profile, encoder=encoder, text_engine=text_engine, progress=TerminalProgress(), agree=agreement(yes)
+        )
     except BaseException:
         if not existed and not (kb / ".graph-work").is_dir():
             remove_unfinished(kb)  # nothing has been copied that another try could go on from
         raise
+    print_lines(report.lines())
 
 
 def _opened(kb: Path, graph: str | None) -> KnowledgeBase:

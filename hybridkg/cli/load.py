@@ -7,7 +7,16 @@ from pathlib import Path
 import click
 
 from hybridkg.cli.echo import echo
-from hybridkg.cli.options import accessible, agreement, kb_argument, remove_unfinished, yes_option
+from hybridkg.cli.options import (
+    TEXT_ENGINE_HELP,
+    accessible,
+    agreement,
+    encoder_option,
+    kb_argument,
+    profile_option,
+    remove_unfinished,
+    yes_option,
+)
 
 
 @click.command()
@@ -21,29 +30,46 @@ from hybridkg.cli.options import accessible, agreement, kb_argument, remove_unfi
     callback=accessible,
     help='Text that is not in the graph: lines of {"id": IRI, "field": "text" or ["text", ...], ...}.',
 )
-@click.option("--index", "with_index", is_flag=True, help="Build the text index as well, in the same step.")
-@click.option("--profile", metavar="FILE.ttl|NAME", help="Profile of the index; needs --index.")
+@click.option(
+    "--index/--no-index",
+    "with_index",
+    default=None,
+    help="Whether to build the indexes in the same step; default: where there are none yet.",
+)
+@profile_option
+@encoder_option
+@click.option("--text-engine", metavar="NAME", help=TEXT_ENGINE_HELP)
 @yes_option
 def load(
-    kb: Path, files: tuple[Path, ...], texts: tuple[Path, ...], with_index: bool, profile: str | None, yes: bool
+    kb: Path,
+    files: tuple[Path, ...],
+    texts: tuple[Path, ...],
+    with_index: bool | None,
+    profile: str | None,
+    encoder: str | None,
+    text_engine: str | None,
+    yes: bool,
 ) -> None:
     """Create a knowledge base, or add files to one.
 
     Reads N-Triples, N-Quads, Turtle, TriG, RDF/XML and JSON-LD, plain or .gz, .bz2, .xz. All files are one
-    step: if one of them is malformed, nothing is added.
+    step: if one of them is malformed, nothing is added. The first load builds the indexes; later ones do with
+    --index, or where --profile, --encoder or --text-engine is given, which kb.toml keeps.
 
     \b
     Example:
-      hybridkg load films.kb films.ttl --index
+      hybridkg load films.kb films.ttl --encoder lsa
     """
-    from hybridkg.cli.output import TerminalProgress, print_counts
+    from hybridkg.cli.output import TerminalProgress, print_lines
     from hybridkg.errors import LoadError, LockedError, NotAKnowledgeBaseError
     from hybridkg.kb import KnowledgeBase
 
     if not files and not texts:
         raise LoadError("no file to load", hint="hybridkg load KB FILE... or hybridkg load KB --text docs.jsonl")
-    if profile is not None and not with_index:
-        raise LoadError("--profile is for the index, and nothing is indexed", hint="add --index")
+    settings = {"--profile": profile, "--encoder": encoder, "--text-engine": text_engine}
+    chosen = [name for name, value in settings.items() if value is not None]
+    if chosen and with_index is False:
+        raise LoadError(f"{chosen[0]} is for the index, and nothing is indexed", hint="leave --no-index out")
     if kb.is_file():
         raise NotAKnowledgeBaseError(
             f"{str(kb)!r} is a file, not a knowledge base folder",
@@ -52,8 +78,15 @@ def load(
     existed = (kb / "CURRENT").exists()
     try:
         base = KnowledgeBase.open(kb) if existed else KnowledgeBase.create(kb)
-        counts = base.load(
-            *files, text=texts, index=with_index, profile=profile, progress=TerminalProgress(), agree=agreement(yes)
+        report = base.load(
+            *files,
+            text=texts,
+            index=with_index,
+            profile=profile,
+            encoder=encoder,
+            text_engine=text_engine,
+            progress=TerminalProgress(),
+            agree=agreement(yes),
         )
     except (NotAKnowledgeBaseError, LockedError):
         raise  # the folder is somebody else's
@@ -62,6 +95,6 @@ def load(
             remove_unfinished(kb)
             e.__notes__ = []  # what was kept in the folder has gone with it
         raise
-    print_counts({**counts, "triples": f"{counts['triples']:,} new"})
-    if not with_index:
+    print_lines(report.lines())
+    if report.index is None:
         echo(f"text search does not see this yet; build the index with: hybridkg index {kb}", err=True)

@@ -25,8 +25,8 @@ def migrate(kb: Path, to: str) -> None:
     Example:
       hybridkg migrate films.kb --to elasticsearch
     """
-    from hybridkg.cli.output import TerminalProgress, print_counts
+    from hybridkg.cli.output import TerminalProgress, print_lines
     from hybridkg.kb import KnowledgeBase
 
     with KnowledgeBase.open(kb) as base:
-        print_counts(base.migrate(to, progress=TerminalProgress()))
+        print_lines(base.migrate(to, progress=TerminalProgress()).lines())

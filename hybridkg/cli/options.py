@@ -118,6 +118,15 @@ param_option: Decorator = click.option(
 )
 
 
+profile_option: Decorator = click.option(
+    "--profile", metavar="FILE.ttl|NAME", help="Which predicates feed which field; default: the one in kb.toml."
+)
+encoder_option: Decorator = click.option(
+    "--encoder",
+    metavar="NAME[:MODEL]",
+    help="Encoder of the vectors: lsa, sentence-transformers:MODEL ... or none; default: the one in kb.toml.",
+)
+TEXT_ENGINE_HELP = "Engine of the text index: embedded or elasticsearch; default: the one in kb.toml."
 yes_option: Decorator = click.option(
     "--yes", is_flag=True, help="Send texts to the server of the encoder without asking, however many they are."
 )

@@ -12,7 +12,7 @@ import click
 
 from hybridkg.cli.echo import echo, echo_json
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
-from hybridkg.printable import for_whom, printable
+from hybridkg.printable import count_lines, for_whom, printable
 
 if TYPE_CHECKING:
     from hybridkg.entities.fields import Profile
@@ -64,41 +64,16 @@ def print_explanation(explanation: ExplainedPlan, fmt: str) -> None:
     echo(explanation.text(get_terminal_size().columns if sys.stdout.isatty() else None))
 
 
-def print_counts(counts: dict[str, Any]) -> None:
-    """`name: 1,234` lines on stderr; nested counts are indented; then the notes of the index, one to a line."""
-    for line in _count_lines(counts, ""):
+def print_lines(lines: Sequence[str]) -> None:
+    """The lines of a report, on stderr."""
+    for line in lines:
         echo(line, err=True)
-    index = counts.get("index", counts)
-    if index.get("entities") == 0:
-        echo("warning: no entity has any text, so a search finds nothing", err=True)
-    for note in index.get("notes", ()):
-        echo(f"note: {note}", err=True)
-
-
-def _count_lines(counts: dict[str, Any], indent: str) -> list[str]:
-    lines: list[str] = []
-    for name, value in counts.items():
-        if name == "notes":
-            continue
-        label = f"{indent}{name.replace('_', ' ')}"
-        if isinstance(value, dict):
-            lines.append(f"{label}:")
-            lines += _count_lines(value, indent + "  ")
-        elif isinstance(value, float):
-            lines.append(f"{label}: {value:,.2f}")
-        elif isinstance(value, int) and not isinstance(value, bool):
-            lines.append(f"{label}: {value:,}")
-        elif isinstance(value, list):
-            lines.append(f"{label}: {', '.join(map(str, value)) or 'none'}")
-        else:
-            lines.append(f"{label}: {value}")
-    return lines
 
 
 def print_stats(found: dict[str, Any]) -> None:
     """The statistics as a list, the fields as a table."""
     fields = found.get("fields", [])
-    for line in _count_lines({name: value for name, value in found.items() if name not in ("fields", "text")}, ""):
+    for line in count_lines({name: value for name, value in found.items() if name not in ("fields", "text")}):
         echo(line)
     for line in _engine_lines(found.get("text", {})):
         echo(line)

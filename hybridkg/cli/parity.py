@@ -13,7 +13,7 @@ from hybridkg.cli.options import kb_argument, opened
 from hybridkg.printable import printable
 
 if TYPE_CHECKING:
-    from hybridkg.parity import ParityReport, QueryParity
+    from hybridkg.evaluation.engine_comparison import ParityReport, QueryParity
 
 
 @click.command()
@@ -48,11 +48,11 @@ def parity(ctx: click.Context, kb: Path, queries: Path, model: str | None, again
       hybridkg parity films.kb --queries queries/ --model bm25
     """
     from hybridkg.cli.output import TerminalProgress
-    from hybridkg.parity import read_queries
+    from hybridkg.evaluation.engine_comparison import compare_engines, read_queries
 
     texts = read_queries(queries)
     with opened(kb) as base:
-        report = base.parity(texts, model=model, against=against, progress=TerminalProgress())
+        report = compare_engines(base, texts, model=model, against=against, progress=TerminalProgress())
     if fmt == "json":
         echo_json(report.to_json())
     else:

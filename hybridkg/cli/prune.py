@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from hybridkg.cli.echo import echo
 from hybridkg.cli.options import kb_argument
+
+if TYPE_CHECKING:
+    from hybridkg.kb_write.reports import UnusedIndex
 
 
 @click.command()
@@ -38,15 +41,13 @@ def prune(kb: Path, yes: bool) -> None:
         if not (yes or click.confirm(f"remove {noun}?", err=True)):
             echo("nothing was removed", err=True)
             return
-        removed = base.prune(remove=True, names=[one["name"] for one in found])
+        removed = base.prune(remove=True, names=[one.name for one in found])
         echo(f"removed {len(removed):,} {'index' if len(removed) == 1 else 'indexes'}", err=True)
 
 
-def _line(one: dict[str, Any]) -> str:
+def _line(one: UnusedIndex) -> str:
     """`name  documents 1,234, bytes 5,678`."""
     from hybridkg.cli.output import shown
 
-    details = [
-        f"{key.replace('_', ' ')} {shown(key, value)}" for key, value in one.items() if key not in ("engine", "name")
-    ]
-    return "  ".join([one["name"], ", ".join(details)]).rstrip()
+    details = [f"{key} {shown(key, value)}" for key, value in one.to_json().items() if key not in ("engine", "name")]
+    return "  ".join([one.name, ", ".join(details)]).rstrip()

@@ -300,8 +300,7 @@ class Server:
     def _too_old(self, number: str) -> TextServerError:
         return TextServerError(
             f"{self.url} is Elasticsearch {number}; {'.'.join(map(str, OLDEST_SERVER))} or newer is needed",
-            hint="upgrade it, or keep the index on disk: "
-            f'engine = "{TEXT_ENGINES.default}" in the table [text] of kb.toml, then hybridkg index KB',
+            hint=f"upgrade it, or keep the index on disk: hybridkg index KB --text-engine {TEXT_ENGINES.default}",
         )
 
     def _no_proper_answer(self, doing: str) -> TextServerError:

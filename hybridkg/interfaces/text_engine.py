@@ -131,7 +131,7 @@ class TextEngine(Protocol):
             progress: told about entities.
 
         Returns:
-            Counts: entities, terms, postings, tokens, text_bytes, as far as the engine knows them.
+            Counts: entities; and terms, postings, tokens, text_bytes, as far as the engine knows them.
         """
 
     def open(self, folder: Path, rank: Callable[[Ids], Ids] | None = None, *, fresh: bool = True) -> TextIndex:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import copy
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.config import EMBEDDED, Config
-from hybridkg.errors import HybridkgError, IndexCorruptError, NotAKnowledgeBaseError, Source, UserError
+from hybridkg.errors import HybridkgError, IndexCorruptError, LoadError, NotAKnowledgeBaseError, Source, UserError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import describe
 from hybridkg.kb.prepared import Parameters, PreparedQuery, QueryText, query_text
@@ -28,12 +28,13 @@ from hybridkg.kb.temporary import Removal, made_in_a_new_folder
 from hybridkg.results.build import explained
 from hybridkg.results.result_set import ResultSet
 from hybridkg.store.generations import Folder
-from hybridkg.writable import Writable
 
 if TYPE_CHECKING:
     import rdflib
 
-    from hybridkg.parity import ParityReport
+    from hybridkg.entities.fields import Profile
+    from hybridkg.interfaces.encoder import Agree
+    from hybridkg.kb_write.reports import IndexReport, LoadReport, MigrateReport, UnusedIndex
     from hybridkg.planner.explain import Explanation
     from hybridkg.schema import Schema
     from hybridkg.statistics.catalog import Statistics
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 EMPTY_PATH = "the path of the knowledge base is empty"
 
 
-class KnowledgeBase(Writable):
+class KnowledgeBase:
     """A folder with a graph, its text index, and the text that is not in the graph.
 
     Safe to use from many threads. An open knowledge base answers from the state it opened, also while
@@ -51,7 +52,7 @@ class KnowledgeBase(Writable):
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "f.ttl").write_text('<http://e/f> <http://www.w3.org/2000/01/rdf-schema#label> "a red fish" .')
     >>> kb = KnowledgeBase.create(folder / "f.kb")
-    >>> kb.load(folder / "f.ttl", index=True)["triples"]
+    >>> kb.load(folder / "f.ttl").triples
     1
     >>> [str(row["f"]) for row in kb.query('SELECT ?f { ?f MATCH "fishes" AS ?s } RANK BY ?s')]
     ['http://e/f']
@@ -118,7 +119,7 @@ class KnowledgeBase(Writable):
             TextServerError: the server of its text index does not answer; nothing has been deleted.
             LockedError: somebody is writing.
         """
-        from hybridkg.pruning import remove
+        from hybridkg.kb_write.prune import remove
 
         return remove(Folder.open(_path(path)))
 
@@ -347,34 +348,140 @@ class KnowledgeBase(Writable):
         """A tool for work on the planner: microseconds of each kind of work on this machine, and how they are known."""
         return self._snapshot.costs.to_json()
 
-    def parity(
+    def at(self, snapshot: Snapshot) -> Self:
+        """The same folder in another state, such as one whose text index another engine has built."""
+        other = copy.copy(self)
+        other._state = snapshot
+        return other
+
+    # --- writing: each call makes one new generation, and moves on to it --------------
+
+    def profile(self, name_or_path: str | Path | None = None) -> Profile:
+        """The profile that `index` would use: the one given, else the one in kb.toml; documents' fields included."""
+        from hybridkg.entities.profile_reader import load_profile
+
+        profile = load_profile(str(name_or_path or self._folder.config.profile))
+        documents = self._snapshot.documents
+        return profile.with_documents(documents.fields()) if documents else profile
+
+    def load(
         self,
-        queries: Mapping[str, str],
-        *,
-        model: str | None = None,
-        against: str | None = None,
+        *inputs: str | Path | rdflib.Graph,
+        text: str | Path | Sequence[str | Path] = (),
+        index: bool | None = None,
+        profile: str | Path | None = None,
+        encoder: str | None = None,
+        text_engine: str | None = None,
         progress: Progress = SILENT,
-    ) -> ParityReport:
-        """Runs queries on this index and on one of another text engine that is built for the purpose, then removed.
+        agree: Agree | None = None,
+    ) -> LoadReport:
+        """Adds RDF files, rdflib graphs and text documents: all of them, or nothing.
+
+        The first load builds the indexes. After a later one they are older than the graph, and results say so.
 
         Args:
-            queries: query texts by name.
-            model: ranking model that every MATCH gets in place of its own.
-            against: name of the other engine; default: the built-in one that this index is not of.
+            inputs: files of any supported format, or rdflib graphs.
+            text: files of text documents that are not in the graph.
+            index: whether the indexes are built in the same step; None where there are none yet, or `profile`,
+                `encoder` or `text_engine` is given.
+            profile: a name or a Turtle file; it becomes the profile of the knowledge base.
+            encoder: `lsa`, `sentence-transformers:MODEL` ... or `none`; it becomes that of the knowledge base.
+            text_engine: `embedded` or `elasticsearch`; it becomes that of the knowledge base.
+            progress: told how far the work is.
+            agree: whether many texts may be sent to the server of an encoder; None for no.
+
+        Raises:
+            LoadError: nothing is given, or an input is malformed; names the file and the line.
+            UnknownNameError: no such encoder or text engine.
+            LockedError: somebody else is writing.
+        """
+        from hybridkg.kb_write.configured import configured_profile, has_text_index, with_chosen_settings
+        from hybridkg.kb_write.transaction import load
+
+        texts = [text] if isinstance(text, str | Path) else text
+        if not inputs and not texts:
+            raise LoadError("nothing to load", hint="give RDF files, rdflib graphs, or text=; index() builds the index")
+        folder = with_chosen_settings(self._folder, profile, encoder, text_engine)
+        if index is None:
+            index = any((profile, encoder, text_engine)) or not has_text_index(folder)
+        chosen = configured_profile(folder) if index else None
+        report = load(folder, inputs, [Path(path) for path in texts], chosen, progress, agree)
+        self._after_writing(indexed=index)
+        return report
+
+    def index(
+        self,
+        profile: str | Path | None = None,
+        *,
+        encoder: str | None = None,
+        text_engine: str | None = None,
+        progress: Progress = SILENT,
+        agree: Agree | None = None,
+    ) -> IndexReport:
+        """Builds the text index, the vectors and the projection again from the graph and the documents.
+
+        Args:
+            profile: a name or a Turtle file; it becomes the profile of the knowledge base.
+            encoder: of the vectors, as in `load`; it becomes that of the knowledge base.
+            text_engine: `embedded` or `elasticsearch`; it becomes that of the knowledge base.
+            progress: told how far the work is.
+            agree: whether many texts may be sent to the server of an encoder; None for no.
+
+        Raises:
+            ProfileError: the profile is wrong; names the file and what to mend.
+            UnknownNameError: no such encoder or text engine.
+            LockedError: somebody else is writing.
+        """
+        from hybridkg.kb_write.configured import configured_profile, with_chosen_settings
+        from hybridkg.kb_write.transaction import index
+
+        folder = with_chosen_settings(self._folder, profile, encoder, text_engine)
+        report = index(folder, configured_profile(folder), progress, agree)
+        self._after_writing()
+        return report
+
+    def migrate(self, to: str, *, progress: Progress = SILENT) -> MigrateReport:
+        """Moves text and vectors to another place, with the same rows and scores; vectors are not encoded again.
+
+        Args:
+            to: `elasticsearch`, or `embedded` for back.
             progress: told how far the work is.
 
         Raises:
             IndexMissingError: there is no index, or it is older than the graph.
-            HybridkgError: a text is no query, or the other index cannot be built.
+            TextServerError: the server does not answer; nothing has changed.
+            LockedError: somebody else is writing.
         """
-        from hybridkg.parity import compare_engines
+        from hybridkg.kb_write.migrate import migrate
 
-        def ask(state: Snapshot, text: str, name: str) -> ResultSet:
-            other = copy.copy(self)
-            other._state = state
-            return other.query(text, name=name)
+        report = migrate(self._folder, to, progress)
+        self._after_writing()
+        return report
 
-        return compare_engines(self._folder, self._snapshot, queries, ask, progress, model=model, against=against)
+    def prune(self, remove: bool = False, *, names: Sequence[str] | None = None) -> list[UnusedIndex]:
+        """The indexes that a server holds and no state on disk needs: leftovers of builds that were broken off.
+
+        Args:
+            remove: whether to remove them, or only to list them.
+            names: only those of these names.
+
+        Raises:
+            LockedError: somebody is writing.
+            TextServerError: the server does not answer.
+        """
+        from hybridkg.kb_write.prune import prune
+
+        return prune(self._folder, remove=remove, names=names)
+
+    def _after_writing(self, *, indexed: bool = True) -> None:
+        """Opens what has been written; of new indexes, publishes the text index and measures the costs of queries."""
+        from hybridkg.kb_write.calibrate import measure
+        from hybridkg.kb_write.transaction import publish
+
+        self.refresh()
+        if indexed:
+            publish(self._folder)
+            measure(self._snapshot)
 
 
 def _path(path: str | Path) -> Path:

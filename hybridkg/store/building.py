@@ -13,7 +13,6 @@ from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 from hybridkg import __version__
-from hybridkg.config import Config
 from hybridkg.errors import StorageError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.store.durable import (
@@ -54,8 +53,6 @@ class Building:
         self.counts = {"quads": 0, **old.counts}
         self._sources = dict.fromkeys(TRUTH, 0) | dict(old.sources)
         self._endpoint: Mapping[str, Any] = old.endpoint
-        self.settings: Config | None = None
-        """Settings that become live together with the generation; None for those that there are."""
         self._built: dict[str, str] = {}
         self._kept: list[str] = []
 

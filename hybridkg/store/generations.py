@@ -12,14 +12,15 @@ import difflib
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from hybridkg.config import Config, parse_config, read_config, write_config
+from hybridkg.config import Config, parse_config, read_config, read_settings, write_config
 from hybridkg.entities.input_file import extensions
 from hybridkg.errors import CorruptError, LockedError, NotAKnowledgeBaseError, StorageError
 from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.settings_writer import change_settings
 from hybridkg.store.building import Building, make_live
 from hybridkg.store.durable import fsync_folder, storage_error, write_durably
 from hybridkg.store.formats import FORMATS
@@ -44,10 +45,15 @@ Older ones go as soon as no process holds them."""
 
 
 class Folder:
-    """A knowledge base on disk. Reading is safe from many threads and processes, beside one writer."""
+    """A knowledge base on disk. Reading is safe from many threads and processes, beside one writer.
 
-    def __init__(self, path: Path):
-        self.path = path
+    Args:
+        path: the folder.
+        changes: settings that count in place of those in kb.toml (see `with_settings`).
+    """
+
+    def __init__(self, path: Path, changes: Mapping[str, str] | None = None):
+        self.path, self._changes = path, dict(changes or {})
         self._config_file = str(path / "kb.toml")
 
     def __repr__(self) -> str:
@@ -123,10 +129,31 @@ class Folder:
         Raises:
             ConfigError: the file is missing or wrong.
         """
+        pending, place = pending_settings(self.path), self.path / "kb.toml"
+        if pending is None and not self._changes:
+            return read_config(place)
+        text = read_settings(place) if pending is None else pending
+        return parse_config(change_settings(text, self._changes, str(place)), str(place))
+
+    def with_settings(self, **changes: str) -> Folder:
+        """The same folder with other settings; kb.toml gets them with the next generation built, or `write_settings`.
+
+        Args:
+            changes: new values by the name of the setting (hybridkg.settings_writer.PLACES).
+        """
+        return Folder(self.path, {**self._changes, **changes})
+
+    def write_settings(self) -> None:
+        """Writes the changed settings into kb.toml now; its other lines stay as they are.
+
+        Raises:
+            ConfigError: the file cannot be read, or a value in it cannot be replaced.
+        """
+        place = self.path / "kb.toml"
         pending = pending_settings(self.path)
-        if pending is not None:
-            return parse_config(pending, str(self.path / "kb.toml"))
-        return read_config(self.path / "kb.toml")
+        text = read_settings(place) if pending is None else pending
+        with _storage_errors(f"writing {str(place)!r}"):
+            write_durably(place, change_settings(text, self._changes, str(place)))
 
     def config_state(self) -> object:
         """Differs after kb.toml has been changed; one small question to the file system."""
@@ -216,8 +243,10 @@ class Folder:
                 building = Building(path, previous, number, progress)
                 yield building
                 building.finish()
-                if building.settings is not None:
-                    write_pending(self.path, f"{number:06d}", write_config(building.settings))
+                if self._changes:
+                    place = self.path / "kb.toml"
+                    settings = change_settings(read_settings(place), self._changes, str(place))
+                    write_pending(self.path, f"{number:06d}", settings)
                 make_live(path, self.path, number)
             except BaseException:
                 shutil.rmtree(path, ignore_errors=True)

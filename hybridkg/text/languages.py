@@ -23,8 +23,7 @@ def check_language(field: IndexedField, language: str) -> None:
     if field.languages is None:
         raise TextQueryError(
             f"this text index does not keep languages apart, which '{field.name}@{language}' needs",
-            hint=f'leave "@{language}" out; or engine = "{TEXT_ENGINES.default}" in the table [text] of kb.toml, '
-            "and index again",
+            hint=f'leave "@{language}" out; or: hybridkg index KB --text-engine {TEXT_ENGINES.default}',
         )
     if not any(speaks(tag, language.lower()) for tag in field.languages):
         more = len(field.languages) - MOST_SHOWN

@@ -41,7 +41,7 @@ class Ranked:
         if self.vectors is None:
             raise IndexMissingError(
                 "NEAR needs vectors, and this knowledge base has none that can be used",
-                hint='in its kb.toml, change encoder = "none" to encoder = "lsa"; then: hybridkg index KB'
+                hint="make them: hybridkg index KB --encoder lsa"
                 if self._encoder == NO_ENCODER
                 else f'its kb.toml has encoder = "{self._encoder}" already: hybridkg index KB builds them',
             )

@@ -231,7 +231,7 @@ def test_a_text_without_a_word_says_that_it_matches_nothing(films):
 
 
 def test_without_an_index_there_are_terms_but_no_counts(tmp_path):
-    run("load", tmp_path / "kb", FILMS)
+    run("load", tmp_path / "kb", FILMS, "--no-index")
     result = run("analyze", tmp_path / "kb", "Crews")
     assert result.exit_code == 0
     assert "crew" in result.stdout

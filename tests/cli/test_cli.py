@@ -102,7 +102,13 @@ def test_a_list_parameter_binds_like_values(films):
         (["load", "new.kb", "http://example.org/a.ttl"], "curl -OL http://example.org/a.ttl"),
         (["load", "{kb}"], "no file to load"),
         (["load", "{kb}", "missing.ttl"], "missing.ttl"),
-        (["load", "{kb}", "{films}", "--profile", "default"], "--profile is for the index"),
+        (["load", "{kb}", "{films}", "--profile", "default", "--no-index"], "--profile is for the index"),
+        (["load", "{kb}", "{films}", "--no-index", "--encoder", "lsa"], "--encoder is for the index"),
+        (["load", "{kb}", "{films}", "--encoder", "lsd"], "error[R201]: no encoder 'lsd'; known: none, lsa, model2vec"),
+        (["load", "{kb}", "{films}", "--encoder", "lsa:x"], "error[Q203]: the encoder 'lsa' takes no model"),
+        (["index", "{kb}", "--encoder", "openai"], "error[Q203]: the encoder 'openai' takes a model"),
+        (["index", "{kb}", "--text-engine", "elastic"], "error[R201]: no text engine 'elastic'; known: elasticsearch"),
+        (["index", "{kb}", "--text", "elastic"], "did you mean 'elasticsearch'"),
         (["index", "{kb}", "--profile", "nope"], "nope"),
         (["index", "missing.kb"], "no knowledge base at 'missing.kb'"),
         (["stats", "missing.kb"], "no knowledge base at 'missing.kb'"),
@@ -185,6 +191,14 @@ def test_explain_names_the_strategy_and_the_operators(films):
     tree = json.loads(run("explain", films, SPACE, "--format", "json", "--analyze").stdout)
     assert tree["operator"]["rows"] >= 1
     assert "own_us" in tree["operator"]
+
+
+def test_help_lists_every_command_once_in_its_group():
+    text = run("--help").stdout
+    listed = [line.split()[0] for line in text[text.index("Knowledge base:") :].splitlines() if line.startswith("  ")]
+    assert listed == list(cli.commands)
+    groups = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert groups == ["Options:", "Knowledge base:", "Query:", "Evaluation:", "Care:"]
 
 
 def test_help_has_an_example_for_every_command():
@@ -329,7 +343,7 @@ def test_a_field_without_text_is_told_with_its_reason(cheese, tmp_path):
     result = run("index", cheese, "--profile", tmp_path / "p.ttl")
     assert result.exit_code == 0
     rdfs = "http://www.w3.org/2000/01/rdf-schema#"
-    notes = KnowledgeBase.open(cheese).index()["notes"]
+    notes = KnowledgeBase.open(cheese).index().notes
     shown = [line for line in result.stderr.splitlines() if line.startswith(("note", "warning"))]
     assert shown == [f"note: {note}" for note in notes]
     assert shown == [

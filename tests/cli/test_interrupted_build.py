@@ -15,7 +15,7 @@ TURTLE = '<http://x/a> <http://www.w3.org/2000/01/rdf-schema#label> "red sea" .\
 @pytest.fixture
 def base(tmp_path):
     (tmp_path / "data.ttl").write_text(TURTLE)
-    KnowledgeBase.create(tmp_path / "kb").load(tmp_path / "data.ttl")
+    KnowledgeBase.create(tmp_path / "kb").load(tmp_path / "data.ttl", index=False)
     return tmp_path / "kb"
 
 
@@ -44,5 +44,5 @@ def test_nothing_is_said_to_be_kept_of_a_knowledge_base_that_goes(base, monkeypa
 def test_a_folder_with_kept_batches_is_a_knowledge_base(base):
     (base / ".text-work").mkdir()
     (base / ".text-work" / "x.batch").write_bytes(b"damaged")
-    assert KnowledgeBase.open(base).index()["entities"] == 1
+    assert KnowledgeBase.open(base).index().entities == 1
     assert not (base / ".text-work").exists()

@@ -78,7 +78,7 @@ def test_no_color_takes_every_style_away(films, monkeypatch):
 
 def test_near_without_vectors_says_what_to_change_in_kb_toml(films, tmp_path):
     near = 'SELECT ?f { ?f NEAR "space" AS ?s } RANK BY ?s'
-    assert 'in its kb.toml, change encoder = "none" to encoder = "lsa"; then:' in run("query", films, near).stderr
+    assert "make them: hybridkg index KB --encoder lsa" in run("query", films, near).stderr
     kb = tmp_path / "f.kb"
     run("load", kb, FILMS, "--index")
     toml = kb / "kb.toml"

@@ -44,7 +44,7 @@ def test_a_file_of_the_user_stays_and_nothing_is_written(tmp_path, name):
 
 
 def test_a_knowledge_base_of_the_user_stays(tmp_path):
-    KnowledgeBase.create(tmp_path / "packages.kb").load(FILMS)
+    KnowledgeBase.create(tmp_path / "packages.kb").load(FILMS, index=False)
     result = demo(tmp_path)
     assert result.exit_code == 2
     assert "packages.kb' is there already and was not made by the demo" in result.stderr

@@ -41,7 +41,7 @@ def test_the_manifest_says_what_was_exported_and_no_secret(tmp_path, monkeypatch
     with ScriptedEndpoint(graph()) as endpoint:
         kb = base(endpoint, tmp_path / "kb")
         counts = kb.index()
-        assert counts["exported"] == kb.stats()["triples"] == 45
+        assert counts.exported == kb.stats()["triples"] == 45
         found = kb._snapshot.generation.manifest.endpoint
         assert (found["url"], found["triples"], found["longest"]) == (endpoint.url, 45, 45)
         assert found["round_trip_us"] > 0
@@ -62,7 +62,7 @@ def test_nothing_can_be_loaded_beside_it(tmp_path):
 def test_a_graph_of_ones_own_is_not_forgotten(tmp_path):
     (tmp_path / "f.nt").write_text("<x:a> <x:b> <x:c> .\n")
     kb = KnowledgeBase.create(tmp_path / "kb")
-    kb.load(tmp_path / "f.nt")
+    kb.load(tmp_path / "f.nt", index=False)
     folder = Folder.open(tmp_path / "kb")
     with ScriptedEndpoint(graph()) as endpoint:
         folder.configure(Config(graph=endpoint.url))
@@ -80,7 +80,7 @@ def test_another_endpoint_needs_another_index(tmp_path):
         assert len(kb.query("SELECT ?s { ?s <http://e/p> ?o }")) == 30
         with pytest.raises(UserError, match="MATCH needs an index"):
             kb.query('SELECT ?s { ?s MATCH "text" AS ?x }')
-        assert kb.index()["exported"] == 35
+        assert kb.index().exported == 35
 
 
 def test_it_can_come_home(tmp_path):
@@ -90,7 +90,7 @@ def test_it_can_come_home(tmp_path):
     Folder.open(tmp_path / "kb").configure(Config())
     kb = KnowledgeBase.open(tmp_path / "kb")
     assert kb.stats()["triples"] == 0
-    assert kb.load(tmp_path / "f.nt", index=True)["triples"] == 1
+    assert kb.load(tmp_path / "f.nt", index=True).triples == 1
     assert kb.stats()["triples"] == 1
     assert "endpoint" not in kb.stats()
     assert len(kb.query('SELECT ?s { ?s MATCH "fish" AS ?x }')) == 1
@@ -151,7 +151,7 @@ def test_a_real_server_that_was_killed_has_lost_nothing(oxigraph_server, tmp_pat
     with pytest.raises(EndpointError, match="no answer from the SPARQL endpoint"):
         kb.index()
     oxigraph_server.start()
-    assert kb.index()["exported"] == 45
+    assert kb.index().exported == 45
     oxigraph_server.kill()
     plain = "SELECT ?s { ?s <http://e/p> ?o }"
     assert len(kb.query('SELECT ?s { ?s <http://e/p> ?o . ?s MATCH "text" AS ?x } RANK BY ?x')) == 40  # by the columns

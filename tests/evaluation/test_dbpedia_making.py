@@ -350,7 +350,7 @@ def test_an_interrupted_dataset_goes_on_behind_what_is_done(tmp_path, collection
     monkeypatch.setattr(converting, "partition", fails)
     made = make_dbpedia(dumps, collection, tmp_path / "o")
     assert bool(loads) == again
-    assert made.counts["entities"] == made.kb["index"]["entities"] == 3
+    assert made.counts["entities"] == made.index.entities == 3
     assert not (tmp_path / "o/.work").exists()
 
 

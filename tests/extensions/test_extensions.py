@@ -63,7 +63,7 @@ def test_a_text_engine_builds_and_answers(install, tmp_path, data):
     assert TEXT_ENGINES.names() == ["elasticsearch", "embedded", "toy"]
     with toy(tmp_path, data) as kb, KnowledgeBase.temporary(data) as usual:
         assert kb.stats()["text"]["engine"] == "toy"
-        assert kb.snapshot.generation.manifest.engines["text"] == "toy"
+        assert kb._snapshot.generation.manifest.engines["text"] == "toy"
         for pattern in QUERIES:
             assert rows(kb, pattern) == rows(usual, pattern), pattern
         assert len(rows(kb, QUERIES[0])) == 3
@@ -95,7 +95,7 @@ def test_its_costs_are_the_defaults_of_its_knowledge_bases(install, tmp_path, da
     assert default_costs("toy").us_per_posting == 0.5
     assert default_costs("toy").us_per_text_question == CostModel().us_per_text_question
     with toy(tmp_path, data) as kb:
-        assert kb.snapshot.costs.to_json()["engine"] == "toy"
+        assert kb._snapshot.costs.to_json()["engine"] == "toy"
 
 
 def test_migrate_and_parity_know_it(install, tmp_path, data):

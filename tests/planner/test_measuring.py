@@ -118,7 +118,7 @@ def test_rows_are_the_same_whatever_the_unit_costs(path):
     want, strategies = kb.query(SPACE), set()
     for name in ("us_per_graph_question", "us_per_text_question", "us_per_text_scoring"):
         for factor in (1 / FARTHEST, FARTHEST):
-            kb.snapshot.costs.calibrated(Measured({name: getattr(CostModel(), name) * factor}, 1, 0.1))
+            kb._snapshot.costs.calibrated(Measured({name: getattr(CostModel(), name) * factor}, 1, 0.1))
             found = kb.query(SPACE)
             strategies.add(found.strategy)
             assert list(found) == list(want)

@@ -19,11 +19,7 @@ FUSED = 'SELECT ?f ?t ?v { ?f NEAR "space crew" AS ?v OPTIONAL { ?f MATCH "space
 def films(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fusion") / "films.kb"
     with KnowledgeBase.create(folder) as kb:
-        kb.load(FILMS)
-    settings = (folder / "kb.toml").read_text()
-    (folder / "kb.toml").write_text(settings.replace('encoder = "none"', 'encoder = "lsa"'))
-    with KnowledgeBase.open(folder) as kb:
-        kb.index()
+        kb.load(FILMS, encoder="lsa")
         yield kb
 
 

@@ -26,7 +26,7 @@ FILMS = ROOT / "examples" / "films.ttl"
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("repl") / "films.kb"
-    KnowledgeBase.create(path).load(FILMS)
+    KnowledgeBase.create(path).load(FILMS, index=False)
     return path
 
 

@@ -166,7 +166,7 @@ def test_a_triple_as_a_value_is_an_error_that_names_it():
 def test_a_knowledge_base_on_disk_is_read_without_being_written(tmp_path):
     from hybridkg.kb import KnowledgeBase
 
-    KnowledgeBase.create(tmp_path / "kb").load(FILMS)
+    KnowledgeBase.create(tmp_path / "kb").load(FILMS, index=False)
     generation = Folder.open(tmp_path / "kb").current()
     graph = read_only_graph(OxigraphStore.open(generation.graph), hold=generation)
     assert isomorphic(graph, rdflib.Graph().parse(FILMS))
@@ -178,7 +178,7 @@ def test_a_graph_outlives_the_generation_it_was_opened_on(tmp_path):
     from hybridkg.kb import KnowledgeBase
 
     kb = KnowledgeBase.create(tmp_path / "kb")
-    kb.load(FILMS)
+    kb.load(FILMS, index=False)
     generation = Folder.open(tmp_path / "kb").current()
     graph = read_only_graph(OxigraphStore.open(generation.graph), hold=generation)
     path = generation.path

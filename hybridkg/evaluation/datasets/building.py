@@ -15,7 +15,6 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hybridkg.errors import StorageError, UserError
 from hybridkg.evaluation.datasets import DATASETS
@@ -23,6 +22,7 @@ from hybridkg.evaluation.datasets.recipe import Contents, Folds, Recipe
 from hybridkg.evaluation.datasets.sources import SourceFile, find_sources
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import KnowledgeBase
+from hybridkg.kb_write.reports import IndexReport
 
 LINES_PER_REPORT = 10_000
 """Triples between two reports of progress."""
@@ -36,13 +36,13 @@ class MadeDataset:
         recipe: of what.
         path: the folder.
         counts: of triples, topics, judgements and what else the dataset has.
-        kb: counts of the knowledge base, as `KnowledgeBase.load` gives them.
+        index: of the knowledge base.
     """
 
     recipe: Recipe
     path: Path
     counts: Mapping[str, int]
-    kb: Mapping[str, Any]
+    index: IndexReport
 
 
 def make_dataset(name: str, given: Path, out: Path, *, progress: Progress = SILENT) -> MadeDataset:
@@ -112,10 +112,11 @@ def _write(
     triples = folder / f"{recipe.name}.nt"
     written = _write_triples(triples, contents.triples, progress)
     with KnowledgeBase.create(folder / "kb") as kb:
-        loaded = kb.load(triples, index=True, profile=recipe.profile, progress=progress)
+        built = kb.load(triples, index=True, profile=recipe.profile, progress=progress).index
+    assert built is not None
     triples.unlink()
     counts = write_collection(folder, recipe, sources, contents, {**contents.counts, "triples": written})
-    return MadeDataset(recipe, out, counts, loaded)
+    return MadeDataset(recipe, out, counts, built)
 
 
 def write_collection(

@@ -15,9 +15,8 @@ from hybridkg.cli import cli
 from hybridkg.config import ElasticSettings
 from hybridkg.doctor import BROKEN, OK, diagnose
 from hybridkg.errors import LockedError, StorageError, TextServerError
-from hybridkg.interfaces.progress import SILENT
+from hybridkg.evaluation.engine_comparison import compare_engines
 from hybridkg.kb import KnowledgeBase
-from hybridkg.parity import compare_engines
 from hybridkg.store.generations import Folder
 
 pytestmark = pytest.mark.needs_elastic
@@ -58,7 +57,7 @@ def test_both_engines_answer_alike_whichever_has_the_live_index(path, elastic, e
     live = elastic.indexes(elastic_name)
     queries = {name: text for name, text in QUERIES.items() if model is None or "^" not in text}
     with KnowledgeBase.open(path) as kb:
-        report = kb.parity(queries, model=model)
+        report = compare_engines(kb, queries, model=model)
     assert report.engines == ("elasticsearch", "embedded")
     assert report.count("same") == len(queries)
     assert report.largest_difference < 1e-6
@@ -68,15 +67,15 @@ def test_both_engines_answer_alike_whichever_has_the_live_index(path, elastic, e
     folder.configure(replace(folder.config, text="embedded"))
     with KnowledgeBase.open(path) as kb:
         kb.index()
-        again = kb.parity(queries, model=model)
+        again = compare_engines(kb, queries, model=model)
     assert again.engines == ("embedded", "elasticsearch")
     assert [query.rows for query in again.queries] == [query.rows for query in report.queries]
     assert again.count("same") == len(queries)
     assert elastic.indexes(elastic_name) == live
 
 
-def test_an_interrupted_comparison_leaves_no_index(path, elastic, elastic_name):
-    def interrupted(snapshot, text, name):
+def test_an_interrupted_comparison_leaves_no_index(path, elastic, elastic_name, monkeypatch):
+    def interrupted(self, text, **options):
         raise KeyboardInterrupt
 
     folder = Folder.open(path)
@@ -84,8 +83,9 @@ def test_an_interrupted_comparison_leaves_no_index(path, elastic, elastic_name):
     with KnowledgeBase.open(path) as kb:
         kb.index()
         live = elastic.indexes(elastic_name)
+        monkeypatch.setattr(KnowledgeBase, "query", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            compare_engines(folder, kb._snapshot, QUERIES, interrupted, SILENT)
+            compare_engines(kb, QUERIES)
     assert elastic.indexes(elastic_name) == live
 
 
@@ -159,7 +159,7 @@ def test_who_has_gone_back_to_the_embedded_index_still_finds_the_old_ones(path, 
     with KnowledgeBase.open(path) as kb:
         for _ in range(3):
             kb.index()
-        assert [one["name"] for one in kb.prune()] == [old]
+        assert [one.name for one in kb.prune()] == [old]
     assert KnowledgeBase.remove(path) == []
     assert elastic.indexes(elastic_name) == []
 
@@ -180,4 +180,4 @@ def test_a_generation_that_cannot_be_completed_leaves_no_index(path, elastic, el
 
 def test_nobody_prunes_or_writes_while_engines_are_compared(path):
     with Folder.open(path).locked(), KnowledgeBase.open(path) as kb, pytest.raises(LockedError):
-        kb.parity(QUERIES)
+        compare_engines(kb, QUERIES)

@@ -136,7 +136,7 @@ def told(error, *said):
 def test_a_server_that_never_was_is_told_at_once_and_the_graph_still_answers(tmp_path, url, why, within):
     path = served(tmp_path / "kb", url, "absent")
     with KnowledgeBase.open(path) as kb:
-        kb.load(items(tmp_path / "red.nt", "red"))
+        kb.load(items(tmp_path / "red.nt", "red"), index=False)
         with within(10), pytest.raises(TextServerError) as e:
             kb.index()
         told(e.value, f"cannot reach Elasticsearch at {url}", why, "is it running?", "is as it was before")
@@ -261,8 +261,8 @@ def test_a_killed_process_leaves_the_old_state_and_an_index_that_can_be_removed(
     assert behind_alias(server, alias) == [good]
     (half,) = set(server.indexes(alias)) - {good}
     with KnowledgeBase.open(blue) as kb:
-        assert [one["name"] for one in kb.prune()] == [half]
-        assert [one["name"] for one in kb.prune(remove=True)] == [half]
+        assert [one.name for one in kb.prune()] == [half]
+        assert [one.name for one in kb.prune(remove=True)] == [half]
     assert server.indexes(alias) == [good]
     assert rows(blue) == ITEMS
 
@@ -299,7 +299,7 @@ def test_a_load_goes_on_when_an_overloaded_server_accepts_again(blue, server, al
     with Between(lambda method, path: first(method, path) or then(method, path), to=server.url) as between:
         moved_to(blue, between.url, alias)
         with KnowledgeBase.open(blue) as kb:
-            assert kb.index()["entities"] == 2 * ITEMS
+            assert kb.index().entities == 2 * ITEMS
     assert (rows(moved_to(blue, server.url, alias)), rows(blue, BLUE)) == (ITEMS, ITEMS)
 
 
@@ -550,9 +550,9 @@ def test_a_killed_server_loses_nothing_and_is_used_again_when_it_is_back(
         assert behind_alias(server, alias) == [good]
         assert (kb.query(RED).returned, kb.query(BLUE).returned) == (ITEMS, 0)
         (half,) = set(server.indexes(alias)) - {good}
-        assert [one["name"] for one in kb.prune()] == [half]
+        assert [one.name for one in kb.prune()] == [half]
         kb.index()
         assert (kb.query(RED).returned, kb.query(BLUE).returned) == (ITEMS, ITEMS)
         assert half not in behind_alias(server, alias)
-        assert [one["name"] for one in kb.prune(remove=True)] == [half]
+        assert [one.name for one in kb.prune(remove=True)] == [half]
     assert len(server.indexes(alias)) == 2

@@ -13,7 +13,6 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -45,6 +44,7 @@ from hybridkg.evaluation.datasets.recipe import Contents, Recipe
 from hybridkg.evaluation.datasets.sources import SourceFile, find_sources
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import KnowledgeBase
+from hybridkg.kb_write.reports import IndexReport
 from hybridkg.linking.link_file import write_link_file
 from hybridkg.store.durable import write_durably
 
@@ -99,7 +99,7 @@ def make_dbpedia(
         with FileLock(work / "lock", timeout=0):
             conversion = Conversion(rules, found, work, progress, lenient=lenient, range_bytes=range_bytes)
             state = conversion.run()
-            loaded = _knowledge_base(partial, rules, progress)
+            built = _knowledge_base(partial, rules, progress)
             counts = _write(partial, rules, found, state, contents, sources, extras)
             refuse_existing(recipe.name, out)
             partial.rename(out)
@@ -108,23 +108,24 @@ def make_dbpedia(
         raise LockedError(f"somebody else is making {str(out)!r}", hint="wait for that run, or end it") from e
     except OSError as e:
         raise StorageError(f"cannot write {str(out)!r}: {(e.strerror or str(e)).lower()}") from e
-    return MadeDataset(_about(rules, found, state), out, counts, loaded)
+    return MadeDataset(_about(rules, found, state), out, counts, built)
 
 
-def _knowledge_base(folder: Path, rules: Rules, progress: Progress) -> dict[str, Any]:
-    """Loads and indexes what the conversion has written; returns the counts of the index."""
+def _knowledge_base(folder: Path, rules: Rules, progress: Progress) -> IndexReport:
+    """Loads and indexes what the conversion has written."""
     kb, work = folder / "kb", folder / WORK
     if not (work / INDEXED).exists():
         if not (kb / "CURRENT").exists():
             KnowledgeBase.create(kb).close()
         with KnowledgeBase.open(kb) as base:  # what an interrupted run has analysed of its text is kept there
-            counts = base.load(
+            built = base.load(
                 work / GRAPH, text=work / DOCUMENTS, index=True, profile=rules.profile, progress=progress
-            )
-        write_durably(work / INDEXED, json.dumps(counts["index"]))
+            ).index
+        assert built is not None
+        write_durably(work / INDEXED, json.dumps(built.to_json()))
     for name in (GRAPH, DOCUMENTS):
         (work / name).unlink(missing_ok=True)
-    return {"index": json.loads((work / INDEXED).read_text(encoding="utf-8"))}
+    return IndexReport.from_json(json.loads((work / INDEXED).read_text(encoding="utf-8")))
 
 
 def _write(

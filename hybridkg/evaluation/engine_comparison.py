@@ -1,4 +1,4 @@
-"""Runs the same queries on two text engines over the same state, and says where their answers differ."""
+"""Comparison of two text engines: the same queries over the same state, and where their answers differ."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import shutil
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,11 +14,12 @@ from typing import Any, TypeAlias
 
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import IndexMissingError, UnknownNameError, UserError
-from hybridkg.indexing import build_indexes
-from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, engine_name, is_remote_engine
-from hybridkg.kb.snapshot import Snapshot, read_profile
+from hybridkg.kb import KnowledgeBase
+from hybridkg.kb.snapshot import Snapshot, read_profile, snapshot_of
+from hybridkg.kb_write.build_indexes import build_indexes
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
 from hybridkg.query.walk import rebuild
@@ -29,9 +30,6 @@ from hybridkg.results.result_set import ResultSet
 from hybridkg.results.result_set import Row as ResultRow
 from hybridkg.store.generations import Folder
 from hybridkg.text.synonyms import stored_synonyms
-
-Ask: TypeAlias = Callable[[Snapshot, str, str], ResultSet]
-"""Answers a query from a state: (state, query text, its name)."""
 
 Identity: TypeAlias = tuple[Term | bool | None, ...]
 """What makes a row the same row on both engines: all its values but floating numbers, such as scores."""
@@ -123,25 +121,21 @@ class ParityReport:
 
 
 def compare_engines(
-    folder: Folder,
-    snapshot: Snapshot,
+    kb: KnowledgeBase,
     queries: Mapping[str, str],
-    ask: Ask,
-    progress: Progress,
     *,
     model: str | None = None,
     against: str | None = None,
+    progress: Progress = SILENT,
 ) -> ParityReport:
     """Runs queries on the live index and on one of another engine, which exists for as long as this takes.
 
     Args:
-        folder: the knowledge base, for its settings.
-        snapshot: the state that is asked.
+        kb: the knowledge base, in the state that is compared.
         queries: query texts by name.
-        ask: answers one query from a state.
-        progress: told how far the other index and the queries are.
         model: ranking model that every MATCH gets in place of its own.
-        against: name of the other engine.
+        against: name of the other engine; default: `elasticsearch`, or `embedded` where this one is not.
+        progress: told how far the other index and the queries are.
 
     Raises:
         QuerySyntaxError: a text is no query; nothing has been built.
@@ -150,6 +144,8 @@ def compare_engines(
         HybridkgError: the other index cannot be built, or a server does not answer.
     """
     texts = {name: _prepared(text, name, model) for name, text in queries.items()}
+    snapshot = snapshot_of(kb)
+    folder = Folder.open(snapshot.generation.path.parent)
     if snapshot.text is None or snapshot.profile is None:
         raise IndexMissingError("there is no text index to compare", hint=f"hybridkg index {folder.path}")
     if "text" in snapshot.generation.behind():
@@ -169,7 +165,7 @@ def compare_engines(
         progress.start("comparing", len(texts))
         found = []
         for name, text in texts.items():
-            found.append(_compared(name, text, (snapshot, second), ask))
+            found.append(_compared(name, text, (kb, kb.at(second))))
             progress.advance(1, 1)
         progress.done(len(texts))
     return ParityReport((live, other), tuple(found))
@@ -231,12 +227,12 @@ def _built_by(name: str, folder: Folder, snapshot: Snapshot, progress: Progress)
             shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _compared(name: str, text: str, states: tuple[Snapshot, Snapshot], ask: Ask) -> QueryParity:
+def _compared(name: str, text: str, sides: tuple[KnowledgeBase, KnowledgeBase]) -> QueryParity:
     answers: list[ResultSet | None] = []
     refusals = []
-    for state in states:
+    for side in sides:
         try:
-            answers.append(ask(state, text, name))
+            answers.append(side.query(text, name=name))
             refusals.append("")
         except UserError as e:
             answers.append(None)

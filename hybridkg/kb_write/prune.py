@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,12 @@ from hybridkg.errors import ConfigError, CorruptError, HybridkgError
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine, engine_name, is_remote_engine
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, kind_of
 from hybridkg.kb.snapshot import VECTORS
+from hybridkg.kb_write.reports import UnusedIndex
 from hybridkg.store.durable import storage_error
 from hybridkg.store.generations import Folder
 
 
-def prune(folder: Folder, *, remove: bool, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+def prune(folder: Folder, *, remove: bool, names: Sequence[str] | None = None) -> list[UnusedIndex]:
     """Finds the indexes on servers that no generation on disk names, and removes them.
 
     Nobody can write meanwhile: an index in the making has no generation yet.
@@ -27,7 +28,7 @@ def prune(folder: Folder, *, remove: bool, names: Sequence[str] | None = None) -
         names: removes those among them only.
 
     Returns:
-        For each: `engine`, `name`, and what else the engine knows; those that were removed, where they were.
+        Those that were found; with `remove`, those that were removed.
 
     Raises:
         LockedError: somebody is writing.
@@ -37,12 +38,18 @@ def prune(folder: Folder, *, remove: bool, names: Sequence[str] | None = None) -
     with folder.locked():
         live = _indexes(folder.generations())
         for name, engine in _engines(folder, map(_engine_of, live)).items():
-            unused = [{"engine": name, **one} for one in engine.unused(live)]
-            unused = [one for one in unused if names is None or one["name"] in names]
+            unused = [_unused(name, one) for one in engine.unused(live)]
+            unused = [one for one in unused if names is None or one.name in names]
             if remove and unused:
-                engine.remove([one["name"] for one in unused])
+                engine.remove([one.name for one in unused])
             found += unused
     return found
+
+
+def _unused(engine: str, about: Mapping[str, Any]) -> UnusedIndex:
+    """An index as its engine tells of it."""
+    created, documents, size = (about.get(key) for key in ("created", "documents", "bytes"))
+    return UnusedIndex(engine, about["name"], created or "", documents, size)
 
 
 def remove(folder: Folder) -> list[str]:

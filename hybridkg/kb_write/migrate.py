@@ -17,7 +17,6 @@ from typing import Any
 
 from hybridkg.config import Config, EncodingSettings
 from hybridkg.errors import ConfigError, IndexMissingError, LockedError, UnknownNameError
-from hybridkg.indexing import PROJECTION, build_indexes
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine, engine_name
 from hybridkg.interfaces.text_index import TextIndex
@@ -31,12 +30,15 @@ from hybridkg.interfaces.vector_index import (
     kind_of,
 )
 from hybridkg.kb.snapshot import VECTORS, Snapshot
+from hybridkg.kb_write.build_indexes import build_indexes
+from hybridkg.kb_write.build_projection import PROJECTION
+from hybridkg.kb_write.reports import MigrateReport, MovedIndex
+from hybridkg.kb_write.transaction import removed_on_failure
 from hybridkg.statistics.catalog import PART as STATISTICS
 from hybridkg.store.building import Building
 from hybridkg.store.durable import link_tree
 from hybridkg.store.generations import Folder
 from hybridkg.text.synonyms import stored_synonyms
-from hybridkg.writing import removed_on_failure
 
 NODE_FILES = ("nodes.text", "nodes.offsets")
 """What the ids of entities follow from."""
@@ -60,16 +62,13 @@ class Move:
     notes: list[str] = field(default_factory=list)
 
 
-def migrate(folder: Folder, to: str, progress: Progress) -> dict[str, Any]:
+def migrate(folder: Folder, to: str, progress: Progress) -> MigrateReport:
     """Moves text and vectors to a place, in one generation with the same graph and documents, or does nothing.
 
     Args:
         folder: the knowledge base.
         to: a name of TEXT_ENGINES.
         progress: told how far the work is.
-
-    Returns:
-        `text` and `vectors`, as `flat -> elasticsearch`, with their counts, seconds and bytes; `notes`.
 
     Raises:
         UnknownNameError: there is no such place.
@@ -81,40 +80,38 @@ def migrate(folder: Folder, to: str, progress: Progress) -> dict[str, Any]:
         raise UnknownNameError(f"no place {to!r} to move to; known: {', '.join(TEXT_ENGINES.names())}")
     config, state = folder.config, Snapshot.open(folder)
     move = _what_moves(folder, state, to, config)
-    settings = replace(config, text=to, vectors=_vectors_setting(move, state, to, config))
+    moved = folder.with_settings(text=to, vectors=_vectors_setting(move, state, to, config))
+    settings = moved.config
     if move.text is None and move.vectors is None:
         if settings != config:
-            folder.configure(settings)
-        return {"text": f"{to} already", "notes": move.notes}
+            moved.write_settings()
+        return MigrateReport(to, notes=tuple(move.notes))
     engine: TextEngine = TEXT_ENGINES.get(to)(folder.path, settings)
     # Vectors move as they are, whatever kb.toml says by now of those that the next index will make.
     kind: VectorIndexKind = VECTOR_INDEXES.get(settings.vectors)(
         folder.path, replace(settings, encoding=EncodingSettings())
     )
     builders: list[TextEngine | VectorIndexKind] = [*([engine] if move.text else []), *([kind] if move.vectors else [])]
-    with removed_on_failure(folder, *builders), folder.building(progress) as building:
+    with removed_on_failure(folder, *builders), moved.building(progress) as building:
         if building.previous.name != state.generation.name:
             raise LockedError("somebody has written to the knowledge base meanwhile", hint="run the command again")
         for builder in builders:
             builder.ready()
         if engine.is_remote:
             folder.remember_engine(to)
-        told: dict[str, Any] = {}
+        text, vectors = None, None
         if move.text:
-            told["text"] = _move_text(building, state, to, engine, progress)
-            told["text"] = {"engine": " -> ".join(move.text), **told["text"]}
+            text = _move_text(building, state, move.text, engine, progress)
         else:
             for name in ("nodes", "text"):
                 building.keep(name)
         if move.vectors:
-            told["vectors"] = {"index": " -> ".join(move.vectors)}
-            told["vectors"] |= _move_vectors(building, folder, config, kind, move.vectors[1], progress)
+            vectors = _move_vectors(building, folder, config, kind, move.vectors, progress)
         elif (state.generation.path / VECTORS).is_dir():
             building.keep(VECTORS)
         building.keep(PROJECTION)
         building.keep(STATISTICS)
-        building.settings = settings
-    return {**told, "notes": move.notes}
+    return MigrateReport(to, text, vectors, tuple(move.notes))
 
 
 def _what_moves(folder: Folder, state: Snapshot, to: str, config: Config) -> Move:
@@ -132,9 +129,7 @@ def _what_moves(folder: Folder, state: Snapshot, to: str, config: Config) -> Mov
             raise ConfigError(
                 f"with {engine.native_analysis.setting} the terms are {engine.title}'s own, so scores would be others "
                 "afterwards",
-                hint=f'if they may: engine = "{to}" in the table [text] of kb.toml, then {again}'
-                if was_native
-                else engine.native_analysis.remedy,
+                hint=f"if they may: {again} --text-engine {to}" if was_native else engine.native_analysis.remedy,
                 place=str(folder.path / "kb.toml"),
             )
     text = None if live == to else (live, to)
@@ -165,25 +160,27 @@ def _is_same_place(kind: str, wanted: str) -> bool:
     return not wanted or VECTOR_INDEXES.get(kind).engine == VECTOR_INDEXES.get(wanted).engine
 
 
-def _move_text(building: Building, state: Snapshot, to: str, engine: TextEngine, progress: Progress) -> dict[str, Any]:
+def _move_text(
+    building: Building, state: Snapshot, engines: tuple[str, str], engine: TextEngine, progress: Progress
+) -> MovedIndex:
     """Builds the text index of the new generation; the graph and the documents are those of the live one."""
     assert state.profile is not None
     assert state.text is not None
-    started = time.monotonic()
-    counts = build_indexes(
+    started, (source, target) = time.monotonic(), engines
+    built = build_indexes(
         building.path,
         state.profile,
         state.store,
         state.documents,
-        (to, engine),
+        (target, engine),
         progress,
         union_default_graph=state.union_default_graph,
         synonyms=stored_synonyms(state.generation.path / "text"),
     )
     folder = building.path / "text"
-    _check_same(building, state, to, engine.open(folder))
+    _check_same(building, state, target, engine.open(folder))
     building.built("text", engine.name_of(folder))
-    return {"entities": counts["entities"], **_cost(folder, engine.open(folder).about(), started)}
+    return MovedIndex(source, target, built.entities, **_cost(folder, engine.open(folder).about(), started))
 
 
 def _check_same(building: Building, state: Snapshot, to: str, after: TextIndex) -> None:
@@ -201,8 +198,7 @@ def _check_same(building: Building, state: Snapshot, to: str, after: TextIndex) 
         raise IndexMissingError(
             f"the text that {state.endpoint} gives is not the one that the index was built from: its graph has "
             "changed, or blank nodes have text, whose labels are others in each answer",
-            hint=f'engine = "{to}" in the table [text] of kb.toml, and then {again} reads the graph anew and builds '
-            "the index there",
+            hint=f"{again} --text-engine {to} reads the graph from there again and builds the index",
         )
     raise IndexMissingError(
         "the text of the entities is read otherwise now than when the index was built: another default_graph, or "
@@ -212,21 +208,26 @@ def _check_same(building: Building, state: Snapshot, to: str, after: TextIndex) 
 
 
 def _move_vectors(
-    building: Building, folder: Folder, config: Config, kind: VectorIndexKind, name: str, progress: Progress
-) -> dict[str, Any]:
+    building: Building,
+    folder: Folder,
+    config: Config,
+    kind: VectorIndexKind,
+    kinds: tuple[str, str],
+    progress: Progress,
+) -> MovedIndex:
     """Builds the other index of the same vectors, with the files of the encoder beside it."""
-    started = time.monotonic()
+    started, (source, target) = time.monotonic(), kinds
     old, new = building.previous.path / VECTORS, building.path / VECTORS
     before: VectorIndexKind = VECTOR_INDEXES.get(kind_of(old))(folder.path, config)
     held = before.stored(old)
     new.mkdir()
     link_tree(old / ENCODER, new / ENCODER)
     counts = kind.build(new, held, held.kind, _reported(held, progress), progress, hashed=held.hashed)
-    (new / INDEX_FILE).write_text(f"{name}\n", encoding="ascii")
-    building.built(VECTORS, name)
-    told: dict[str, Any] = {key: counts[key] for key in ("encoder", "dimensions", "entities") if key in counts}
+    (new / INDEX_FILE).write_text(f"{target}\n", encoding="ascii")
+    building.built(VECTORS, target)
+    details = {"encoder": counts["encoder"], "dimensions": counts["dimensions"], "encoded": 0}
     about = kind.open(new, lambda node: None, lambda ids: ids).about()
-    return {**told, "encoded": 0, **_cost(new, about, started)}
+    return MovedIndex(source, target, counts["entities"], **_cost(new, about, started), details=details)
 
 
 def _reported(held: StoredVectors, progress: Progress) -> Iterator[Encoded]:
@@ -238,7 +239,7 @@ def _reported(held: StoredVectors, progress: Progress) -> Iterator[Encoded]:
 
 
 def _cost(folder: Path, about: dict[str, Any], started: float) -> dict[str, Any]:
-    """Seconds that something took, and bytes of it in its folder and on the server."""
+    """`seconds`, `bytes_here` and `bytes_on_server` of an index that has been moved."""
     here = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    told: dict[str, Any] = {"seconds": time.monotonic() - started, "bytes here": here}
-    return told | ({"bytes on the server": about["bytes"]} if "url" in about and "bytes" in about else {})
+    there = about.get("bytes") if "url" in about else None
+    return {"seconds": time.monotonic() - started, "bytes_here": here, "bytes_on_server": there}

@@ -1,0 +1,1 @@
+"""Write transactions on a knowledge base: load, index, migrate, prune, calibrate."""

@@ -1,0 +1,143 @@
+"""Node table, text index and vector index of a generation, built from its graph and its documents."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hybridkg.entities.documents import Documents
+from hybridkg.entities.doubts import doubts
+from hybridkg.entities.extract import Extraction, extract
+from hybridkg.entities.fields import Profile
+from hybridkg.entities.table import NodeTable
+from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_engine import ENGINE_FILE, Taker, TextEngine
+from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.kb_write.encode_entities import Vectorising, build_vectors
+from hybridkg.kb_write.reports import IndexReport, VectorReport
+from hybridkg.kb.snapshot import PROFILE_FILE, VECTORS
+from hybridkg.text.synonyms import FILE as SYNONYMS_FILE
+from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms
+
+if TYPE_CHECKING:
+    pass
+
+
+class Source:
+    """The text of a generation, for a text engine to index; writes `nodes.*` on the way.
+
+    Args:
+        folder: the generation's folder.
+        profile: the fields, before those that only the documents have.
+        store: the graph.
+        documents: text that is not in the graph.
+        progress: told about rows read.
+        union_default_graph: how the store shows the graph.
+        keeps: whether what has been read stays, as `found`, for the vectors.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        profile: Profile,
+        store: GraphStore,
+        documents: Documents | None,
+        progress: Progress,
+        *,
+        union_default_graph: bool,
+        keeps: bool = False,
+    ):
+        self.profile = profile if documents is None else profile.with_documents(documents.fields())
+        self.union_default_graph = union_default_graph
+        self._folder, self._store, self._documents, self._progress = folder, store, documents, progress
+        self._keeps = keeps
+        self.found: Extraction | None = None
+
+    @property
+    def fields(self) -> tuple[IndexedField, ...]:
+        """What the index stores, in the profile's order."""
+        return self.profile.indexed_fields()
+
+    @property
+    def filters(self) -> tuple[str, ...]:
+        """IRIs of the predicates whose values an engine may store beside the text."""
+        return self.profile.filters
+
+    def extract(self, early: Taker | None = None) -> Extraction:
+        """Reads everything."""
+        self._progress.start("reading text from the graph", None)
+        found = extract(self.profile, self._store, self._documents, lambda rows: self._progress.advance(0, rows), early)
+        self._progress.done(len(found.nodes))
+        NodeTable.write(self._folder, found.nodes)
+        if self._keeps:
+            self.found = found
+        return found
+
+
+def build_indexes(
+    folder: Path,
+    profile: Profile,
+    store: GraphStore,
+    documents: Documents | None,
+    engine: tuple[str, TextEngine],
+    progress: Progress,
+    *,
+    union_default_graph: bool,
+    synonyms: Synonyms = NO_SYNONYMS,
+    vectors: Vectorising | None = None,
+) -> IndexReport:
+    """Writes `nodes.*`, `text/` and, where they are wanted, `vectors/` into a generation that is being built.
+
+    Args:
+        folder: the generation's folder; holds neither yet.
+        profile: the fields, before those that only the documents have.
+        store: the graph.
+        documents: text that is not in the graph.
+        engine: name and engine that builds the text index.
+        progress: told about rows read and entities indexed.
+        union_default_graph: how the store shows the graph.
+        synonyms: what the queries of the index use.
+        vectors: how vectors are made; None for no vectors.
+    """
+    text_folder = folder / "text"
+    text_folder.mkdir()
+    keeps = vectors is not None
+    source = Source(folder, profile, store, documents, progress, union_default_graph=union_default_graph, keeps=keeps)
+    name, builder = engine
+    with _collector_paused():
+        counts = builder.build(text_folder, source, progress)
+    made: VectorReport | None = None
+    if source.found is not None and vectors is not None:
+        made = build_vectors(folder / VECTORS, vectors, source.found, progress)
+    (text_folder / PROFILE_FILE).write_text(source.profile.to_json(), encoding="utf-8")
+    (text_folder / ENGINE_FILE).write_text(f"{name}\n", encoding="ascii")
+    if synonyms.rules:
+        (text_folder / SYNONYMS_FILE).write_text(synonyms.text(), encoding="utf-8")
+    index = builder.open(text_folder)
+    empty = [name for name in index.fields if not index.field_totals(name)["entities"]]
+    return IndexReport(
+        fields=len(source.fields),
+        entities=counts["entities"],
+        terms=counts.get("terms"),
+        postings=counts.get("postings"),
+        tokens=counts.get("tokens"),
+        text_bytes=counts.get("text_bytes"),
+        vectors=made,
+        notes=tuple(doubts(source.profile, store, empty)),
+    )
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Indexing makes millions of objects that live to its end and no cycles; to look for cycles costs a fifth."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,115 @@
+"""Index step of a write transaction: every index of the generation that is being built."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hybridkg.config import EMBEDDED
+from hybridkg.entities.documents import Documents
+from hybridkg.entities.fields import Profile
+from hybridkg.errors import CorruptError
+from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.text_engine import TextEngine
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind, kind_of
+from hybridkg.kb_write.build_indexes import build_indexes
+from hybridkg.kb_write.build_projection import PROJECTION, build_projection, copying
+from hybridkg.kb_write.encode_entities import Vectorising
+from hybridkg.kb_write.reports import IndexReport
+from hybridkg.kb.snapshot import VECTORS
+from hybridkg.store.building import Building
+from hybridkg.store.endpoint.connection import Connection
+from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
+from hybridkg.store.endpoint.export import Export, Exported
+from hybridkg.store.generations import Folder
+from hybridkg.store.loading import load as load_sources
+from hybridkg.store.oxigraph import OxigraphStore
+from hybridkg.text.synonyms import Synonyms
+
+if TYPE_CHECKING:
+    from hybridkg.graph.building import ProjectionBuilder
+
+
+def index_generation(
+    building: Building,
+    folder: Folder,
+    profile: Profile,
+    engine: tuple[str, TextEngine],
+    synonyms: Synonyms,
+    vectors: Vectorising | None,
+    progress: Progress,
+    loaded: ProjectionBuilder | None = None,
+) -> IndexReport:
+    """Reads the graph of the generation in the making, so it sees what this very step has loaded."""
+    if vectors is not None and building.previous.is_intact(VECTORS):
+        previous = building.previous.path / VECTORS
+        with suppress(CorruptError):  # of a kind that is not installed any more
+            before: VectorIndexKind = VECTOR_INDEXES.get(kind_of(previous))(folder.path, folder.config)
+            vectors = replace(vectors, previous=previous, before=before)
+    elsewhere = folder.config.graph != EMBEDDED
+    with ExitStack() as stack:
+        if elsewhere:
+            loaded = stack.enter_context(copying(building.path, union_default_graph=False, stored=False))
+            found = _exported(building, folder, loaded, progress)
+        else:
+            building.compact_graph()
+        built = _build(building, folder, profile, engine, synonyms, vectors, progress, loaded)
+        if elsewhere:
+            building.exported({"graph": folder.config.graph, **found.to_json()})
+            built = replace(built, exported=found.triples)
+    return built
+
+
+def _exported(building: Building, folder: Folder, copy: ProjectionBuilder, progress: Progress) -> Exported:
+    """Brings the graph from the endpoint into the generation in the making, to be indexed there.
+
+    Raises:
+        EndpointError: it cannot be copied; what has been copied stays for the next try.
+    """
+    config = folder.config
+    connection = Connection(config.graph, config.endpoint)
+    found = Export(connection, folder.path / GRAPH_WORK, config.endpoint.page, progress).run()
+    building.documents_loaded = 0  # the blank nodes of the same graph get the same names
+    load_sources(building, found.files, progress, also=copy.add)
+    return found
+
+
+def _build(
+    building: Building,
+    folder: Folder,
+    profile: Profile,
+    engine: tuple[str, TextEngine],
+    synonyms: Synonyms,
+    vectors: Vectorising | None,
+    progress: Progress,
+    loaded: ProjectionBuilder | None,
+) -> IndexReport:
+    """The indexes of the graph that lies in the generation in the making."""
+    documents_folder = building.path / "documents"
+    if not documents_folder.exists():
+        documents_folder = building.previous.documents
+    documents = Documents.open(documents_folder) if documents_folder.is_dir() else None
+    union = folder.config.default_graph == "union"
+    store = OxigraphStore.open(building.path / "graph", union_default_graph=union)
+    built = build_indexes(
+        building.path,
+        profile,
+        store,
+        documents,
+        engine,
+        progress,
+        union_default_graph=union,
+        synonyms=synonyms,
+        vectors=vectors,
+    )
+    building.built("text", engine[1].name_of(building.path / "text"))
+    if built.vectors is not None:
+        building.built(VECTORS, folder.config.vectors)
+    stays = folder.config.graph == EMBEDDED or folder.config.endpoint.projection != "none"
+    projection = build_projection(building.path, store, progress, union_default_graph=union, loaded=loaded, stays=stays)
+    if "note" in projection:
+        return replace(built, notes=(*built.notes, projection["note"])) if stays else built
+    if stays:
+        building.built(PROJECTION, EMBEDDED)
+    return built

@@ -1,0 +1,144 @@
+"""The first load builds the indexes, and settings given to `load` and `index` take effect at once and stay."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hybridkg.cli import cli
+from hybridkg.errors import LoadError, LockedError, ParameterError, UnknownNameError
+from hybridkg.kb import KnowledgeBase
+from hybridkg.store.generations import Folder
+
+FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
+SPACE = 'SELECT ?f { ?f MATCH "space" AS ?s } RANK BY ?s'
+NEAR = 'SELECT ?f { ?f NEAR "space" AS ?s } RANK BY ?s LIMIT 3'
+COMMENT = "# a line of the owner\n"
+
+
+@pytest.fixture
+def kb(tmp_path):
+    with KnowledgeBase.create(tmp_path / "kb") as kb:
+        yield kb
+
+
+@pytest.fixture
+def more(tmp_path):
+    path = tmp_path / "more.ttl"
+    path.write_text('<http://e/new> <http://www.w3.org/2000/01/rdf-schema#label> "a new space film" .')
+    return path
+
+
+def commented(kb):
+    """Puts a comment into kb.toml."""
+    settings = kb._snapshot.generation.path.parent / "kb.toml"
+    settings.write_text(COMMENT + settings.read_text())
+    return settings
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def test_the_first_load_indexes_and_a_later_one_does_not(kb, more):
+    report = kb.load(FILMS)
+    assert report.index is not None
+    assert report.index.entities == 31
+    assert len(kb.query(SPACE)) > 0
+    assert kb.load(more).index is None
+    assert "text" in kb.query(SPACE).behind
+    assert kb.load(more, index=True).index.entities == 32
+    assert kb.query(SPACE).behind == ()
+
+
+def test_a_load_without_index_leaves_the_first_index_to_the_next(kb, more):
+    assert kb.load(FILMS, index=False).index is None
+    assert kb.load(more).index.entities == 32
+
+
+def test_the_command_has_both_switches(tmp_path, more):
+    first = run("load", tmp_path / "kb", FILMS, "--no-index")
+    assert "index:" not in first.stderr
+    assert f"build the index with: hybridkg index {tmp_path / 'kb'}" in first.stderr
+    second = run("load", tmp_path / "kb", more)
+    assert second.stderr.startswith("statements: 1\ntriples: 1 new\nindex:\n  fields: ")
+    assert "text search does not see this yet" not in second.stderr
+    assert "text search does not see this yet" in run("load", tmp_path / "kb", more).stderr
+    assert "index:" in run("load", tmp_path / "kb", more, "--index").stderr
+
+
+@pytest.mark.parametrize("step", ["load", "index"])
+def test_an_encoder_is_used_in_the_same_call_and_stays_in_kb_toml(kb, step):
+    settings = commented(kb)
+    if step == "load":
+        vectors = kb.load(FILMS, encoder="lsa").index.vectors
+    else:
+        assert kb.load(FILMS).index.vectors is None
+        vectors = kb.index(encoder="lsa").vectors
+    assert (vectors.kind, vectors.entities) == ("lsa", 31)
+    assert len(kb.query(NEAR)) == 3
+    assert COMMENT in settings.read_text()
+    assert Folder.open(settings.parent).config.encoder == "lsa"
+    assert kb.index().vectors is not None
+    assert kb.index(encoder="none").vectors is None
+
+
+def test_a_setting_of_the_index_builds_it_in_a_later_load(kb, more):
+    kb.load(FILMS)
+    assert kb.load(more, encoder="lsa").index.vectors.entities == 32
+
+
+def test_settings_change_only_with_the_generation(kb, tmp_path):
+    settings = commented(kb)
+    before = settings.read_text()
+    (tmp_path / "broken.ttl").write_text("<a> <b>")
+    with pytest.raises(LoadError):
+        kb.load(tmp_path / "broken.ttl", encoder="lsa")
+    with Folder.open(settings.parent).locked(), pytest.raises(LockedError):
+        kb.index(encoder="lsa", profile="default")
+    assert settings.read_text() == before
+    assert sorted(path.name for path in settings.parent.iterdir() if path.name == "PENDING") == []
+
+
+def test_what_the_owner_writes_while_an_index_is_built_stays(kb):
+    settings = commented(kb)
+    kb.load(FILMS, index=False)
+
+    class Editing:
+        def start(self, label, total_bytes):
+            settings.write_text(settings.read_text().replace(COMMENT, "# edited\n"))
+
+        def advance(self, bytes_read, items):
+            pass
+
+        def done(self, items):
+            pass
+
+    kb.index(encoder="lsa", progress=Editing())
+    assert settings.read_text().startswith("# edited\n")
+    assert Folder.open(settings.parent).config.encoder == "lsa"
+
+
+def test_names_that_there_are_not_are_told_before_anything_is_done(kb):
+    with pytest.raises(UnknownNameError, match="no encoder 'lsd'; known: none, lsa") as encoder:
+        kb.load(FILMS, encoder="lsd:small")
+    assert encoder.value.hint == "did you mean 'lsa'?"
+    with pytest.raises(UnknownNameError, match="no text engine 'embeded'; known: elasticsearch, embedded"):
+        kb.load(FILMS, text_engine="embeded")
+    with pytest.raises(ParameterError, match="takes a model"):
+        kb.index(encoder="sentence-transformers")
+    assert kb._snapshot.quads == 0
+
+
+def test_reports_become_json_and_print_what_the_command_prints(kb, tmp_path):
+    report = kb.load(FILMS, encoder="lsa")
+    told = report.to_json()
+    assert json.loads(json.dumps(told)) == told
+    assert (told["triples"], told["index"]["entities"], told["index"]["vectors"]["kind"]) == (128, 31, "lsa")
+    command = run("load", tmp_path / "other", FILMS, "--encoder", "lsa")
+    assert str(report) + "\n" == command.stderr
+    assert type(report.index).from_json(told["index"]) == report.index
+    assert repr(kb.load(FILMS)) == "LoadReport(statements=128, triples=0, documents=None, index=None)"
