@@ -82,7 +82,7 @@ def from_statements(generation: Path, statements: Path, out: Path) -> dict[str, 
 def from_store(generation: Path, out: Path) -> dict[str, Any]:
     """Builds from the store."""
     from hybridkg.interfaces.progress import SILENT
-    from hybridkg.kb_write.build_projection import build_projection
+    from hybridkg.kb.write.build_projection import build_projection
     from hybridkg.store.oxigraph import OxigraphStore
 
     for path in generation.glob("nodes.*"):

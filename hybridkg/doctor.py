@@ -331,7 +331,7 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
         return OK, state, ""
 
     def has_index() -> Finding:
-        from hybridkg.kb_write.configured import AS_INDEXED
+        from hybridkg.kb.write.configured import AS_INDEXED
 
         if found["profile"] is None:
             return NOTE, "there is none: MATCH finds nothing", f"hybridkg index {shown}"

@@ -11,7 +11,7 @@ from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
 from hybridkg.config import Config, EncodingSettings, parse_config, write_config
 from hybridkg.errors import ConfigError, UnsupportedQueryError
-from hybridkg.kb_write.encode_entities import ENCODED_AT_ONCE
+from hybridkg.kb.write.encode_entities import ENCODED_AT_ONCE
 
 WORDS = {
     "cars": "the engine of a car drives four wheels and an automobile has an engine",

@@ -119,7 +119,7 @@ def test_vectors_of_another_model_or_damaged_ones_are_not_used_again(folder, enc
 
 
 def test_an_interrupted_run_goes_on(folder, monkeypatch, encoded):
-    from hybridkg.kb_write import encode_entities
+    from hybridkg.kb.write import encode_entities
 
     monkeypatch.setattr(encode_entities, "ENCODED_AT_ONCE", 1)
     configured(folder / "kb", "sentence-transformers:../model", "[encoding]\nmax_length = 9")
@@ -153,7 +153,7 @@ def test_a_killed_run_goes_on(folder):
     program = (
         "import os, signal, sys\n"
         "from hybridkg import KnowledgeBase\n"
-        "from hybridkg.kb_write import encode_entities\n"
+        "from hybridkg.kb.write import encode_entities\n"
         "from hybridkg.vector.transformer import TransformerEncoder\n"
         "encode_entities.ENCODED_AT_ONCE = 1\n"
         "real, count = TransformerEncoder.passages, []\n"

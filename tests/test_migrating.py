@@ -15,7 +15,7 @@ from hybridkg.config import Config, ElasticSettings, EncodingSettings
 from hybridkg.errors import ConfigError, IndexMissingError, LockedError, TextServerError, UnknownNameError
 from hybridkg.interfaces.text_engine import engine_name
 from hybridkg.kb import KnowledgeBase
-from hybridkg.kb_write.reports import MigrateReport
+from hybridkg.kb.write.reports import MigrateReport
 from hybridkg.store.generations import Folder
 from hybridkg.store.pending import NAME, pending_settings, settle, write_pending
 

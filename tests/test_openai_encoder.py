@@ -87,7 +87,7 @@ def test_other_settings_are_another_encoder(tmp_path, served):
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path, served, monkeypatch):
-    monkeypatch.setattr("hybridkg.kb_write.encode_entities.ENCODED_AT_ONCE", 2)
+    monkeypatch.setattr("hybridkg.kb.write.encode_entities.ENCODED_AT_ONCE", 2)
     kb = made(tmp_path, served)
     served.faults = [None, None, status(400, "no more")]
     with pytest.raises(ModelServerError, match="no more"):

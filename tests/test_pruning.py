@@ -16,7 +16,7 @@ from hybridkg.errors import LockedError, StorageError, TextServerError
 from hybridkg.extras import EXTRAS
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.kb import KnowledgeBase
-from hybridkg.kb_write.reports import UnusedIndex
+from hybridkg.kb.write.reports import UnusedIndex
 from hybridkg.store.generations import Folder
 from hybridkg.text.embedded.engine import EmbeddedTextEngine
 from hybridkg.text.embedded.index import EmbeddedTextIndex

@@ -11,7 +11,7 @@ from hybridkg.cli.echo import echo
 from hybridkg.cli.options import kb_argument
 
 if TYPE_CHECKING:
-    from hybridkg.kb_write.reports import UnusedIndex
+    from hybridkg.kb.write.reports import UnusedIndex
 
 
 @click.command()

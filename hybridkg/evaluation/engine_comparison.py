@@ -19,7 +19,7 @@ from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, engine_name, is_remote_engine
 from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.snapshot import Snapshot, read_profile, snapshot_of
-from hybridkg.kb_write.build_indexes import build_indexes
+from hybridkg.kb.write.build_indexes import build_indexes
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
 from hybridkg.query.walk import rebuild

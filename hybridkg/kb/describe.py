@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def stats(folder: Folder, snapshot: Snapshot) -> dict[str, Any]:
     """Counts, fields and sizes in bytes of a state, and whether the synonyms of the folder are those of its index."""
-    from hybridkg.kb_write.configured import synonyms_state
+    from hybridkg.kb.write.configured import synonyms_state
 
     return snapshot.stats() | synonyms_state(folder, snapshot.generation.path / "text")
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from hybridkg.entities.fields import Profile
     from hybridkg.interfaces.encoder import Agree
-    from hybridkg.kb_write.reports import IndexReport, LoadReport, MigrateReport, UnusedIndex
+    from hybridkg.kb.write.reports import IndexReport, LoadReport, MigrateReport, UnusedIndex
     from hybridkg.planner.explain import Explanation
     from hybridkg.schema import Schema
     from hybridkg.statistics.catalog import Statistics
@@ -119,7 +119,7 @@ class KnowledgeBase:
             TextServerError: the server of its text index does not answer; nothing has been deleted.
             LockedError: somebody is writing.
         """
-        from hybridkg.kb_write.prune import remove
+        from hybridkg.kb.write.prune import remove
 
         return remove(Folder.open(_path(path)))
 
@@ -395,8 +395,8 @@ class KnowledgeBase:
             UnknownNameError: no such encoder or text engine.
             LockedError: somebody else is writing.
         """
-        from hybridkg.kb_write.configured import configured_profile, has_text_index, with_chosen_settings
-        from hybridkg.kb_write.transaction import load
+        from hybridkg.kb.write.configured import configured_profile, has_text_index, with_chosen_settings
+        from hybridkg.kb.write.transaction import load
 
         texts = [text] if isinstance(text, str | Path) else text
         if not inputs and not texts:
@@ -432,8 +432,8 @@ class KnowledgeBase:
             UnknownNameError: no such encoder or text engine.
             LockedError: somebody else is writing.
         """
-        from hybridkg.kb_write.configured import configured_profile, with_chosen_settings
-        from hybridkg.kb_write.transaction import index
+        from hybridkg.kb.write.configured import configured_profile, with_chosen_settings
+        from hybridkg.kb.write.transaction import index
 
         folder = with_chosen_settings(self._folder, profile, encoder, text_engine)
         report = index(folder, configured_profile(folder), progress, agree)
@@ -452,7 +452,7 @@ class KnowledgeBase:
             TextServerError: the server does not answer; nothing has changed.
             LockedError: somebody else is writing.
         """
-        from hybridkg.kb_write.migrate import migrate
+        from hybridkg.kb.write.migrate import migrate
 
         report = migrate(self._folder, to, progress)
         self._after_writing()
@@ -469,14 +469,14 @@ class KnowledgeBase:
             LockedError: somebody is writing.
             TextServerError: the server does not answer.
         """
-        from hybridkg.kb_write.prune import prune
+        from hybridkg.kb.write.prune import prune
 
         return prune(self._folder, remove=remove, names=names)
 
     def _after_writing(self, *, indexed: bool = True) -> None:
         """Opens what has been written; of new indexes, publishes the text index and measures the costs of queries."""
-        from hybridkg.kb_write.calibrate import measure
-        from hybridkg.kb_write.transaction import publish
+        from hybridkg.kb.write.calibrate import measure
+        from hybridkg.kb.write.transaction import publish
 
         self.refresh()
         if indexed:

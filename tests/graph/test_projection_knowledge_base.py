@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from projection_cases import assert_equal, same_bytes
 
-import hybridkg.kb_write.index_generation
+import hybridkg.kb.write.index_generation
 from hybridkg import KnowledgeBase
 from hybridkg.graph.reference import columns_of
 from hybridkg.graph.stored import FOLDER
@@ -113,7 +113,7 @@ def test_a_failure_while_it_is_built_leaves_the_old_state(tmp_path, source, monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(hybridkg.kb_write.index_generation, "build_projection", fail)
+        patched.setattr(hybridkg.kb.write.index_generation, "build_projection", fail)
         with pytest.raises(KeyboardInterrupt):
             kb.load(source, index=True)
     again = KnowledgeBase.open(tmp_path / "kb")

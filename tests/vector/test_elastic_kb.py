@@ -109,7 +109,7 @@ def test_a_build_that_fails_late_leaves_the_old_state_and_no_index(elastic, elas
     def fails(*given, **more):
         raise OSError("no space left")
 
-    monkeypatch.setattr("hybridkg.kb_write.index_generation.build_projection", fails)
+    monkeypatch.setattr("hybridkg.kb.write.index_generation.build_projection", fails)
     with KnowledgeBase.open(path) as kb, pytest.raises(HybridkgError):
         kb.index()
     assert elastic.indexes(elastic_name) == good

@@ -22,7 +22,7 @@ from hybridkg.evaluation.datasets.recipe import Contents, Folds, Recipe
 from hybridkg.evaluation.datasets.sources import SourceFile, find_sources
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import KnowledgeBase
-from hybridkg.kb_write.reports import IndexReport
+from hybridkg.kb.write.reports import IndexReport
 
 LINES_PER_REPORT = 10_000
 """Triples between two reports of progress."""

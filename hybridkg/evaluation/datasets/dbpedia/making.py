@@ -44,7 +44,7 @@ from hybridkg.evaluation.datasets.recipe import Contents, Recipe
 from hybridkg.evaluation.datasets.sources import SourceFile, find_sources
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import KnowledgeBase
-from hybridkg.kb_write.reports import IndexReport
+from hybridkg.kb.write.reports import IndexReport
 from hybridkg.linking.link_file import write_link_file
 from hybridkg.store.durable import write_durably
 

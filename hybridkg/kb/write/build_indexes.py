@@ -17,9 +17,9 @@ from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import ENGINE_FILE, Taker, TextEngine
 from hybridkg.interfaces.text_index import IndexedField
-from hybridkg.kb_write.encode_entities import Vectorising, build_vectors
-from hybridkg.kb_write.reports import IndexReport, VectorReport
 from hybridkg.kb.snapshot import PROFILE_FILE, VECTORS
+from hybridkg.kb.write.encode_entities import Vectorising, build_vectors
+from hybridkg.kb.write.reports import IndexReport, VectorReport
 from hybridkg.text.synonyms import FILE as SYNONYMS_FILE
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms
 

@@ -13,11 +13,11 @@ from hybridkg.errors import CorruptError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TextEngine
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind, kind_of
-from hybridkg.kb_write.build_indexes import build_indexes
-from hybridkg.kb_write.build_projection import PROJECTION, build_projection, copying
-from hybridkg.kb_write.encode_entities import Vectorising
-from hybridkg.kb_write.reports import IndexReport
 from hybridkg.kb.snapshot import VECTORS
+from hybridkg.kb.write.build_indexes import build_indexes
+from hybridkg.kb.write.build_projection import PROJECTION, build_projection, copying
+from hybridkg.kb.write.encode_entities import Vectorising
+from hybridkg.kb.write.reports import IndexReport
 from hybridkg.store.building import Building
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK

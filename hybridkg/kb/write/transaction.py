@@ -17,12 +17,12 @@ from hybridkg.interfaces.encoder import Agree
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TextEngine, is_remote_engine
 from hybridkg.interfaces.vector_index import VectorIndexKind
-from hybridkg.kb_write.build_projection import copying
-from hybridkg.kb_write.configured import check_analyzers, configured_synonyms, text_engine, vectorising
-from hybridkg.kb_write.encode_entities import Vectorising
-from hybridkg.kb_write.index_generation import index_generation
-from hybridkg.kb_write.reports import IndexReport, LoadReport
 from hybridkg.kb.snapshot import VECTORS
+from hybridkg.kb.write.build_projection import copying
+from hybridkg.kb.write.configured import check_analyzers, configured_synonyms, text_engine, vectorising
+from hybridkg.kb.write.encode_entities import Vectorising
+from hybridkg.kb.write.index_generation import index_generation
+from hybridkg.kb.write.reports import IndexReport, LoadReport
 from hybridkg.store.building import Building
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
 from hybridkg.store.generations import Folder

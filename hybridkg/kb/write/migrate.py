@@ -30,10 +30,10 @@ from hybridkg.interfaces.vector_index import (
     kind_of,
 )
 from hybridkg.kb.snapshot import VECTORS, Snapshot
-from hybridkg.kb_write.build_indexes import build_indexes
-from hybridkg.kb_write.build_projection import PROJECTION
-from hybridkg.kb_write.reports import MigrateReport, MovedIndex
-from hybridkg.kb_write.transaction import removed_on_failure
+from hybridkg.kb.write.build_indexes import build_indexes
+from hybridkg.kb.write.build_projection import PROJECTION
+from hybridkg.kb.write.reports import MigrateReport, MovedIndex
+from hybridkg.kb.write.transaction import removed_on_failure
 from hybridkg.statistics.catalog import PART as STATISTICS
 from hybridkg.store.building import Building
 from hybridkg.store.durable import link_tree

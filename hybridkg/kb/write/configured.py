@@ -14,7 +14,7 @@ from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, Agree, EncoderKind, ModelChoice
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind
-from hybridkg.kb_write.encode_entities import Vectorising
+from hybridkg.kb.write.encode_entities import Vectorising
 from hybridkg.registry import Registry
 from hybridkg.store.generations import Folder
 from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms, read_synonyms, stored_synonyms

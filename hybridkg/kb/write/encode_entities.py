@@ -16,7 +16,7 @@ from hybridkg.errors import ParameterError
 from hybridkg.interfaces.encoder import Agree, Encoder, EncoderKind, Sending, Tokenising
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.vector_index import ENCODER, INDEX_FILE, Encoded, KnownVectors, VectorIndexKind
-from hybridkg.kb_write.reports import VectorReport
+from hybridkg.kb.write.reports import VectorReport
 from hybridkg.store.durable import link_tree
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hybridkg.errors import ConfigError, CorruptError, HybridkgError
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine, engine_name, is_remote_engine
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, kind_of
 from hybridkg.kb.snapshot import VECTORS
-from hybridkg.kb_write.reports import UnusedIndex
+from hybridkg.kb.write.reports import UnusedIndex
 from hybridkg.store.durable import storage_error
 from hybridkg.store.generations import Folder
 
