@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from hybridkg import KnowledgeBase, measuring
+from hybridkg import KnowledgeBase
+from hybridkg.kb.write import calibrate
 from hybridkg.cli import cli
 from hybridkg.errors import CorruptError
 from hybridkg.planner.calibration import Measured
@@ -81,7 +82,7 @@ def test_stats_show_statistics_and_costs(path):
 
 def test_a_small_graph_is_not_measured_and_a_large_one_is(path, monkeypatch):
     assert not (path / FILE).exists()
-    monkeypatch.setattr(measuring, "LEAST_TRIPLES", 10)
+    monkeypatch.setattr(calibrate, "LEAST_TRIPLES", 10)
     kb = KnowledgeBase.open(path)
     kb.index()
     assert (path / FILE).exists()
@@ -94,7 +95,7 @@ def test_a_small_graph_is_not_measured_and_a_large_one_is(path, monkeypatch):
 
 
 def test_who_wants_fixed_costs_has_nothing_measured(path, monkeypatch):
-    monkeypatch.setattr(measuring, "LEAST_TRIPLES", 10)
+    monkeypatch.setattr(calibrate, "LEAST_TRIPLES", 10)
     monkeypatch.setenv(FIXED, "default")
     kb = KnowledgeBase.open(path)
     kb.index()

@@ -11,7 +11,8 @@ from generated_rankings import TEXTS, case
 from served_kb import served
 from test_plans_are_equivalent import differences, vectors_of
 
-from hybridkg import KnowledgeBase, measuring
+from hybridkg import KnowledgeBase
+from hybridkg.kb.write import calibrate
 from hybridkg.config import EncodingSettings
 from hybridkg.entities.table import NodeTable
 from hybridkg.errors import HybridkgError, UnsupportedQueryError
@@ -53,7 +54,7 @@ def kb(elastic, tmp_path_factory):
     (folder / "data.ttl").write_text("\n".join(lines))
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(FIXED, raising=False)
-        patch.setattr(measuring, "LEAST_TRIPLES", 10)
+        patch.setattr(calibrate, "LEAST_TRIPLES", 10)
         with KnowledgeBase.open(served(folder / "kb", elastic.url, name)) as opened:
             opened.load(folder / "data.ttl", index=True)
             yield opened
