@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -36,6 +37,11 @@ settings.register_profile(EXHAUSTIVE, parent=settings.get_profile("sample"), max
 SERVERS_OF_THE_DEVELOPER = ("HYBRIDKG_ELASTICSEARCH_", "HYBRIDKG_ENDPOINT_")
 """Beginnings of variables of the environment that tests must not see."""
 
+MEMORY, ROOM = Path("/dev/shm"), 4 << 30
+"""A file system in memory, and the bytes that must be free there before the files of a run go to it."""
+
+RUN_FOLDER = pytest.StashKey[Path]()
+FAILED = pytest.StashKey[bool]()
 SESSION_SERVER = pytest.StashKey[RunningServer]()
 
 
@@ -47,6 +53,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # Bytecode is kept, also by the programs that tests start: without it each start compiles 300 modules.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if not hasattr(config, "workerinput") and (folder := _folder_in_memory()):
+        config.stash[RUN_FOLDER] = folder
+        os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = str(folder)
     settings.load_profile(EXHAUSTIVE if config.getoption("--exhaustive") else "sample")
     # Here and not in a fixture, so that it holds for fixtures of every scope: no test may reach, or write to, the
     # developer's own server.
@@ -58,6 +67,32 @@ def pytest_configure(config: pytest.Config) -> None:
     # Kernels are compiled once for this process, its workers, and the programs they start.
     if (cache := getattr(config, "cache", None)) is not None:
         os.environ.setdefault("NUMBA_CACHE_DIR", str(cache.mkdir("numba")))
+
+
+def _folder_in_memory() -> Path | None:
+    """A folder for the files of this run, where fsync takes no time; None where there is no room in memory.
+
+    Folders of runs that have ended are removed: those of runs with failures stay until then.
+    """
+    if "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK):
+        return None
+    about = os.statvfs(MEMORY)
+    if about.f_bavail * about.f_frsize < ROOM or about.f_flag & os.ST_NOEXEC:  # Elasticsearch runs code from its folder
+        return None
+    for old in MEMORY.glob("hybridkg-tests-*"):
+        if not Path("/proc", old.name.rpartition("-")[2]).exists():
+            shutil.rmtree(old, ignore_errors=True)
+    folder = MEMORY / f"hybridkg-tests-{os.getpid()}"
+    try:
+        folder.mkdir()
+    except OSError:
+        return None
+    return folder
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if exitstatus != 0:
+        session.config.stash[FAILED] = True
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -125,6 +160,8 @@ def pytest_xdist_node_collection_finished(node: Any) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if isinstance(server := config.stash.get(SESSION_SERVER, None), ElasticServer):
         server.stop()
+    if (folder := config.stash.get(RUN_FOLDER, None)) and not config.stash.get(FAILED, False):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

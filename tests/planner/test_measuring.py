@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from hybridkg import KnowledgeBase
-from hybridkg.kb.write import calibrate
 from hybridkg.cli import cli
 from hybridkg.errors import CorruptError
+from hybridkg.kb.write import calibrate
 from hybridkg.planner.calibration import Measured
 from hybridkg.planner.cost_model import FARTHEST, UNITS, CostModel
 from hybridkg.planner.unit_costs import FILE, FIXED

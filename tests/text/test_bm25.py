@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
@@ -116,7 +117,7 @@ def test_the_scores_that_elastics_documentation_prints(build):
     assert scores.tolist() == [float(f32(score)) for score in printed]  # exactly float32, not nearly
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(30, 160))
 @given(documents, clauses, st.lists(st.sampled_from(NAMES), unique=True, min_size=1), saturation, strength)
 def test_scores_are_bit_for_bit_those_of_the_formula(build, documents, clauses, on, k1, b):
     # Where one field is searched, naming it changes nothing: `title:red` is then the same clause as `red`.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.links import Link, LinkedField, LinkedNode
@@ -83,7 +84,7 @@ def of_nodes(edges, links, entity):
     return total
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(25, 120))
 @given(st.sampled_from(BASES), documents, bag, edges, links)
 def test_scores_are_those_of_the_formula(build, base, documents, query, edges, links):
     index = build(documents, FIELDS, n_nodes=N)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
@@ -140,7 +141,7 @@ def asked(model, query, on, how):
     return TextQuery(" ".join(query), fields=tuple(map(FieldChoice, on)), model=model, arguments=arguments)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 80))
 @given(st.sampled_from(["lm", "mlm", "prms", "sdm", "fsdm"]), documents, bag, on_fields, smoothing)
 def test_scores_are_those_of_the_formula(build, model, documents, query, on, how):
     index = build(documents, FIELDS, n_nodes=16)
@@ -150,7 +151,7 @@ def test_scores_are_those_of_the_formula(build, model, documents, query, on, how
     np.testing.assert_allclose(scores, [want[e] for e in sorted(want)], rtol=1e-9, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15, 80))
 @given(st.sampled_from([name for name in RANKING_MODELS.names() if name != "elr"]), documents, bag, on_fields)
 def test_every_score_is_the_sum_of_its_parts_and_each_part_of_its_fields(build, model, documents, query, on):
     index = build(documents, FIELDS, n_nodes=16)

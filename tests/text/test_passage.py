@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 from hybridkg.text.analysis.standard import StandardAnalyzer
@@ -75,7 +76,7 @@ def test_a_long_word_is_cut_in_the_passage(index):
     assert shown == "**" + "x" * WIDTH + "**…"
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(60, 300))
 @given(
     st.lists(
         st.sampled_from(["rare", "common", "seldom", "other", "x" * 50, "machine translation.", "(é)"]), max_size=60

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import examples
 
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
@@ -89,13 +90,13 @@ def exactly(found):
     return ids.tolist(), scores.tobytes()
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(120, 600))
 @given(queries(), st.sampled_from([1, 10, 10_000]))
 def test_the_plain_way_gives_the_bits_of_the_general_way(index, query, k):
     assert exactly(index.topk(query, k)) == exactly(best(*index.matching(query), k, None))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(60, 300))
 @given(queries())
 def test_the_form_of_a_plain_query_is_that_of_the_general_way(index, query):
     plain = index._plain.read(query)
@@ -178,7 +179,7 @@ def test_pairs_found_are_shared_by_both_ways(index):
     assert set(index._occurrences._found.found) == before
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(25, 120))
 @given(queries())
 def test_numpy_gives_the_same(index, query):
     compiled = exactly(index.topk(query, 10))
