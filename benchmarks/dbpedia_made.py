@@ -223,8 +223,8 @@ def _packed_chunk(number: int) -> tuple[int, dict[str, bytes]]:
 
 def judged_entities(collection: Path) -> list[str]:
     """Local names of the judged entities, in the order of the file."""
-    from hybridkg.evaluation.datasets.dbpedia.collection import DBPEDIA_ENTITY_V2, read_collection
-    from hybridkg.evaluation.datasets.sources import find_sources
+    from hybridkg.datasets.dbpedia.collection import DBPEDIA_ENTITY_V2, read_collection
+    from hybridkg.datasets.sources import find_sources
 
     recipe = DBPEDIA_ENTITY_V2
     contents = read_collection(find_sources(recipe.name, recipe.files, collection, recipe.origin))
@@ -291,7 +291,7 @@ def _resident() -> int:
 
 def convert(dumps: Path, collection: Path, out: Path, index: str, *, catchall: bool) -> dict[str, Any]:
     """Converts, printing each step; what was measured."""
-    from hybridkg.evaluation.datasets.dbpedia.making import make_dbpedia
+    from hybridkg.datasets.dbpedia.making import make_dbpedia
 
     began, steps = time.perf_counter(), Steps()
     made = make_dbpedia(dumps, collection, out, index=index, catchall=catchall, progress=steps)

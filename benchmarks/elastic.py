@@ -35,7 +35,7 @@ import numpy as np
 from benchmarks.acl_anthology import ROOT, SOURCE, WORDS, median_ms
 from benchmarks.record import RESULTS, record
 from hybridkg import KnowledgeBase
-from hybridkg.config import ElasticSettings, read_config, write_config
+from hybridkg.config.settings import ElasticSettings, read_config, write_config
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextIndex, TextQuery
 
 PARTS = ("parity", "parity_generated", "examples", "bulk", "latency", "joins")
@@ -158,7 +158,7 @@ def generated(url: str, rng: np.random.Generator, work: Path) -> dict[str, Any]:
     """The same on 20,000 generated documents: Zipf words, lengths up to thousands, fields that are often absent."""
     from elastic_index import build_elastic
 
-    from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
+    from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
 
     fields = (IndexedField("title", 3.0, 0.5), IndexedField("abstract"), IndexedField("name", 2.0, 0.3))
     documents: dict[int, dict[str, list[str]]] = {}
@@ -219,10 +219,10 @@ def bulk(kb: KnowledgeBase, url: str, work: Path, repeats: int = 3) -> dict[str,
     from elasticsearch import Elasticsearch
     from elasticsearch.helpers import parallel_bulk, streaming_bulk
 
-    from hybridkg.elastic.server import Server
-    from hybridkg.entities.extract import extract
+    from hybridkg.entities.extraction import extract
     from hybridkg.interfaces.progress import SILENT
-    from hybridkg.text.elastic.builder import ElasticTextBuilder, add_all
+    from hybridkg.remote.elasticsearch.server import Server
+    from hybridkg.text.elasticsearch.builder import ElasticTextBuilder, add_all
 
     snapshot = kb._snapshot
     assert snapshot.profile is not None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.fusion import FUSIONS, FusedList, Fusion
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.rank_functions import spread
-from hybridkg.operators.surviving import floor
+from hybridkg.operators.topk.survivor_scores import floor
 
 LEAST_TEXT, LEAST_VECTOR = 0.0, -1.0
 """The theoretical minima of bm25f and of a cosine."""

@@ -68,7 +68,7 @@ def examine(data: bytes) -> bool:
         AssertionError: what we wrote is another query than the one we read.
     """
     from hybridkg.errors import HybridkgError, QueryLimitError
-    from hybridkg.query.check import check
+    from hybridkg.query.checks.check import check
     from hybridkg.query.parser import parse
     from hybridkg.query.write import write
 
@@ -109,9 +109,9 @@ def fuzz(arguments: list[str], findings: Path) -> None:
     import atheris  # type: ignore[import-not-found, unused-ignore]
 
     with atheris.instrument_imports(include=["hybridkg.query"]):
-        import hybridkg.query.check
+        import hybridkg.query.checks.check
+        import hybridkg.query.diagnostics.syntax_help
         import hybridkg.query.parser
-        import hybridkg.query.syntax_help
         import hybridkg.query.write  # noqa: F401
 
     def one(data: bytes) -> None:

@@ -59,9 +59,9 @@ def table_loading_ms() -> dict[str, float]:
 def costs(text: str) -> dict[str, float]:
     """ms of each step for one query."""
     from hybridkg.kb.prepared import QueryText
-    from hybridkg.query.advice import advise
-    from hybridkg.query.check import check
+    from hybridkg.query.checks.check import check
     from hybridkg.query.parser import parse
+    from hybridkg.query.warnings import advise
 
     query = parse(text)
     return {
@@ -74,7 +74,7 @@ def costs(text: str) -> dict[str, float]:
 
 
 def main() -> None:
-    from hybridkg.query.mistakes import HELP
+    from hybridkg.query.diagnostics import HELP
 
     examples = sorted((ROOT / "examples").rglob("*.hq"))
     figures = {

@@ -127,7 +127,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = arguments.kb
         if path is None:
-            from hybridkg.evaluation.datasets.building import make_dataset
+            from hybridkg.datasets.building import make_dataset
 
             make_dataset("fb15k-dbpedia-entity", DATA, Path(folder) / "d")
             path = Path(folder) / "d" / "kb"

@@ -29,7 +29,7 @@ import numpy as np
 
 from benchmarks.record import record
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, Scores, TextQuery
-from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
 
 FIELDS = ("title", "abstract", "notes", "tags")
 USUAL_LENGTH = {"title": 8.0, "abstract": 120.0, "notes": 900.0, "tags": 3.0}

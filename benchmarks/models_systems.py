@@ -9,8 +9,8 @@ from pathlib import Path
 
 from benchmarks.linking import DATA, GEEER, OTHERS, TRUTHS, mapper
 from hybridkg import KnowledgeBase
+from hybridkg.datasets.building import make_dataset
 from hybridkg.evaluation.categories import read_categories
-from hybridkg.evaluation.datasets.building import make_dataset
 from hybridkg.evaluation.qrels import Qrels, read_qrels
 from hybridkg.evaluation.ranking import rank
 from hybridkg.evaluation.run import Run

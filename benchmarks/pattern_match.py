@@ -21,7 +21,7 @@ from pyoxigraph import RdfFormat, Store
 
 from benchmarks.record import record
 from hybridkg.graph.columns import Adjacency, Columns, Predicate
-from hybridkg.graph.literals import SEGMENTS
+from hybridkg.graph.literal_order import SEGMENTS
 from hybridkg.graph.projection import Projection
 from hybridkg.interfaces.graph_index import (
     Closure,

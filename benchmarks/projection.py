@@ -35,7 +35,7 @@ def knowledge_base(name: str, folder: Path, papers: int) -> Path:
     from hybridkg import KnowledgeBase
 
     if name == "fb15k":
-        from hybridkg.evaluation.datasets.building import make_dataset
+        from hybridkg.datasets.building import make_dataset
 
         if not (folder / "fb15k").exists():
             make_dataset("fb15k-dbpedia-entity", DATA, folder / "fb15k")
@@ -67,8 +67,8 @@ def pieces(path: Path) -> Iterator[bytes]:
 
 def from_statements(generation: Path, statements: Path, out: Path) -> dict[str, Any]:
     """Builds from N-Quads as they come while a graph is loaded."""
-    from hybridkg.entities.table import NodeTable
-    from hybridkg.graph.building import ProjectionBuilder
+    from hybridkg.entities.node_table import NodeTable
+    from hybridkg.graph.build.builder import ProjectionBuilder
 
     nodes = NodeTable.open(generation)
     started, cpu = time.perf_counter(), time.process_time()
@@ -108,8 +108,8 @@ def opened(generation: Path) -> dict[str, Any]:
     """Time to open, and bytes."""
     import numpy as np
 
-    from hybridkg.entities.table import NodeTable
-    from hybridkg.graph.stored import open_columns
+    from hybridkg.entities.node_table import NodeTable
+    from hybridkg.graph.stored_projection import open_columns
 
     nodes = NodeTable.open(generation)
     times = []
@@ -148,9 +148,9 @@ def _in_process(*arguments: str) -> dict[str, Any]:
 
 
 def _one(what: str, *paths: str) -> None:
-    from hybridkg.graph import lines, numbering, pairs
+    from hybridkg.graph.build import adjacency, nquads_reader, numbering
 
-    for module in (lines, numbering, pairs):
+    for module in (nquads_reader, numbering, adjacency):
         module.KERNEL.load()
     with tempfile.TemporaryDirectory(dir=Path(paths[0]).parent.parent) as out:
         generation = Path(paths[0])

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from benchmarks.record import record
 from hybridkg.errors import HybridkgError
-from hybridkg.query.check import check
+from hybridkg.query.checks.check import check
 from hybridkg.query.parser import parse
 from hybridkg.query.write import write
 

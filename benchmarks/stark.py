@@ -81,8 +81,8 @@ def ask(made: Path, kb: str, questions: list[Question]) -> dict[str, dict[str, f
 
 def main() -> None:
     """Writes, converts, asks, prints."""
-    from hybridkg.evaluation.datasets.stark.layout import find_files, read_layout
-    from hybridkg.evaluation.datasets.stark.making import make_stark, triples_of
+    from hybridkg.datasets.stark.layout import find_files, read_layout
+    from hybridkg.datasets.stark.making import make_stark, triples_of
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kb", choices=sorted(MADE))

@@ -31,14 +31,14 @@ import numpy as np
 from benchmarks.models_figures import SEED
 from benchmarks.record import RESULTS, record
 from hybridkg import KnowledgeBase
-from hybridkg.config import EncodingSettings, read_config, write_config
+from hybridkg.config.settings import EncodingSettings, read_config, write_config
 from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.vector_index import VectorQuery
-from hybridkg.vector.codes import KERNEL as CODES
-from hybridkg.vector.flat import FlatIndex
-from hybridkg.vector.flat_files import WHOLE, FlatWriter
-from hybridkg.vector.lsa import unit
-from hybridkg.vector.similarity import KERNEL
+from hybridkg.vector.encoders.lsa import unit
+from hybridkg.vector.index.codes import KERNEL as CODES
+from hybridkg.vector.index.flat import FlatIndex
+from hybridkg.vector.index.flat_files import WHOLE, FlatWriter
+from hybridkg.vector.index.similarity import KERNEL
 
 CANDIDATES = (100, 1_000, 10_000, 100_000)
 REPEATS = 25

@@ -30,16 +30,16 @@ import numpy as np
 
 from benchmarks.record import RESULTS, record
 from benchmarks.vectors_made import SHAPES, SHARES, WAYS, Filter, Mixture, Values, filters
-from hybridkg.config import Config
+from hybridkg.config.settings import Config
 from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.progress import SILENT
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.interfaces.vector_index import Encoded, VectorIndex, VectorQuery
-from hybridkg.vector.codes import KERNEL as CODES
-from hybridkg.vector.flat import FlatIndex
-from hybridkg.vector.graph import FILE
-from hybridkg.vector.hnsw import LEAST_SHARE, Hnsw, HnswIndex
-from hybridkg.vector.similarity import KERNEL as SIMILARITY
+from hybridkg.vector.index.codes import KERNEL as CODES
+from hybridkg.vector.index.flat import FlatIndex
+from hybridkg.vector.index.hnsw import LEAST_SHARE, Hnsw, HnswIndex
+from hybridkg.vector.index.hnsw_graph import FILE
+from hybridkg.vector.index.similarity import KERNEL as SIMILARITY
 
 SEED, DIMENSIONS, K = 9, 384, 10
 SMALL, FULL = 50_000, 500_000

@@ -27,15 +27,15 @@ from benchmarks.models_systems import Collection, collections
 from benchmarks.record import record
 from benchmarks.vectors import REPEATS, K, Made, encoders, set_config, times
 from hybridkg import KnowledgeBase
-from hybridkg.config import Config, EncodingSettings
+from hybridkg.config.settings import Config, EncodingSettings
 from hybridkg.evaluation.run import Run
 from hybridkg.interfaces.vector_index import VectorQuery
-from hybridkg.vector.aggregates import BEST_OF
-from hybridkg.vector.codes import KERNEL as CODES
-from hybridkg.vector.flat import Flat
-from hybridkg.vector.flat_files import FlatWriter
-from hybridkg.vector.lsa import unit
-from hybridkg.vector.similarity import KERNEL
+from hybridkg.vector.encoders.lsa import unit
+from hybridkg.vector.index.aggregates import BEST_OF
+from hybridkg.vector.index.codes import KERNEL as CODES
+from hybridkg.vector.index.flat import Flat
+from hybridkg.vector.index.flat_files import FlatWriter
+from hybridkg.vector.index.similarity import KERNEL
 
 DIMENSIONS = 384
 

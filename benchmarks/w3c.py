@@ -26,7 +26,7 @@ from benchmarks.w3c_answers import Answer, of_file, of_oxigraph, of_result_set, 
 from benchmarks.w3c_cases import ARCHIVE, OTHER, Case, Skip, cases, skips, unpack
 from hybridkg import KnowledgeBase
 from hybridkg.errors import HybridkgError
-from hybridkg.query.check import check
+from hybridkg.query.checks.check import check
 from hybridkg.query.parser import parse
 from hybridkg.store.oxigraph import OxigraphStore
 

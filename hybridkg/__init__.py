@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hybridkg.entities.fields import Profile
+    from hybridkg.entities.profile.profile import Profile
     from hybridkg.errors import (
         ConfigError,
         CorruptError,
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
         UserError,
         VectorQueryError,
     )
+    from hybridkg.graph.schema import Schema
     from hybridkg.interfaces.progress import Progress
     from hybridkg.kb.knowledge_base import KnowledgeBase
     from hybridkg.kb.prepared import PreparedQuery
     from hybridkg.planner.explain import Explanation
     from hybridkg.results.result_set import ResultSet, Row
     from hybridkg.results.why import Hit, Why
-    from hybridkg.schema import Schema
 
 __all__ = [
     "ConfigError",
@@ -99,7 +99,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Profile": "hybridkg.entities.fields",
+    "Profile": "hybridkg.entities.profile.profile",
     "Progress": "hybridkg.interfaces.progress",
     "KnowledgeBase": "hybridkg.kb.knowledge_base",
     "PreparedQuery": "hybridkg.kb.prepared",
@@ -108,7 +108,7 @@ _HOMES = {
     "Row": "hybridkg.results.result_set",
     "Hit": "hybridkg.results.why",
     "Why": "hybridkg.results.why",
-    "Schema": "hybridkg.schema",
+    "Schema": "hybridkg.graph.schema",
 }
 """The modules of the exported names that are no errors."""
 

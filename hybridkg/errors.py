@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybridkg.printable import printable, without_passwords
+from hybridkg.terminal_text import printable, without_passwords
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Workers compile the kernels together, from both ends of the list, instead of each for itself."""
     worker: dict[str, Any] | None = getattr(session.config, "workerinput", None)
-    from hybridkg.kernels import _import_with_cache
+    from hybridkg.compute.kernels import _import_with_cache
 
     if worker is not None and (folder := os.environ.get("NUMBA_CACHE_DIR")):
         forwards = int(worker["workerid"].removeprefix("gw")) % 2 == 0

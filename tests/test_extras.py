@@ -13,13 +13,13 @@ from types import SimpleNamespace
 import pytest
 
 from hybridkg import KnowledgeBase
-from hybridkg.config import ElasticSettings, EncodingSettings
-from hybridkg.doctor import diagnose
-from hybridkg.elastic.bulk import _action
-from hybridkg.elastic.server import Server
+from hybridkg.cli.diagnosis import diagnose
+from hybridkg.config.settings import ElasticSettings, EncodingSettings
 from hybridkg.errors import MissingExtraError
 from hybridkg.extras import EXTRAS, MODULES, check_extra, is_installed, needs_extra
-from hybridkg.store.generations import Folder
+from hybridkg.remote.elasticsearch.bulk import _action
+from hybridkg.remote.elasticsearch.server import Server
+from hybridkg.store.generations.generations import Folder
 
 DATA = '<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "red fish" .\n'
 QUERY = 'SELECT ?x { ?x MATCH "red" AS ?s } RANK BY ?s'
@@ -203,7 +203,7 @@ def versions(monkeypatch):
             raise metadata.PackageNotFoundError(name)
         return real(name)
 
-    monkeypatch.setattr("hybridkg.doctor.metadata.version", version)
+    monkeypatch.setattr("hybridkg.cli.diagnosis.metadata.version", version)
     return installed
 
 

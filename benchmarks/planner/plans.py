@@ -19,9 +19,9 @@ from hybridkg.interfaces.strategy import by_preference
 from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.prepared import QueryText
 from hybridkg.planner.choose import PhysicalPlan, choose
-from hybridkg.planner.planning import Planning
-from hybridkg.rdf.batch import Solutions
-from hybridkg.text.additive import KERNEL
+from hybridkg.planner.planner_context import Planning
+from hybridkg.rdf.solutions import Solutions
+from hybridkg.text.models.additive import KERNEL
 
 FORCED = tuple(name for name, _ in by_preference() if name not in ("oxigraph", "reference"))
 """Plans that a choice is held against; the reference only has to give the same rows."""

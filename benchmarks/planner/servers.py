@@ -29,8 +29,8 @@ from benchmarks.hybrid.graph import SEED
 from benchmarks.planner import grid, measure, plans, prices, report
 from benchmarks.record import record
 from hybridkg import KnowledgeBase
-from hybridkg.config import Config, ElasticSettings, EndpointSettings
-from hybridkg.store.generations import Folder
+from hybridkg.config.settings import Config, ElasticSettings, EndpointSettings
+from hybridkg.store.generations.generations import Folder
 
 PROFILE = "profile.ttl"
 FILTERS = "    hk:filters ( mag:year mag:field mag:venue ) ;\n    hk:fields ("

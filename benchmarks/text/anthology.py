@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.text.ours import sizes
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
-from hybridkg.text.embedded import EmbeddedTextIndex
+from hybridkg.text.index import EmbeddedTextIndex
 
 SOURCE = Path(__file__).resolve().parents[3] / "shared/data/acl-anthology/acl-anthology-2024-08-15.tar.xz"
 FIELDS = (IndexedField("title", 2.0), IndexedField("abstract"))
@@ -45,7 +45,7 @@ def fastest_ms(action: Callable[[], object], runs: int = 3) -> float:
 
 def measure(folder: Path) -> dict[str, Any]:
     """Builds, then asks phrases for the first time and for passages."""
-    from hybridkg.text.embedded import EmbeddedTextBuilder
+    from hybridkg.text.index import EmbeddedTextBuilder
 
     if not SOURCE.exists():
         return {"failed": f"no {SOURCE.name}"}

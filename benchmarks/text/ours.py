@@ -13,8 +13,11 @@ from typing import Any
 from benchmarks.text.corpus import NAMES, Corpus
 from benchmarks.text.peers import Ask
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
-from hybridkg.text import additive
-from hybridkg.text.embedded import EmbeddedTextIndex, packing, positional, topk
+from hybridkg.text.index import EmbeddedTextIndex
+from hybridkg.text.index.codec import packing
+from hybridkg.text.index.positions import phrases
+from hybridkg.text.index.topk import topk
+from hybridkg.text.models import additive
 
 FIVE, FLAT = "five", "flat"
 MODELS = ("bm25f", "bm25", "lm", "mlm", "fsdm")
@@ -28,7 +31,7 @@ def fields(kind: str) -> list[IndexedField]:
 
 def build(corpus: Corpus, entities: int, kind: str, folder: Path) -> dict[str, Any]:
     """Builds one index, reading each field's text from the file, as `hybridkg index` does field by field."""
-    from hybridkg.text.embedded import EmbeddedTextBuilder
+    from hybridkg.text.index import EmbeddedTextBuilder
 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -86,7 +89,7 @@ def digest(folder: Path) -> str:
 
 def open_index(folder: Path) -> EmbeddedTextIndex:
     """The index in a folder, in a process that keeps asking: its kernels are loaded. Ties fall to the smaller id."""
-    for kernel in (additive.KERNEL, topk.BOUNDS, packing.KERNEL, positional.KERNEL):
+    for kernel in (additive.KERNEL, topk.BOUNDS, packing.KERNEL, phrases.KERNEL):
         kernel.load()
     return EmbeddedTextIndex.open(folder)
 

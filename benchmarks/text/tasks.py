@@ -42,7 +42,7 @@ def build_peer(scratch: str, entities: int, peer: str, folder: str) -> dict[str,
 
 def opening(folder: str, text: str) -> dict[str, float]:
     """Time to open an index, imports apart, and to answer a first question, kernels loaded and pages touched."""
-    from hybridkg.text.embedded import EmbeddedTextIndex
+    from hybridkg.text.index import EmbeddedTextIndex
 
     started = time.perf_counter()
     index = EmbeddedTextIndex.open(Path(folder))
@@ -161,7 +161,7 @@ def comparing(folder: str, cells: str, model: str, budget_s: float) -> dict[str,
 
     Goes over the cells question by question, so that all cells are seen where the time is up early.
     """
-    from hybridkg.text.stored import best
+    from hybridkg.text.index.stored_fields import best
 
     index = ours.open_index(Path(folder))
     asked = read_cells(Path(cells))

@@ -9,7 +9,7 @@ from hybridkg.algebra.names import FreshNames
 from hybridkg.algebra.visible import first_subject, visible_matches
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
 from hybridkg.query import ast
-from hybridkg.query.check_ranking import reranker_values
+from hybridkg.query.checks.check_ranking import reranker_values
 
 
 def reranked(plan: nodes.Project, modifiers: ast.Modifiers, names: FreshNames) -> nodes.Rerank:

@@ -29,7 +29,7 @@ from hybridkg.cli.migrate import migrate
 from hybridkg.cli.parity import parity
 from hybridkg.cli.prune import prune
 from hybridkg.cli.query import query
-from hybridkg.cli.repl import repl
+from hybridkg.cli.repl.command import repl
 from hybridkg.cli.run import run
 from hybridkg.cli.schema import schema
 from hybridkg.cli.stats import stats

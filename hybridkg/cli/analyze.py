@@ -13,7 +13,7 @@ from hybridkg.cli.options import kb_argument, opened
 
 if TYPE_CHECKING:
     from hybridkg.interfaces.text_index import TermStatistics
-    from hybridkg.text.analyzed import Analysis
+    from hybridkg.text.match_query.analyzed import Analysis
 
 
 @click.command()
@@ -34,8 +34,8 @@ def analyze(kb: Path, text: str, field: str, language: str, fmt: str) -> None:
     """
     from hybridkg.errors import TextQueryError
     from hybridkg.kb.snapshot import snapshot_of
-    from hybridkg.text.analyzed import analyzed, as_query
-    from hybridkg.text.synonyms import stored_synonyms
+    from hybridkg.text.match_query.analyzed import analyzed, as_query
+    from hybridkg.text.match_query.synonyms import stored_synonyms
 
     operators: list[TermStatistics] = []
     mistake: TextQueryError | None = None
@@ -77,7 +77,7 @@ def _as_json(found: list[Analysis], operators: list[TermStatistics], mistake: Ex
 
 
 def _print_analysis(analysis: Analysis) -> None:
-    from hybridkg.results.table import CONTROL
+    from hybridkg.results.formats.table import CONTROL
 
     stemmer = f", {analysis.stemmer} stemmer" if analysis.stemmer else ", no stemmer for this language"
     echo(f"analyzer: {analysis.chain}{stemmer if 'snowball' in analysis.chain else ''}")
@@ -99,7 +99,7 @@ def _print_words(analysis: Analysis) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from hybridkg.results.table import BETWEEN_COLUMNS, CONTROL, console_on
+    from hybridkg.results.formats.table import BETWEEN_COLUMNS, CONTROL, console_on
 
     console = console_on(sys.stdout)
     heads = ["word", "term"]

@@ -117,7 +117,7 @@ def _print_tables(report: ComparisonReport, per_topic: bool) -> None:
     """For each measure a table of all groups; then how the numbers came about; then the topics."""
     from itertools import groupby
 
-    from hybridkg.results.table import console_on
+    from hybridkg.results.formats.table import console_on
 
     width = console_on(sys.stdout).width
     for measure, comparisons in groupby(report.comparisons, key=lambda row: row.measure):

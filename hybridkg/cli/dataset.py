@@ -58,11 +58,11 @@ def dataset(
       hybridkg dataset cranfield --from data --out cranfield
     """
     from hybridkg.cli.output import TerminalProgress, print_lines
-    from hybridkg.evaluation.datasets import DATASETS
-    from hybridkg.evaluation.datasets.building import make_dataset
-    from hybridkg.evaluation.datasets.dbpedia.making import make_dbpedia
-    from hybridkg.evaluation.datasets.stark.making import make_stark
-    from hybridkg.printable import count_lines
+    from hybridkg.datasets import DATASETS
+    from hybridkg.datasets.building import make_dataset
+    from hybridkg.datasets.dbpedia.making import make_dbpedia
+    from hybridkg.datasets.stark.making import make_stark
+    from hybridkg.terminal_text import count_lines
 
     DATASETS.get(name)  # an unknown name is told before what it would need
     if name != DBPEDIA and (dumps or collection or index or lenient or no_catchall):

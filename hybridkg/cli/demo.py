@@ -78,7 +78,7 @@ def _show_answer(base: KnowledgeBase, text: str) -> None:
     import sys
 
     from hybridkg.cli.output import summary
-    from hybridkg.results.table import write_table
+    from hybridkg.results.formats.table import write_table
 
     result = base.query(text)
     write_table(result, sys.stdout)

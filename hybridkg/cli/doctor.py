@@ -12,7 +12,7 @@ import click
 from hybridkg.cli.echo import echo, echo_json
 
 if TYPE_CHECKING:
-    from hybridkg.doctor import Check
+    from hybridkg.cli.diagnosis import Check
 
 MARKS = {"ok": "✓", "broken": "✗", "note": "!", "absent": "-"}
 STYLES: dict[str, dict[str, Any]] = {
@@ -38,7 +38,7 @@ def doctor(ctx: click.Context, kb: Path | None, fmt: str) -> None:
     Example:
       hybridkg doctor films.kb
     """
-    from hybridkg.doctor import diagnose, healthy
+    from hybridkg.cli.diagnosis import diagnose, healthy
 
     checks = diagnose(kb)
     if fmt == "json":

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from hybridkg.printable import printable, printable_json
+from hybridkg.terminal_text import printable, printable_json
 
 
 def echo(text: str | None = "", *, err: bool = False, nl: bool = True) -> None:

@@ -11,7 +11,7 @@ import click
 from hybridkg.cli.echo import echo, echo_json
 from hybridkg.cli.options import by_option, figures_option, measures_option
 from hybridkg.cli.output import separated_writer
-from hybridkg.printable import printable
+from hybridkg.terminal_text import printable
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.eval_report import EvalReport, Row
@@ -84,7 +84,7 @@ def _print_table(report: EvalReport, per_topic: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from hybridkg.results.table import BETWEEN_COLUMNS, console_on
+    from hybridkg.results.formats.table import BETWEEN_COLUMNS, console_on
 
     console = console_on(sys.stdout)
     rows = list(report.rows(per_topic=per_topic))

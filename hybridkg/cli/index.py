@@ -77,10 +77,10 @@ def _opened(kb: Path, graph: str | None) -> KnowledgeBase:
         NotAKnowledgeBaseError: there is none, and no address.
         ConfigError: its graph does not lie at the address, or that is none.
     """
-    from hybridkg.config import read_config
-    from hybridkg.credentials import ENDPOINT, server_url
+    from hybridkg.config.settings import read_config
     from hybridkg.errors import ConfigError
     from hybridkg.kb import KnowledgeBase
+    from hybridkg.remote.credentials import ENDPOINT, server_url
 
     if graph is not None:
         server_url(graph, {}, ENDPOINT)

@@ -12,10 +12,10 @@ import click
 
 from hybridkg.cli.echo import echo, echo_json
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
-from hybridkg.printable import count_lines, for_whom, printable
+from hybridkg.terminal_text import count_lines, for_whom, printable
 
 if TYPE_CHECKING:
-    from hybridkg.entities.fields import Profile
+    from hybridkg.entities.profile.profile import Profile
     from hybridkg.results.result_set import ExplainedPlan, ResultSet
 
 
@@ -100,7 +100,7 @@ def print_figures(names: Sequence[str], rows: Sequence[Sequence[str]], left: Seq
     from rich.table import Table
     from rich.text import Text
 
-    from hybridkg.results.table import BETWEEN_COLUMNS, console_on
+    from hybridkg.results.formats.table import BETWEEN_COLUMNS, console_on
 
     console = console_on(sys.stdout)
     columns = list(zip(names, *rows, strict=True))
@@ -184,7 +184,7 @@ class TerminalProgress:
             TimeRemainingColumn,
         )
 
-        from hybridkg.results.table import is_plain
+        from hybridkg.results.formats.table import is_plain
 
         console = Console(stderr=True, color_system=None if is_plain(os.environ) else "auto")
         self.done(0)

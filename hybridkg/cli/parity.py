@@ -10,7 +10,7 @@ import click
 
 from hybridkg.cli.echo import echo, echo_json
 from hybridkg.cli.options import kb_argument, opened
-from hybridkg.printable import printable
+from hybridkg.terminal_text import printable
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.engine_comparison import ParityReport, QueryParity
@@ -71,7 +71,7 @@ def _print_report(report: ParityReport) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from hybridkg.results.table import console_on
+    from hybridkg.results.formats.table import console_on
 
     console = console_on(sys.stdout)
     if console.width < NARROW:

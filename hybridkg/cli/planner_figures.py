@@ -15,7 +15,7 @@ CLASSES_SHOWN = 10
 
 def print_statistics(found: dict[str, Any] | None) -> None:
     """The counts of the graph, its most frequent predicates, and what is summed up."""
-    from hybridkg.query.well_known import shortened
+    from hybridkg.rdf.well_known import shortened
 
     if found is None:
         echo("no statistics of this graph: they are counted by: hybridkg index KB")

@@ -13,7 +13,7 @@ from hybridkg.cli.echo import echo, echo_json
 from hybridkg.cli.options import WholeNumber, kb_argument, opened
 
 if TYPE_CHECKING:
-    from hybridkg.schema import Description
+    from hybridkg.graph.schema import Description
 
 NARROW = 100
 """Columns below which the examples stand on lines of their own."""
@@ -39,8 +39,8 @@ def schema(kb: Path, limit: int, fmt: str) -> None:
     Example:
       hybridkg schema films.kb --limit 5
     """
+    from hybridkg.graph.schema import describe
     from hybridkg.kb.snapshot import snapshot_of
-    from hybridkg.schema import describe
 
     with opened(kb) as base:
         store = snapshot_of(base).store
@@ -59,8 +59,8 @@ def schema(kb: Path, limit: int, fmt: str) -> None:
 
 
 def _print_tables(found: Description) -> None:
-    from hybridkg.query.well_known import shortened
-    from hybridkg.schema import shortened_term
+    from hybridkg.graph.schema import shortened_term
+    from hybridkg.rdf.well_known import shortened
 
     classes = [
         ([shortened(c.iri), f"{c.instances:,}"], "" if c.example is None else shortened_term(c.example))
@@ -83,7 +83,7 @@ def _print_table(heads: list[str], rows: list[tuple[list[str], str]], total: int
     from rich.table import Table
     from rich.text import Text
 
-    from hybridkg.results.table import CONTROL, console_on
+    from hybridkg.results.formats.table import CONTROL, console_on
 
     console = console_on(sys.stdout)
     wide = console.width >= NARROW

@@ -17,7 +17,7 @@ from hybridkg.cli.echo import echo
 from hybridkg.cli.options import WholeNumber, kb_argument, opened
 from hybridkg.cli.tune_features import FEATURES, tune_features
 from hybridkg.errors import ParameterError, StorageError
-from hybridkg.printable import printable
+from hybridkg.terminal_text import printable
 
 if TYPE_CHECKING:
     from hybridkg.evaluation.tuning.tune import Outcome, TuneReport
@@ -281,7 +281,7 @@ def _print_report(report: TuneReport) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from hybridkg.results.table import BETWEEN_COLUMNS, console_on
+    from hybridkg.results.formats.table import BETWEEN_COLUMNS, console_on
 
     tested = any(o.training.testing for o in report.outcomes)
     titles = ["model", "topics", "default", "training", *(["default", "test"] if tested else []), "points"]

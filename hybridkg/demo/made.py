@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from hybridkg.errors import HybridkgError, StorageError, UserError
-from hybridkg.store.generations import Folder
-from hybridkg.store.manifest import NAME as MANIFEST
+from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.manifest import NAME as MANIFEST
 
 NOTE = ".hybridkg-demo.json"
 LONGEST_NOTE = 1 << 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from hybridkg.config import EncodingSettings
-from hybridkg.entities.verbalised import Cut, Span, whole
+from hybridkg.config.settings import EncodingSettings
+from hybridkg.entities.entity_text import Cut, Span, whole
 
 
 def cutting(settings: EncodingSettings, token_starts: Callable[[str], list[int]] | None = None) -> Cut:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hybridkg.entities.table import NodeTable
+from hybridkg.entities.node_table import NodeTable
 from hybridkg.errors import IndexMissingError, UnknownNameError, UserError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
@@ -28,8 +28,8 @@ from hybridkg.rdf.terms import Literal, Term
 from hybridkg.results.numbers import FLOATING, as_float
 from hybridkg.results.result_set import ResultSet
 from hybridkg.results.result_set import Row as ResultRow
-from hybridkg.store.generations import Folder
-from hybridkg.text.synonyms import stored_synonyms
+from hybridkg.store.generations.generations import Folder
+from hybridkg.text.match_query.synonyms import stored_synonyms
 
 Identity: TypeAlias = tuple[Term | bool | None, ...]
 """What makes a row the same row on both engines: all its values but floating numbers, such as scores."""

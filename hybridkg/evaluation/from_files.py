@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from hybridkg.entities.input_file import extensions
 from hybridkg.errors import LoadError, ParameterError, UnknownNameError
 from hybridkg.evaluation.categories import categories_by_prefix, read_categories
 from hybridkg.evaluation.eval_report import EvalReport, RunScores, eval_report
@@ -16,6 +15,7 @@ from hybridkg.evaluation.measures import DEFAULT_MEASURES, Measure, parse_measur
 from hybridkg.evaluation.measures.stark import STARK_TABLE, read_candidates, stark_measures
 from hybridkg.evaluation.qrels import read_qrels
 from hybridkg.evaluation.run import read_run
+from hybridkg.rdf.input_file import extensions
 from hybridkg.registry import did_you_mean
 
 BY_PREFIX = "prefix"

@@ -8,10 +8,10 @@ from dataclasses import replace
 from hybridkg.errors import IndexMissingError
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
+from hybridkg.interfaces.model_parameters import WEIGHT, ModelParameters
 from hybridkg.interfaces.text_index import FieldChoice, TextQuery, TextQuestion
 from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.snapshot import snapshot_of
-from hybridkg.model_parameters import WEIGHT, ModelParameters
 from hybridkg.rdf.terms import NamedNode
 
 DEPTH = 1000

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hybridkg.entities.input_file import COMPRESSIONS, CONVERT, InputFile
 from hybridkg.errors import LoadError, ParameterError
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.text_lines import decoded, numbered_lines, quoted, refuse
 from hybridkg.evaluation.topics import Topics
+from hybridkg.rdf.input_file import COMPRESSIONS, CONVERT, InputFile
 from hybridkg.registry import did_you_mean
 
 COLUMNS = ["id", "query", "answer_ids"]

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from hybridkg.entities.input_file import CONVERT, InputFile, looks_compressed
 from hybridkg.errors import LoadError
+from hybridkg.rdf.input_file import CONVERT, InputFile, looks_compressed
 
 LONGEST_LINE = 1 << 16
 """Bytes; longer is no line of such a file."""

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from hybridkg.copies import Fill
 from hybridkg.graph.columns import Columns
+from hybridkg.graph.match.cardinality_bounds import bounds_of, work_each_of, work_of
+from hybridkg.graph.match.compile import Preparing, Truth
 from hybridkg.graph.match.conditions import Condition
 from hybridkg.graph.match.edges import Placeholder
-from hybridkg.graph.match.forms import Forming
 from hybridkg.graph.match.ids import distinct, inside
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import Node
 from hybridkg.graph.match.paths import Relations
-from hybridkg.graph.match.prepare import Preparing, Truth
+from hybridkg.graph.match.pattern_templates import Forming
 from hybridkg.graph.match.run import Run
 from hybridkg.graph.match.shape import Declined
-from hybridkg.graph.match.sizes import bounds_of, work_each_of, work_of
 from hybridkg.graph.match.strings import Strings
 from hybridkg.interfaces.graph_index import Form, Ids, IdTable, Pattern, Size, Test
 from hybridkg.interfaces.meter import Meter

@@ -10,9 +10,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.credentials import OPENAI_URL
 from hybridkg.interfaces.progress import Progress
 from hybridkg.registry import Registry
+from hybridkg.remote.credentials import OPENAI_URL
 
 Vectors: TypeAlias = NDArray[np.float32]
 """float32[n, dimensions]; rows have length 1, or are all zeros for a text that the encoder knows nothing about."""
@@ -169,10 +169,10 @@ ENCODERS = Registry(
     "encoder",
     "hybridkg.encoders",
     {
-        "lsa": "hybridkg.vector.lsa:Lsa",
-        "openai": "hybridkg.vector.openai:OpenAI",
-        "model2vec": "hybridkg.vector.static:Model2Vec",
-        "sentence-transformers": "hybridkg.vector.transformer:SentenceTransformers",
+        "lsa": "hybridkg.vector.encoders.lsa:Lsa",
+        "openai": "hybridkg.vector.encoders.openai:OpenAI",
+        "model2vec": "hybridkg.vector.encoders.static:Model2Vec",
+        "sentence-transformers": "hybridkg.vector.encoders.transformer:SentenceTransformers",
     },
     extra="models",
 )

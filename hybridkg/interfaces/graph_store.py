@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from hybridkg.rdf.batch import SolutionStream
+from hybridkg.rdf.solutions import SolutionStream
 from hybridkg.rdf.terms import Term, Triple
 
 

@@ -8,14 +8,14 @@ OUTPUT_FORMATS = Registry(
     "output format",
     "hybridkg.output_formats",
     {
-        "csv": "hybridkg.results.separated:write_csv",
-        "json": "hybridkg.results.sparql_json:write_json",
-        "nt": "hybridkg.results.graph_text:write_ntriples",
-        "ndjson": "hybridkg.results.ndjson:write_ndjson",
-        "table": "hybridkg.results.table:write_table",
-        "trec": "hybridkg.results.trec:write_trec",
-        "tsv": "hybridkg.results.separated:write_tsv",
-        "turtle": "hybridkg.results.graph_text:write_turtle",
+        "csv": "hybridkg.results.formats.separated:write_csv",
+        "json": "hybridkg.results.formats.sparql_json:write_json",
+        "nt": "hybridkg.results.formats.graph_text:write_ntriples",
+        "ndjson": "hybridkg.results.formats.ndjson:write_ndjson",
+        "table": "hybridkg.results.formats.table:write_table",
+        "trec": "hybridkg.results.formats.trec:write_trec",
+        "tsv": "hybridkg.results.formats.separated:write_tsv",
+        "turtle": "hybridkg.results.formats.graph_text:write_turtle",
     },
 )
 """Each is a function (ResultSet, TextIO) -> None."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from hybridkg.credentials import OPENAI_URL
 from hybridkg.registry import Registry
+from hybridkg.remote.credentials import OPENAI_URL
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +53,7 @@ COMMON: Mapping[str, Setting] = {
 @dataclass(frozen=True, slots=True)
 class RerankingSettings:
     """The table `[reranking]`: the server that the reranker `llm` asks. Its key is in the environment
-    (hybridkg.model_server), never here.
+    (hybridkg.remote.model_server), never here.
 
     Args:
         url: of an OpenAI-compatible interface, up to and with its version: `http://127.0.0.1:8080/v1`.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hybridkg.algebra.nodes import Plan
     from hybridkg.interfaces.graph_index import Size
     from hybridkg.operators.base import PhysicalOperator
-    from hybridkg.planner.planning import Planning
+    from hybridkg.planner.planner_context import Planning
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Strategy(Protocol):
     def cost(self, logical: Plan, planning: Planning) -> Size:
         """Expected microseconds at the prices of `planning.cost`, of a plan that it applies to.
 
-        `UNPRICED` (planner/costs.py) where it cannot be told: the strategy is taken where no other has operators.
+        `UNPRICED` (planner/ranking_costs.py) where it cannot be told: the strategy is taken where no other has operators.
         """
 
     def least_cost(self, logical: Plan, planning: Planning) -> float:

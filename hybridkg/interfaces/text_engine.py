@@ -16,7 +16,7 @@ from hybridkg.errors import CorruptError
 from hybridkg.registry import Registry
 
 if TYPE_CHECKING:  # the command line lists the engines, and does without numpy
-    from hybridkg.config import Config
+    from hybridkg.config.settings import Config
     from hybridkg.interfaces.progress import Progress
     from hybridkg.interfaces.text_index import Ids, IndexedField, TextIndex
     from hybridkg.rdf.terms import Node
@@ -170,8 +170,8 @@ TEXT_ENGINES = Registry(
     "text engine",
     "hybridkg.text_engines",
     {
-        "embedded": "hybridkg.text.embedded.engine:EmbeddedTextEngine",
-        "elasticsearch": "hybridkg.text.elastic.engine:ElasticTextEngine",
+        "embedded": "hybridkg.text.index.engine:EmbeddedTextEngine",
+        "elasticsearch": "hybridkg.text.elasticsearch.engine:ElasticTextEngine",
     },
     default="embedded",
 )

@@ -250,9 +250,9 @@ VECTOR_INDEXES = Registry(
     "vector index",
     "hybridkg.vector_indexes",
     {
-        "flat": "hybridkg.vector.flat:Flat",
-        "hnsw": "hybridkg.vector.hnsw:Hnsw",
-        "elasticsearch": "hybridkg.vector.elastic.kind:ElasticVectors",
+        "flat": "hybridkg.vector.index.flat:Flat",
+        "hnsw": "hybridkg.vector.index.hnsw:Hnsw",
+        "elasticsearch": "hybridkg.vector.elasticsearch.kind:ElasticVectors",
     },
     default="flat",
 )

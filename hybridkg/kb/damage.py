@@ -13,8 +13,8 @@ from types import TracebackType
 
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.progress import SILENT, Progress
-from hybridkg.store.generation import Generation
-from hybridkg.store.manifest import check_checksums
+from hybridkg.store.generations.generation import Generation
+from hybridkg.store.generations.manifest import check_checksums
 
 MAX_BYTES_READ = 2_000_000_000
 """Bytes that are compared after one failure: CRC-32 takes 0.6 s for them, a cold disk of 200 MB/s 10 s."""

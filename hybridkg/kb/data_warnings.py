@@ -17,11 +17,11 @@ from hybridkg.query import ast
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.source import shown
 from hybridkg.query.walk import children, walk
-from hybridkg.query.well_known import shortened
 from hybridkg.rdf.similar import similar_iris
+from hybridkg.rdf.well_known import shortened
 
 if TYPE_CHECKING:
-    from hybridkg.schema import Schema
+    from hybridkg.graph.schema import Schema
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
@@ -171,7 +171,7 @@ class Advisor:
 
     @cached_property
     def _schema(self) -> Schema:
-        from hybridkg.schema import read_schema
+        from hybridkg.graph.schema import read_schema
 
         return read_schema(self._store, sample=None if self._is_small else MOST_TRIPLES_COUNTED)
 

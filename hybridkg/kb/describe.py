@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.kb.snapshot import Snapshot
-from hybridkg.store.generations import Folder
+from hybridkg.store.generations.generations import Folder
 
 if TYPE_CHECKING:
     import rdflib
 
-    from hybridkg.schema import Schema
+    from hybridkg.graph.schema import Schema
 
 
 def stats(folder: Folder, snapshot: Snapshot) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def stats(folder: Folder, snapshot: Snapshot) -> dict[str, Any]:
 
 def schema(snapshot: Snapshot) -> Schema:
     """Classes and predicates of the graph that a query sees outside GRAPH, with counts by IRI, most frequent first."""
-    from hybridkg.schema import read_schema
+    from hybridkg.graph.schema import read_schema
 
     return read_schema(snapshot.store)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hybridkg.config import EMBEDDED, Config
+from hybridkg.config.settings import EMBEDDED, Config
 from hybridkg.errors import HybridkgError, IndexCorruptError, LoadError, NotAKnowledgeBaseError, Source, UserError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import describe
@@ -27,17 +27,17 @@ from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.temporary import Removal, made_in_a_new_folder
 from hybridkg.results.build import explained
 from hybridkg.results.result_set import ResultSet
-from hybridkg.store.generations import Folder
+from hybridkg.store.generations.generations import Folder
 
 if TYPE_CHECKING:
     import rdflib
 
-    from hybridkg.entities.fields import Profile
+    from hybridkg.entities.profile.profile import Profile
+    from hybridkg.graph.schema import Schema
+    from hybridkg.graph.statistics.catalog import Statistics
     from hybridkg.interfaces.encoder import Agree
     from hybridkg.kb.write.reports import IndexReport, LoadReport, MigrateReport, UnusedIndex
     from hybridkg.planner.explain import Explanation
-    from hybridkg.schema import Schema
-    from hybridkg.statistics.catalog import Statistics
 
 EMPTY_PATH = "the path of the knowledge base is empty"
 
@@ -87,7 +87,7 @@ class KnowledgeBase:
         """
         config = None if graph == EMBEDDED else Config(graph=graph)
         if graph != EMBEDDED:
-            from hybridkg.credentials import ENDPOINT, server_url
+            from hybridkg.remote.credentials import ENDPOINT, server_url
 
             server_url(graph, {}, ENDPOINT)
         return cls(Folder.create(_path(path), config))
@@ -358,7 +358,7 @@ class KnowledgeBase:
 
     def profile(self, name_or_path: str | Path | None = None) -> Profile:
         """The profile that `index` would use: the one given, else the one in kb.toml; documents' fields included."""
-        from hybridkg.entities.profile_reader import load_profile
+        from hybridkg.entities.profile.profile_reader import load_profile
 
         profile = load_profile(str(name_or_path or self._folder.config.profile))
         documents = self._snapshot.documents

@@ -3,7 +3,7 @@
 A text is parsed once in a process. For each set of names and kinds of its parameters (IRI, literal, list) its plan is
 made once with holes (query.holes), which the values fill in a few microseconds. The law: whatever way a request is
 made, it has the query, the plan and the errors that parse, check, bind, from_ast and rewrite give
-(tests/test_prepared.py).
+(tests/kb/test_prepared.py).
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from hybridkg.copies import Fill
 from hybridkg.errors import HybridkgError, QueryWarning, UserError
 from hybridkg.kb.data_warnings import predicates_and_classes
 from hybridkg.query import ast
-from hybridkg.query.advice import advise, parameters_of
-from hybridkg.query.check import check
-from hybridkg.query.holes import HiddenHoleError, IriHole, Value, filling, hole
-from hybridkg.query.parameter_files import with_parameter_files
-from hybridkg.query.parameters import ParameterValue, bind, constants
+from hybridkg.query.checks.check import check
+from hybridkg.query.parameters.holes import HiddenHoleError, IriHole, Value, filling, hole
+from hybridkg.query.parameters.parameter_files import with_parameter_files
+from hybridkg.query.parameters.parameters import ParameterValue, bind, constants
 from hybridkg.query.parser import parse
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.services import refuse_services
 from hybridkg.query.walk import walk
+from hybridkg.query.warnings import advise, parameters_of
 from hybridkg.results.build import Shape
 
 if TYPE_CHECKING:

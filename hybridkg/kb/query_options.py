@@ -9,7 +9,7 @@ from typing import NamedTuple
 class QueryOptions(NamedTuple):
     """The keywords of `KnowledgeBase.query`, `KnowledgeBase.explain` and their namesakes of PreparedQuery.
 
-    tests/test_query_options.py holds the four signatures to this list.
+    tests/kb/test_query_options.py holds the four signatures to this list.
 
     Args:
         limit: rows wanted at most, beside the query's own LIMIT; None for all.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
-from hybridkg.config import LimitSettings
+from hybridkg.config.settings import LimitSettings
 from hybridkg.errors import HybridkgError, Source
 from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.cancellation import StoppableThread

@@ -13,13 +13,13 @@ from hybridkg.errors import QueryWarning, Source, StorageError
 from hybridkg.kb.prepared import Parameters, QueryText, Recent, Request, Template
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known
+from hybridkg.operators.estimation_context import Known
 from hybridkg.operators.text_query import checked_index
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.plan_template import PlanTemplate, TemplatePlanning
-from hybridkg.query.holes import HiddenHoleError, Value
+from hybridkg.query.parameters.holes import HiddenHoleError, Value
 from hybridkg.query.services import blamed
-from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.results.build import build_result
 from hybridkg.results.result_set import ResultSet
 from hybridkg.results.shortfall import has_words

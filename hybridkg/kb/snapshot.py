@@ -9,13 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from hybridkg.config import Config
-from hybridkg.entities.fields import Profile
-from hybridkg.entities.table import NodeTable
+from hybridkg.config.settings import Config
+from hybridkg.entities.node_table import NodeTable
+from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import CorruptError, IndexCorruptError
 from hybridkg.interfaces.encoder import ENCODERS
 from hybridkg.interfaces.graph_index import GraphIndex
 from hybridkg.interfaces.graph_store import FarStore, GraphStore
+from hybridkg.interfaces.model_parameters import folders_of
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.statistics import GraphStatistics
@@ -23,26 +24,25 @@ from hybridkg.interfaces.text_engine import TEXT_ENGINES, engine_name
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndex, kind_of
 from hybridkg.kb.data_warnings import Advisor
-from hybridkg.model_parameters import folders_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
+from hybridkg.planner.calibration.calibrated_costs import UnitCosts
 from hybridkg.planner.cost_model import CostModel, far_costs
-from hybridkg.planner.planning import Planning
-from hybridkg.planner.unit_costs import UnitCosts
+from hybridkg.planner.planner_context import Planning
 from hybridkg.rdf.terms import Node, Quad, Triple
-from hybridkg.store.generation import Generation
-from hybridkg.store.generations import Folder
-from hybridkg.store.opening import lies_at, open_graph
+from hybridkg.store.generations.generation import Generation
+from hybridkg.store.generations.generations import Folder
+from hybridkg.store.graph_location import lies_at, open_graph
 from hybridkg.store.oxigraph import OxigraphStore
 
 if TYPE_CHECKING:
-    from hybridkg.entities.documents import Documents
-    from hybridkg.entities.texts import EntityTexts
+    from hybridkg.entities.documents.documents import Documents
+    from hybridkg.entities.passage_texts import EntityTexts
     from hybridkg.graph.columns import Columns
+    from hybridkg.graph.statistics.catalog import Statistics
     from hybridkg.interfaces.links import LinkedNode
     from hybridkg.kb.knowledge_base import KnowledgeBase
     from hybridkg.linking.source import LinkSource
-    from hybridkg.statistics.catalog import Statistics
 
 _log = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ class Snapshot:
 
     @cached_property
     def _projection(self) -> tuple[Columns | None, dict[str, Any]]:
-        from hybridkg.graph.stored import FOLDER, about, open_columns
+        from hybridkg.graph.stored_projection import FOLDER, about, open_columns
 
         folder = self.generation.path / FOLDER
         if self.nodes is None or not folder.is_dir() or FOLDER in self.generation.behind():
@@ -150,7 +150,7 @@ class Snapshot:
         """The text index, with the vectors beside it where there are any that fit; None before the first index."""
         if self.text is None:
             return None
-        from hybridkg.vector.ranked import Ranked
+        from hybridkg.vector.index.text_and_vectors import Ranked
 
         return Ranked(self.text, self.vectors, self.config.encoder)
 
@@ -204,7 +204,7 @@ class Snapshot:
         Raises:
             CorruptError: their file is damaged.
         """
-        from hybridkg.statistics.catalog import read_statistics
+        from hybridkg.graph.statistics.catalog import read_statistics
 
         if self.projection is None and not (self.endpoint and self._is_of_this_graph):
             return None
@@ -297,7 +297,7 @@ class Snapshot:
     def _entity_texts(self) -> EntityTexts | None:
         if self.profile is None:
             return None
-        from hybridkg.entities.texts import EntityTexts
+        from hybridkg.entities.passage_texts import EntityTexts
 
         return EntityTexts(self.profile, self.store, self.documents, self.graph)
 
@@ -371,7 +371,7 @@ class _LazyLinker:
 def _documents(folder: Path) -> Documents | None:
     if not folder.is_dir():
         return None
-    from hybridkg.entities.documents import Documents
+    from hybridkg.entities.documents.documents import Documents
 
     return Documents.open(folder)
 

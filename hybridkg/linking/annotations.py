@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hybridkg.entities.input_file import InputFile
 from hybridkg.errors import LoadError, TextQueryError
 from hybridkg.interfaces.links import Link
 from hybridkg.linking.given import strongest
+from hybridkg.rdf.input_file import InputFile
 
 DBPEDIA = "http://dbpedia.org/resource/"
 

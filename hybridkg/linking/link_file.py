@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hybridkg.entities.input_file import CONVERT, InputFile
 from hybridkg.errors import LoadError, TextQueryError
 from hybridkg.interfaces.links import Link
 from hybridkg.linking.given import confidence_of, strongest
+from hybridkg.rdf.input_file import CONVERT, InputFile
 
 LONGEST_LINE = 1 << 16
 """Bytes."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybridkg.entities.fields import Field, Profile
-from hybridkg.entities.paths import Alternative, Inverse, Path, Predicate, single_steps
+from hybridkg.entities.profile.paths import Alternative, Inverse, Path, Predicate, single_steps
+from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.interfaces.text_index import FieldChoice, Ids, TextIndex, TextQuery
 from hybridkg.rdf.terms import Node
@@ -43,7 +43,7 @@ def name_fields(profile: Profile) -> tuple[Field, ...]:
 
     Where no field of a profile reads a label predicate, the first that is no rest.
 
-    >>> from hybridkg.entities.labels import LABEL_PREDICATES
+    >>> from hybridkg.entities.profile.labels import LABEL_PREDICATES
     >>> label = Field("label", Predicate(LABEL_PREDICATES[0]), weight=3)
     >>> [field.name for field in name_fields(Profile("p", (Field("text", Predicate("x:p")), label)))]
     ['label']

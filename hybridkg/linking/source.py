@@ -12,19 +12,19 @@ from typing import Protocol
 
 import numpy as np
 
-from hybridkg.entities.extract import TextDocuments
-from hybridkg.entities.fields import Profile
-from hybridkg.entities.texts import entity_texts
+from hybridkg.entities.extraction import TextDocuments
+from hybridkg.entities.passage_texts import entity_texts
+from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import TextQueryError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.links import Link, LinkedNode
+from hybridkg.interfaces.model_parameters import find_file
 from hybridkg.interfaces.text_index import Ids, TextIndex
 from hybridkg.linking.given import links_from, parse_links
 from hybridkg.linking.link_file import LinkFile, read_link_file
 from hybridkg.linking.linker import Linker
 from hybridkg.linking.names import Names, name_fields
 from hybridkg.linking.uri_index import Entities, UriIndex
-from hybridkg.model_parameters import find_file
 from hybridkg.rdf.terms import Node
 
 MOST_FILES = 8

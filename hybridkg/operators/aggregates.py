@@ -20,7 +20,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import evaluate, true_rows
 from hybridkg.query import ast
 from hybridkg.query.walk import rebuild, variables, walk
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.stored import all_as_stored
 from hybridkg.rdf.terms import XSD_DOUBLE, XSD_STRING, Literal, Term
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from hybridkg.interfaces.meter import OPERATORS, ROWS, Work
 from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known, times, work_of
-from hybridkg.rdf.batch import Solutions
+from hybridkg.operators.estimation_context import Known, times, work_of
+from hybridkg.rdf.solutions import Solutions
 
 
 class PhysicalOperator(ABC):

@@ -9,12 +9,12 @@ from hybridkg.interfaces.meter import ROWS, Work
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import Known, times, work_of
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible
-from hybridkg.operators.known import Known, times, work_of
 from hybridkg.operators.probing import rows_meeting
-from hybridkg.operators.slices import SliceOf
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.operators.topk.relation_prefix import SliceOf
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
 
 
@@ -27,7 +27,7 @@ class BindJoin(OneChild):
         fragment: what is asked.
         variable: bound in every row of both sides.
         sliced: (variable, score variable) of relations that the rows are joined with above this, of which an operator
-            has chosen a part (operators/slices.py); the fragment binds the variables in every row.
+            has chosen a part (operators/topk/relation_prefix.py); the fragment binds the variables in every row.
     """
 
     fragment: GraphFragment

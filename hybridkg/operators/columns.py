@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Literal, Term
 
 N = TypeVar("N", bound=np.generic)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from hybridkg.algebra.nodes import GRAPH_COLUMNS
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known, times
+from hybridkg.operators.estimation_context import Known, times
 from hybridkg.query import ast
 from hybridkg.query.write import write
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import XSD_STRING, BlankNode, Literal, NamedNode, Term
 
 

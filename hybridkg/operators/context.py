@@ -16,7 +16,7 @@ from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery,
 from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.columns import Column, IdColumn, InColumns
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Node, Triple
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from hybridkg.operators.base import PhysicalOperator
     from hybridkg.operators.rerank import Reordering
-    from hybridkg.operators.slices import Slice
+    from hybridkg.operators.topk.relation_prefix import Slice
     from hybridkg.query import ast
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from hybridkg.operators.join import Compatible
 from hybridkg.query import ast
 from hybridkg.query.walk import variables, walk
 from hybridkg.query.write import write
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import XSD_BOOLEAN, BlankNode, Literal, NamedNode, Term, Triple
 
 ROWS_PER_QUESTION = 20_000
@@ -43,7 +43,7 @@ class ExistsTest:
         pattern: its pattern, evaluated by itself.
         negated: NOT EXISTS.
         among: MATCHes of the pattern, with their score variables, whose entities every row binds: only the rows'
-            own entities are asked about, and the pattern reads what matches of them (operators/slices.py).
+            own entities are asked about, and the pattern reads what matches of them (operators/topk/relation_prefix.py).
     """
 
     variable: str
@@ -63,7 +63,7 @@ class ExistsTest:
         return "NOT EXISTS {...}" if self.negated else "EXISTS {...}"
 
     def _solutions(self, rows: Solutions, context: ExecutionContext) -> Solutions:
-        from hybridkg.operators.slices import Slice, relation_among
+        from hybridkg.operators.topk.relation_prefix import Slice, relation_among
 
         outer, relations = context.slice, {}
         for match, score in self.among:

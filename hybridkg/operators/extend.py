@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import Known
 from hybridkg.operators.expressions import ExistsTest, evaluate, shown, with_tests
-from hybridkg.operators.known import Known
 from hybridkg.query import ast
-from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.solutions import Solutions
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import Known, times
 from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_rows, with_tests
-from hybridkg.operators.known import Known, times
 from hybridkg.query import ast
-from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.solutions import Solutions
 
 PASSING = 1 / 3
 """The share of rows that a condition is taken to keep. By custom, not by measurement: Selinger et al., "Access path

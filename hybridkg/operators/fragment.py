@@ -10,10 +10,10 @@ from hybridkg.interfaces.graph_index import Pattern
 from hybridkg.interfaces.meter import STORE_QUESTIONS, STORE_ROWS, Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known, work_of
+from hybridkg.operators.estimation_context import Known, work_of
 from hybridkg.query import ast
 from hybridkg.query.write import write
-from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.solutions import Solutions
 
 UNIT = Solutions((), [()])
 """The solution of the empty group: one row without columns."""

@@ -9,10 +9,10 @@ from hybridkg.errors import QueryLimitError, UnsupportedQueryError
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known
+from hybridkg.operators.estimation_context import Known
 from hybridkg.query import ast
 from hybridkg.query.write import write
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import NamedNode
 
 MOST_GRAPHS = 10_000

@@ -21,12 +21,12 @@ from hybridkg.interfaces.meter import (
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import Known, times, work_of
 from hybridkg.operators.fragment import SparqlFragment
-from hybridkg.operators.known import Known, times, work_of
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.query import ast
 from hybridkg.query.write import write
-from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Term
 
 

@@ -11,16 +11,16 @@ from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import Known
 from hybridkg.operators.expressions import inline
-from hybridkg.operators.known import Known
 from hybridkg.operators.order_rows import OrderRows, RankRows, is_ordered_above
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.snippet import Snippet
-from hybridkg.order import sorted_rows
 from hybridkg.query import ast
 from hybridkg.query.walk import rebuild, variables, walk
 from hybridkg.query.write import write
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.order import sorted_rows
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Literal
 
 NOTHING = ast.Group(())

@@ -10,8 +10,8 @@ from operator import itemgetter
 from hybridkg.algebra.nodes import Plan
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known, times
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.operators.estimation_context import Known, times
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
 
 Key = Term | tuple[Term | None, ...] | None

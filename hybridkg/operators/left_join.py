@@ -10,12 +10,12 @@ from hybridkg.interfaces.meter import ROWS, Work
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.bind_join import met
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import Known, times, work_of
 from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_rows, with_tests
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible, joined_rows, shared_by
-from hybridkg.operators.known import Known, times, work_of
 from hybridkg.query import ast
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
 
 

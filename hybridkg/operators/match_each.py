@@ -10,13 +10,13 @@ from hybridkg.interfaces.ranked_index import Question, RankedIndex, is_remote_re
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext, together
+from hybridkg.operators.estimation_context import Known
 from hybridkg.operators.join import Compatible
-from hybridkg.operators.known import Known
-from hybridkg.operators.slices import relation_among
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.operators.text_relation import question, rows_of
+from hybridkg.operators.topk.relation_prefix import relation_among
 from hybridkg.query import ast
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
 
 

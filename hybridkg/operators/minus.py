@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.bind_join import met
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import Known
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible
-from hybridkg.operators.known import Known
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
 
 

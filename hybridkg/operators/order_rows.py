@@ -17,14 +17,14 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import evaluate
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.rank_functions import with_rank_functions
-from hybridkg.order import sorted_places, sorted_rows, term_key
 from hybridkg.query import ast
 from hybridkg.query.write import write
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.order import sorted_places, sorted_rows, term_key
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import XSD_DOUBLE, Literal, Term, double
 
 if TYPE_CHECKING:
-    from hybridkg.operators.slices import Slice as PartOfRelations
+    from hybridkg.operators.topk.relation_prefix import Slice as PartOfRelations
 
 
 @dataclass(frozen=True)

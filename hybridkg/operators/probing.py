@@ -14,13 +14,13 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from hybridkg.algebra.certain import certain
-from hybridkg.operators.conditions import whole
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
+from hybridkg.operators.pushdown_conditions import whole
 from hybridkg.query import ast
 from hybridkg.query.walk import variables, walk
 from hybridkg.query.write import write
-from hybridkg.rdf.batch import Row
+from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import NamedNode, Term
 
 PROBES_AT_ONCE = 500

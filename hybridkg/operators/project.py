@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import TOTAL, ExecutionContext
-from hybridkg.operators.known import Known
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.operators.estimation_context import Known
+from hybridkg.rdf.solutions import Row, Solutions
 
 
 @dataclass(frozen=True)

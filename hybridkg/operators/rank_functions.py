@@ -13,10 +13,10 @@ from math import fsum, inf, isnan, nan, sqrt
 from typing import TYPE_CHECKING, Self
 
 from hybridkg.interfaces.fusion import FUSIONS, FusedList, Fusion, Spread
-from hybridkg.order import term_key
 from hybridkg.query import ast
 from hybridkg.query.walk import rebuild, walk
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.order import term_key
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Literal, Term, double
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from hybridkg.errors import ModelServerError, QueryCheckError, QueryWarning, Rer
 from hybridkg.interfaces.reranker import KEEP, ON_ERROR, QUERY, RERANKERS, Candidates, Reranked, Reranker, Surroundings
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known
+from hybridkg.operators.estimation_context import Known
 from hybridkg.query import ast
-from hybridkg.query.check_ranking import reranker_values
+from hybridkg.query.checks.check_ranking import reranker_values
 from hybridkg.query.write import write
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term, double
 
 if TYPE_CHECKING:

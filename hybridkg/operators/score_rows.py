@@ -9,11 +9,11 @@ from hybridkg.interfaces.meter import PROBES, TEXT_QUESTIONS, Work
 from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, is_remote_relation
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known, times, work_of
+from hybridkg.operators.estimation_context import Known, times, work_of
 from hybridkg.operators.text_join import FEW_MATCHES, scores_of_entities
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.text_query import checked_index, text_query
 from hybridkg.query import ast
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term
 
 

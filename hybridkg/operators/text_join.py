@@ -21,17 +21,17 @@ from hybridkg.interfaces.meter import (
 from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, is_remote_relation
 from hybridkg.interfaces.text_index import AnyOf, Condition, Ids, Scores, TextQuery
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.candidates import Candidates
 from hybridkg.operators.columns import InColumns, NumberColumn
 from hybridkg.operators.context import JOINED, ExecutionContext
+from hybridkg.operators.estimation_context import Known, times, work_of
 from hybridkg.operators.graph_fragment import GraphFragment
-from hybridkg.operators.known import Known, times, work_of
+from hybridkg.operators.index_access import every_match, scores_among
+from hybridkg.operators.predicate_pushdown import said_of, shown, with_conditions
 from hybridkg.operators.probing import Begun, begin, rows_meeting
-from hybridkg.operators.pushed import said_of, shown, with_conditions
-from hybridkg.operators.text_access import every_match, scores_among
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
+from hybridkg.operators.topk.candidates import Candidates
 from hybridkg.query import ast
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term, double
 
 if TYPE_CHECKING:

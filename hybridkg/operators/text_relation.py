@@ -10,11 +10,11 @@ from hybridkg.interfaces.ranked_index import Question, RankedIndex
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known, work_of
-from hybridkg.operators.text_access import best_matches, every_match
+from hybridkg.operators.estimation_context import Known, work_of
+from hybridkg.operators.index_access import best_matches, every_match
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
-from hybridkg.rdf.batch import Row, Solutions
+from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term, double
 
 

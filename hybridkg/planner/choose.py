@@ -12,9 +12,9 @@ from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.interfaces.strategy import Strategy, by_preference, strategy_of
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.planner.costs import UNPRICED
 from hybridkg.planner.joins import lowered
-from hybridkg.planner.planning import Planning
+from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.ranking_costs import UNPRICED
 from hybridkg.query import ast
 
 

@@ -12,11 +12,11 @@ from typing import Any
 from hybridkg.algebra.render import render
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.best_rows import BestRows
 from hybridkg.operators.context import Actual, ExecutionContext
-from hybridkg.operators.filtered_topk import FilteredTopK
-from hybridkg.operators.known import Known
-from hybridkg.operators.rank_first import RankFirst
+from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.topk.filtered_topk import FilteredTopK
+from hybridkg.operators.topk.rank_first import RankFirst
+from hybridkg.operators.topk.top_k_rows import BestRows
 from hybridkg.planner.choose import PhysicalPlan
 from hybridkg.planner.cost_model import PRICES, CostModel
 

@@ -24,11 +24,11 @@ from hybridkg.operators.bind_join import BindJoin
 from hybridkg.operators.left_join import BindLeftJoin
 from hybridkg.operators.minus import BindMinus
 from hybridkg.operators.score_rows import ScoreRows
-from hybridkg.operators.slices import SliceOf
 from hybridkg.operators.snippet import Snippet
 from hybridkg.operators.text_join import TextJoin
+from hybridkg.operators.topk.relation_prefix import SliceOf
 from hybridkg.planner.lower import ExistsPlanner, Ready, left_condition, lower
-from hybridkg.planner.planning import Planning
+from hybridkg.planner.planner_context import Planning
 from hybridkg.query import ast
 
 
@@ -44,7 +44,7 @@ def joined(
     Args:
         plan: what to compute.
         planning: of the query.
-        sliced: MATCHes of the plan whose relations an operator above chooses (operators/slices.py). These nodes, and
+        sliced: MATCHes of the plan whose relations an operator above chooses (operators/topk/relation_prefix.py). These nodes, and
             no others with the same score: in MINUS or a sub-select a score may have the name of one outside.
         inner: fragments whose every row that survives is joined with all of `sliced`.
         settled: fragments that a join with the sliced relations has nothing to ask any more.

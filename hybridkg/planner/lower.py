@@ -29,9 +29,9 @@ from hybridkg.operators.order_rows import OrderRows, RankRows
 from hybridkg.operators.project import Project, Slice
 from hybridkg.operators.rerank import Rerank
 from hybridkg.operators.snippet import Snippet
+from hybridkg.operators.sparql_query import WholeQuery
 from hybridkg.operators.text_relation import TextRelation
-from hybridkg.operators.whole_query import WholeQuery
-from hybridkg.planner.ranking import spine_of
+from hybridkg.planner.ranking_shape import spine_of
 from hybridkg.query import ast
 from hybridkg.query.scope import in_scope
 from hybridkg.query.walk import rebuild, variables

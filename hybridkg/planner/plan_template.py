@@ -1,8 +1,8 @@
 """Planning a query whose parameters alone are new: what the values cannot change is found out once.
 
-Rankings are taken apart, strategies are tried and operators are made over a plan with holes (query/holes.py). For each
+Rankings are taken apart, strategies are tried and operators are made over a plan with holes (query/parameters/holes.py). For each
 set of values that leaves the sizes, the costs, the choice, and a copy of the operators with the values in their places.
-The law: the plan is the one that `choose` makes of the plan with the values in place (tests/test_prepared.py).
+The law: the plan is the one that `choose` makes of the plan with the values in place (tests/kb/test_prepared.py).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from hybridkg.interfaces.graph_index import Form, PreparedPattern
 from hybridkg.interfaces.ranked_index import RankedQuery
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.graph_fragment import GraphFragment
-from hybridkg.operators.rank_value import RankValue
 from hybridkg.operators.text_query import text_query
-from hybridkg.planner.planning import Number, Planning, T
-from hybridkg.planner.ranking import Ranking
+from hybridkg.operators.topk.rank_value import RankValue
+from hybridkg.planner.planner_context import Number, Planning, T
+from hybridkg.planner.ranking_shape import Ranking
 from hybridkg.query import ast
-from hybridkg.query.holes import HiddenHoleError, LitHole, Value, filling, holes_of
+from hybridkg.query.parameters.holes import HiddenHoleError, LitHole, Value, filling, holes_of
 from hybridkg.query.walk import walk
 from hybridkg.rdf.terms import NamedNode
 

@@ -118,7 +118,7 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
     try:
         result = _Run(machine(), query, Builder(query, base)).result()
     except StoppedError as stop:
-        from hybridkg.query.syntax_help import explain
+        from hybridkg.query.diagnostics.syntax_help import explain
 
         raise explain(machine(), query, stop.states, stop.token).at(query.source) from None
     except HybridkgError as e:

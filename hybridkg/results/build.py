@@ -13,8 +13,8 @@ from hybridkg.errors import HybridkgError
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.query import ast
 from hybridkg.query.scope import is_hybrid
-from hybridkg.rdf.batch import Row as Cells
-from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.solutions import Row as Cells
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Literal
 from hybridkg.results.result_set import ExplainedPlan, ResultSet
 from hybridkg.results.shortfall import limits_reached, shortfall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hybridkg.order import NUMERIC
+from hybridkg.rdf.order import NUMERIC
 from hybridkg.rdf.terms import XSD, Literal, Term
 
 FLOATING = frozenset({XSD + "double", XSD + "float"})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hybridkg.errors import HybridkgError, UnknownNameError, UnsupportedQueryError
 from hybridkg.extras import needs_extra
-from hybridkg.rdf.batch import Row as Cells
+from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.terms import Term, Triple, to_python, to_rdflib
 from hybridkg.registry import did_you_mean
 from hybridkg.results.numbers import as_float
@@ -257,7 +257,7 @@ class ResultSet(Sequence[Row]):
             return self.explanation.text()
         from io import StringIO
 
-        from hybridkg.results.table import write_table
+        from hybridkg.results.formats.table import write_table
 
         out = StringIO()
         write_table(replace(self, cells=self.cells[:MOST_SHOWN]), out)
@@ -330,12 +330,12 @@ class ResultSet(Sequence[Row]):
         Raises:
             MissingExtraError: pyarrow is not installed.
         """
-        from hybridkg.results.arrow import result_to_arrow
+        from hybridkg.results.formats.arrow import result_to_arrow
 
         return result_to_arrow(self)
 
     def _repr_html_(self) -> str:
         """The first rows as an HTML table, for notebooks; the plan for EXPLAIN."""
-        from hybridkg.results.html import result_to_html
+        from hybridkg.results.formats.html import result_to_html
 
         return result_to_html(self) if self.explanation is None else self.explanation._repr_html_()

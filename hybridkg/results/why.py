@@ -21,8 +21,8 @@ from hybridkg.operators.text_query import ranked_query, text_query
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple, to_rdflib
+from hybridkg.results.formats.table import CONTROL
 from hybridkg.results.numbers import as_float
-from hybridkg.results.table import CONTROL
 
 if TYPE_CHECKING:
     import rdflib

@@ -17,16 +17,16 @@ from typing import Any
 
 from pyoxigraph import Store
 
-from hybridkg.entities.input_file import InputFile, check_readable
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.rdf.input_file import InputFile, check_readable
 from hybridkg.rdf.terms import Quad
-from hybridkg.store.blank_nodes import Batch, BlankNodeNames
-from hybridkg.store.building import Building
-from hybridkg.store.formats import format_of
-from hybridkg.store.part_writer import PART, PartWriter
-from hybridkg.store.rdf_parsing import quads_of
-from hybridkg.store.rdflib_input import name_of, quads_of_rdflib
+from hybridkg.store.generations.bulk_build import Building
+from hybridkg.store.rdf_io.blank_nodes import Batch, BlankNodeNames
+from hybridkg.store.rdf_io.formats import format_of
+from hybridkg.store.rdf_io.part_writer import PART, PartWriter
+from hybridkg.store.rdf_io.rdf_parsing import quads_of
+from hybridkg.store.rdf_io.rdflib_input import name_of, quads_of_rdflib
 
 STATEMENTS_PER_REPORT = 8_192
 

@@ -17,7 +17,7 @@ from typing import IO, TypeVar, cast
 from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, QueryTriples, Store
 
 from hybridkg.errors import CorruptError, StorageError, UnsupportedQueryError
-from hybridkg.rdf.batch import Row, SolutionStream
+from hybridkg.rdf.solutions import Row, SolutionStream
 from hybridkg.rdf.terms import Literal, Quad, Term, Triple, Variable
 from hybridkg.store.result_lines import Output, Writer, read_chunks, read_lines
 

@@ -21,13 +21,13 @@ from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.render import render
 from hybridkg.algebra.rules import rewrite
 from hybridkg.interfaces.strategy import STRATEGIES
-from hybridkg.operators.known import Known
+from hybridkg.operators.estimation_context import Known
+from hybridkg.planner.calibration.calibrated_costs import FIXED
 from hybridkg.planner.choose import choose
 from hybridkg.planner.explain import Explanation
-from hybridkg.planner.unit_costs import FIXED
-from hybridkg.query.check import check
+from hybridkg.query.checks.check import check
 from hybridkg.query.parser import parse
-from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.results.build import projected
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from hybridkg.algebra.nodes import children
 from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import QueryLimitError
 from hybridkg.planner.choose import choose
-from hybridkg.planner.planning import Planning
+from hybridkg.planner.planner_context import Planning
 from hybridkg.query.parser import parse
 
 PARTS = {

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import hybridkg
-from hybridkg import config, extras
+from hybridkg import extras
+from hybridkg.config.settings import settings
 from hybridkg.interfaces import text_engine, vector_index
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES
@@ -22,7 +23,7 @@ SHARED_FOLDERS = {"elastic", "elasticsearch"}
 
 OTHER_MEANINGS = {
     Path(extras.__file__): {"elasticsearch", "hnsw"},  # the package of a client, and an extra
-    Path(config.__file__): {"embedded"},  # of a graph that is in the folder, whatever searches the text
+    Path(settings.__file__): {"embedded"},  # of a graph that is in the folder, whatever searches the text
 }
 
 
@@ -61,7 +62,7 @@ def test_an_engine_declares_what_the_rest_needs(engine):
     assert isinstance(engine.title, str)
     assert engine.title
     assert isinstance(engine.is_remote, bool)
-    assert engine.section == "" or engine.section in config.TABLES
+    assert engine.section == "" or engine.section in settings.TABLES
     if hasattr(engine, "vector_index"):
         assert engine.vector_index in VECTOR_INDEXES
         assert all(us > 0 for us in engine.unit_costs.values())

@@ -76,7 +76,7 @@ def test_every_module_imports_optional_packages_through_the_door():
         ("def f():\n    from pandas import DataFrame", ["pandas"]),
         ("try:\n    import orjson\nexcept ImportError:\n    orjson = None", ["orjson"]),
         ("faiss = import_module('faiss')", ["faiss"]),
-        ("from hybridkg.vector.transformer_cuda import is_there", ["transformer_cuda"]),
+        ("from hybridkg.vector.encoders.transformer_cuda import is_there", ["transformer_cuda"]),
         ("with needs_extra('hnsw', 'x'):\n    import faiss", []),
         ("with needs_extra('eval', 'x'):\n    import faiss", ["faiss"]),
         ("if TYPE_CHECKING:\n    import pandas as pd", []),

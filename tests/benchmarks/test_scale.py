@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.scale import PAGE, curves, filled, results, stale
-from hybridkg.entities.table import MAX_NODES
-from hybridkg.vector.similarity import padded
+from hybridkg.entities.node_table import MAX_NODES
+from hybridkg.vector.index.similarity import padded
 
 
 def test_tables_and_curves_are_those_of_the_stored_results():

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from rich.cells import cell_len
 
 from hybridkg.cli import cli
-from hybridkg.doctor import Check, _guarded, _kernel, diagnose, healthy, satisfies
+from hybridkg.cli.diagnosis import Check, _guarded, _kernel, diagnose, healthy, satisfies
 
 ROOT = Path(__file__).resolve().parents[2]
 FILMS = ROOT / "examples" / "films.ttl"
@@ -32,7 +32,7 @@ def run(*arguments: object, columns: int = 100) -> Result:
 def kernel_is_not_compiled():
     """Loading numba takes a second each time; one test does it."""
     patch = pytest.MonkeyPatch()
-    patch.setattr("hybridkg.doctor._kernel", lambda: ("ok", "not tried", ""))
+    patch.setattr("hybridkg.cli.diagnosis._kernel", lambda: ("ok", "not tried", ""))
     yield
     patch.undo()
 
@@ -73,7 +73,7 @@ def test_every_absent_or_broken_package_comes_with_its_command(monkeypatch):
     def gone(name):
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr("hybridkg.doctor.metadata.version", gone)
+    monkeypatch.setattr("hybridkg.cli.diagnosis.metadata.version", gone)
     checks = [check for check in diagnose() if check.part in ("installed", "optional") and check.name != "Python"]
     assert {check.state for check in checks} == {"broken", "absent"} or not metadata.requires("hybridkg")
     assert all("-m pip install" in check.fix for check in checks)

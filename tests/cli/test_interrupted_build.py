@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
-from hybridkg.text.embedded.engine import KEPT
+from hybridkg.text.index.engine import KEPT
 
 TURTLE = '<http://x/a> <http://www.w3.org/2000/01/rdf-schema#label> "red sea" .\n'
 
@@ -26,14 +26,14 @@ def broken(*_, **__):
 
 
 def test_an_interrupted_index_says_what_is_kept(base, monkeypatch):
-    monkeypatch.setattr("hybridkg.text.embedded.engine.EmbeddedTextEngine.build", broken)
+    monkeypatch.setattr("hybridkg.text.index.engine.EmbeddedTextEngine.build", broken)
     result = CliRunner().invoke(cli, ["index", str(base)])
     assert result.exit_code == 130
     assert result.stderr == f"interrupted; the knowledge base is as it was before\n{KEPT}\n"
 
 
 def test_nothing_is_said_to_be_kept_of_a_knowledge_base_that_goes(base, monkeypatch):
-    monkeypatch.setattr("hybridkg.text.embedded.engine.EmbeddedTextEngine.build", broken)
+    monkeypatch.setattr("hybridkg.text.index.engine.EmbeddedTextEngine.build", broken)
     new = base.parent / "new.kb"
     result = CliRunner().invoke(cli, ["load", str(new), str(base.parent / "data.ttl"), "--index"])
     assert result.exit_code == 130

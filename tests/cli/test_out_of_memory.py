@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
-from hybridkg.vector.flat_files import FlatWriter
-from hybridkg.vector.lsa import LsaEncoder
+from hybridkg.vector.encoders.lsa import LsaEncoder
+from hybridkg.vector.index.flat_files import FlatWriter
 
 FILMS = Path(__file__).parents[2] / "examples" / "films.ttl"
 

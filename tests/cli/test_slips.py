@@ -58,7 +58,7 @@ def test_a_prefix_is_named_in_a_line_that_can_be_pasted(films):
 def test_no_color_takes_every_style_away(films, monkeypatch):
     from io import StringIO
 
-    from hybridkg.results.table import write_table
+    from hybridkg.results.formats.table import write_table
 
     class Terminal(StringIO):
         def isatty(self) -> bool:

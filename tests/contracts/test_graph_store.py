@@ -9,12 +9,12 @@ import pytest
 from pyoxigraph import RdfFormat, parse
 from sparql_server import SERVERS, SparqlServer
 
-from hybridkg.config import EndpointSettings
+from hybridkg.config.settings import EndpointSettings
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Triple
 from hybridkg.store.endpoint.connection import Connection
-from hybridkg.store.endpoint.store import EndpointStore
+from hybridkg.store.endpoint.endpoint_store import EndpointStore
 from hybridkg.store.oxigraph import OxigraphStore
 
 POND = """\

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
-from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
 
 FIELDS = (IndexedField("title", 2.0, 0.5), IndexedField("body"))
 FISH = {

@@ -13,7 +13,7 @@ from hybridkg.demo.markup import LONGEST, clean, plain
 from hybridkg.demo.packages import write_packages
 from hybridkg.demo.queries import demo_queries
 from hybridkg.demo.vocabulary import package_iri, web_page
-from hybridkg.entities.profile_reader import load_profile
+from hybridkg.entities.profile.profile_reader import load_profile
 from hybridkg.errors import StorageError
 
 PK = "https://w3id.org/hybridkg/packages#"

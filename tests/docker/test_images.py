@@ -16,8 +16,8 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from hybridkg import credentials
-from hybridkg.elastic.server import OLDEST_SERVER
+from hybridkg.remote import credentials
+from hybridkg.remote.elasticsearch.server import OLDEST_SERVER
 from hybridkg.resources import cache_dir
 
 ROOT = Path(__file__).resolve().parents[2]

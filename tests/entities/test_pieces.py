@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hybridkg.config import EncodingSettings
+from hybridkg.config.settings import EncodingSettings
+from hybridkg.entities.entity_text import AT_ONCE, verbalised
 from hybridkg.entities.pieces import chunks, cutting
-from hybridkg.entities.verbalised import AT_ONCE, verbalised
 
 SIZES = st.tuples(st.integers(1, 30), st.integers(0, 29)).filter(lambda pair: pair[1] < pair[0])
 TEXTS = st.lists(st.sampled_from(["a", "bcd", "éfgh", "z" * 40, " ", "  ", "\n", "\t", " ", "x, y"])).map("".join)

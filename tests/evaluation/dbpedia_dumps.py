@@ -9,8 +9,8 @@ from pathlib import Path
 
 from dbpedia_reference import ANCHOR, COMMENT, LABEL, SUBJECT, O, P, R
 
-from hybridkg.evaluation.datasets.dbpedia.converting import DOCUMENTS, GRAPH, Conversion, find_dumps
-from hybridkg.evaluation.datasets.dbpedia.rules import load_rules
+from hybridkg.datasets.dbpedia.converting import DOCUMENTS, GRAPH, Conversion, find_dumps
+from hybridkg.datasets.dbpedia.rules import load_rules
 from hybridkg.interfaces.progress import SILENT
 
 ALL = load_rules("A").files

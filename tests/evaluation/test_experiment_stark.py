@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from benchmarks.stark import hybrid_query, text_query
 from benchmarks.stark_made import MADE, write_skb
 from hybridkg.cli import cli
+from hybridkg.datasets.stark.making import make_stark
 from hybridkg.errors import ConfigError, HybridkgError
-from hybridkg.evaluation.datasets.stark.making import make_stark
 from hybridkg.evaluation.experiment import Experiment
 from hybridkg.evaluation.measures.stark import STARK_TABLE
 

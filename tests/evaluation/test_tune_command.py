@@ -13,8 +13,8 @@ from hybridkg.cli import cli
 from hybridkg.evaluation.measures import evaluate, mean, parse_measure
 from hybridkg.evaluation.qrels import read_qrels
 from hybridkg.evaluation.run import read_run
+from hybridkg.interfaces.model_parameters import read_model_parameters
 from hybridkg.kb import KnowledgeBase
-from hybridkg.model_parameters import read_model_parameters
 
 DATA = """
 @prefix : <http://e/> .

@@ -22,10 +22,10 @@ from hybridkg.evaluation.tuning.ranges import SEARCH_SPACES
 from hybridkg.evaluation.tuning.space import StageMoves
 from hybridkg.evaluation.tuning.training import Settings, Trainer
 from hybridkg.evaluation.tuning.tune import Tuning
+from hybridkg.interfaces.model_parameters import parse_model_parameters
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.kb import KnowledgeBase
-from hybridkg.model_parameters import parse_model_parameters
-from hybridkg.text.additive import KERNEL
+from hybridkg.text.models.additive import KERNEL
 
 WORDS = ["red", "fish", "sea", "old", "ship", "salt"]
 PROFILE = """

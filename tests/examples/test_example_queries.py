@@ -8,9 +8,9 @@ from pathlib import Path
 import pyoxigraph
 import pytest
 
-from hybridkg.entities.extract import extract
-from hybridkg.entities.profile_reader import load_profile
-from hybridkg.entities.texts import entity_texts
+from hybridkg.entities.extraction import extract
+from hybridkg.entities.passage_texts import entity_texts
+from hybridkg.entities.profile.profile_reader import load_profile
 from hybridkg.rdf.terms import NamedNode
 from hybridkg.store.oxigraph import OxigraphStore
 

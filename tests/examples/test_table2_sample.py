@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridkg.evaluation.datasets.dbpedia.making import make_dbpedia
+from hybridkg.datasets.dbpedia.making import make_dbpedia
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENT = ROOT / "examples" / "experiments" / "dbpedia-entity-v2.toml"

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from hybridkg import KnowledgeBase
-from hybridkg.config import parse_config, write_config
+from hybridkg.config.settings import parse_config, write_config
 from hybridkg.errors import ConfigError, TextQueryError, UnknownNameError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.planner.cost_model import CostModel, default_costs
-from hybridkg.store.generations import Folder
+from hybridkg.store.generations.generations import Folder
 
 DATA = """
 @prefix : <http://e/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -182,4 +182,4 @@ def test_a_built_in_name_is_never_taken_over(install, tmp_path, monkeypatch):
     (package / "thief.dist-info" / "entry_points.txt").write_text("[hybridkg.output_formats]\ncsv = thief:write\n")
     monkeypatch.syspath_prepend(package)
     install()
-    assert OUTPUT_FORMATS.get("csv").__module__ == "hybridkg.results.separated"
+    assert OUTPUT_FORMATS.get("csv").__module__ == "hybridkg.results.formats.separated"

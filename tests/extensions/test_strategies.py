@@ -15,7 +15,7 @@ from hybridkg import KnowledgeBase
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.interfaces.meter import LOOKS
 from hybridkg.interfaces.strategy import STRATEGIES, by_preference, strategy_of
-from hybridkg.planner.unit_costs import FIXED
+from hybridkg.planner.calibration.calibrated_costs import FIXED
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
 DISTRIBUTION = Path(__file__).resolve().parent / "toy_strategy"

@@ -12,12 +12,12 @@ import numpy as np
 from hypothesis import strategies as st
 from pyoxigraph import RdfFormat, Store, serialize
 
-from hybridkg.entities.table import NodeTable
-from hybridkg.graph import lines, numbering, pairs
-from hybridkg.graph.building import ProjectionBuilder, Sizes
+from hybridkg.entities.node_table import NodeTable
+from hybridkg.graph.build import adjacency, nquads_reader, numbering
+from hybridkg.graph.build.builder import ProjectionBuilder, Sizes
+from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.columns import Columns
-from hybridkg.graph.reference import columns_of
-from hybridkg.graph.stored import open_columns
+from hybridkg.graph.stored_projection import open_columns
 from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Node, Quad, Triple
 
 USUAL = Sizes()
@@ -90,7 +90,7 @@ def table(folder: Path, entities: Iterable[Node]) -> NodeTable:
 @contextmanager
 def kernels(*, compiled: bool):
     """Everything is done by the kernels, or by their twins."""
-    modules = [module.KERNEL for module in (lines, numbering, pairs)]
+    modules = [module.KERNEL for module in (nquads_reader, numbering, adjacency)]
     with patch.object(type(modules[0]), "for_work", lambda self, work: self.load() if compiled else None):
         yield
 

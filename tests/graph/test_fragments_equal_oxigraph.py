@@ -15,12 +15,12 @@ from slow_patterns import SlowGraph, holds
 from hybridkg.algebra.pattern_text import pattern_text
 from hybridkg.algebra.to_pattern import Declined, pattern_of
 from hybridkg.errors import HybridkgError
+from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
-from hybridkg.graph.reference import columns_of
 from hybridkg.interfaces.graph_index import Pattern
 from hybridkg.interfaces.meter import Meter
 from hybridkg.query import ast
-from hybridkg.query.check import check
+from hybridkg.query.checks.check import check
 from hybridkg.query.parser import parse
 from hybridkg.query.scope import in_scope
 from hybridkg.query.write import write

@@ -15,12 +15,12 @@ from test_fragments_equal_oxigraph import parsed
 
 from hybridkg.algebra.certain import certain
 from hybridkg.errors import QueryLimitError
+from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
-from hybridkg.graph.reference import columns_of
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import Known
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment
-from hybridkg.operators.known import Known
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.query.scope import in_scope
 from hybridkg.store.oxigraph import OxigraphStore

@@ -13,9 +13,9 @@ from pyoxigraph import Quad, Store
 from test_patterns_equal_oxigraph import by_oxigraph, rows_of, truth
 
 from hybridkg.errors import QueryLimitError
+from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.match import join, run
 from hybridkg.graph.projection import Projection
-from hybridkg.graph.reference import columns_of
 from hybridkg.interfaces.graph_index import (
     Closure,
     Comparison,

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from test_patterns_equal_oxigraph import truth
 
 from hybridkg.errors import HybridkgError, QueryLimitError
+from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.match.ids import Ranges, both, distinct, inside, interval, without
 from hybridkg.graph.projection import Projection
-from hybridkg.graph.reference import columns_of
 from hybridkg.interfaces.graph_index import (
     UNBOUND,
     AllOf,

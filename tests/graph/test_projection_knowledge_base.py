@@ -11,8 +11,8 @@ from projection_cases import assert_equal, same_bytes
 
 import hybridkg.kb.write.index_generation
 from hybridkg import KnowledgeBase
-from hybridkg.graph.reference import columns_of
-from hybridkg.graph.stored import FOLDER
+from hybridkg.graph.build.reference_builder import columns_of
+from hybridkg.graph.stored_projection import FOLDER
 from hybridkg.rdf.terms import Triple
 
 TURTLE = """@prefix : <e:> .

@@ -15,7 +15,7 @@ from hybridkg.algebra.pattern_text import pattern_text
 from hybridkg.algebra.to_pattern import Declined, pattern_of
 from hybridkg.errors import HybridkgError
 from hybridkg.query import ast
-from hybridkg.query.check import check
+from hybridkg.query.checks.check import check
 from hybridkg.query.parser import parse
 from hybridkg.query.scope import in_scope
 

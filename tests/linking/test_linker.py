@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridkg import KnowledgeBase
-from hybridkg.entities.fields import Field, Profile
-from hybridkg.entities.paths import Alternative, Inverse, Predicate
+from hybridkg.entities.profile.paths import Alternative, Inverse, Predicate
+from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.errors import TextQueryError
 from hybridkg.interfaces.links import Link
 from hybridkg.linking import linker

@@ -16,7 +16,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.group import GroupRows
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.query.parser import parse
-from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, double
 from hybridkg.store.oxigraph import OxigraphStore
 

@@ -23,7 +23,7 @@ from hybridkg.operators.project import Project, Slice
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
-from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, double
 from hybridkg.store.oxigraph import OxigraphStore
 

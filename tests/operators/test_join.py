@@ -17,7 +17,7 @@ from hybridkg.operators.join import HashJoin, Union
 from hybridkg.operators.left_join import LeftJoin
 from hybridkg.operators.minus import Minus
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.solutions import Solutions
 
 A, B = NamedNode("x:a"), NamedNode("x:b")
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridkg.operators.rank_functions import with_rank_functions
-from hybridkg.order import term_key
 from hybridkg.query.parser import parse
-from hybridkg.rdf.batch import Solutions
+from hybridkg.rdf.order import term_key
+from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Literal, NamedNode, double
 
 SCORES = st.sampled_from([-2.0, -0.5, 0.0, 0.25, 1.0, 3.0])

@@ -17,14 +17,14 @@ from hybridkg.interfaces.text_index import AnyOf, Condition
 from hybridkg.kb.snapshot import scratch
 from hybridkg.operators import probing
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known
-from hybridkg.operators.rank_first import RankFirst
+from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.topk.rank_first import RankFirst
 from hybridkg.planner.choose import choose
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.planning import Planning
+from hybridkg.planner.planner_context import Planning
 from hybridkg.query.parser import parse
 from hybridkg.store.oxigraph import OxigraphStore
-from hybridkg.vector.ranked import Ranked
+from hybridkg.vector.index.text_and_vectors import Ranked
 
 WORDS = ("red", "fish", "boat", "blue", "red boat", "nothing", "red -fish")
 

@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 from hybridkg.errors import TextServerError
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import TermStatistics
-from hybridkg.planner import calibration, unit_costs
-from hybridkg.planner.calibration import Measured, calibrate
+from hybridkg.planner.calibration.calibrated_costs import FILE, FIXED, LOCAL, MUCH, UnitCosts
+from hybridkg.planner.calibration.local_calibration import Measured, calibrate, calibrated_costs, local_calibration
+from hybridkg.planner.calibration.stopwatch import Stopwatch
 from hybridkg.planner.cost_model import FARTHEST, PRICES, UNITS, CostModel, default_costs
-from hybridkg.planner.stopwatch import Stopwatch
-from hybridkg.planner.unit_costs import FILE, FIXED, LOCAL, MUCH, UnitCosts
 from hybridkg.rdf.terms import NamedNode
 
 OTHER = {"architecture": "abacus", "system": "wood", "processor": "beads", "cores": 10}
@@ -42,7 +41,7 @@ def test_a_prediction_is_the_sum_of_counts_times_costs():
 
 
 def test_every_unit_cost_says_what_it_is_and_every_kind_of_work_has_a_price():
-    text = Path(calibration.__file__).with_name("cost_model.py").read_text(encoding="utf-8")
+    text = Path(local_calibration.__file__).with_name("cost_model.py").read_text(encoding="utf-8")
     for one in fields(CostModel):
         assert one.name.startswith("us_per_")
         assert f'{one.name}: float = {one.default}\n    """' in text
@@ -304,7 +303,7 @@ def test_a_file_that_tells_what_use_has_taught_is_read_without_that(tmp_path):
 def test_another_engine_or_machine_has_its_own_costs(tmp_path, monkeypatch):
     UnitCosts.open(tmp_path, "embedded").calibrated(measured(us_per_posting=0.007))
     assert UnitCosts.open(tmp_path, "elasticsearch").model == default_costs("elasticsearch")
-    monkeypatch.setattr(unit_costs, "machine", lambda: OTHER)
+    monkeypatch.setattr(calibrated_costs, "machine", lambda: OTHER)
     other = UnitCosts.open(tmp_path, "embedded")
     assert other.model == CostModel()
     assert "another machine" in other.to_json()["state"]

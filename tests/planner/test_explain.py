@@ -17,12 +17,12 @@ from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import UnknownNameError
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.known import Known
+from hybridkg.operators.estimation_context import Known
+from hybridkg.planner.calibration.calibrated_costs import FIXED
 from hybridkg.planner.choose import PhysicalPlan
 from hybridkg.planner.cost_model import PRICES
 from hybridkg.planner.explain import Explanation, Ran
 from hybridkg.planner.strategies.rank_first import best_first_of
-from hybridkg.planner.unit_costs import FIXED
 from hybridkg.query.parser import parse
 
 ROOT = Path(__file__).resolve().parents[2]

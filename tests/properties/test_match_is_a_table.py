@@ -20,7 +20,7 @@ from sampling import examples
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.rules import RULES, rewrite
-from hybridkg.entities.table import NodeTable
+from hybridkg.entities.node_table import NodeTable
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
@@ -29,13 +29,13 @@ from hybridkg.operators import probing
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.choose import choose
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.planning import Planning
-from hybridkg.query.check import check
+from hybridkg.planner.planner_context import Planning
+from hybridkg.query.checks.check import check
 from hybridkg.query.parser import parse
 from hybridkg.results.build import projected
 from hybridkg.store.oxigraph import OxigraphStore
-from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
-from hybridkg.vector.ranked import Ranked
+from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.vector.index.text_and_vectors import Ranked
 
 pytestmark = pytest.mark.quick
 

@@ -21,47 +21,38 @@ from hypothesis import strategies as st
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.nodes import OrderBy, Plan, Project, Rank, children
 from hybridkg.algebra.rules import rewrite
-from hybridkg.config import Config, EncodingSettings
-from hybridkg.entities.table import NodeTable
+from hybridkg.config.settings import Config, EncodingSettings
+from hybridkg.entities.node_table import NodeTable
 from hybridkg.errors import HybridkgError
+from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
-from hybridkg.graph.reference import columns_of
 from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.graph_index import Form, GraphIndex, Pattern, PreparedPattern, Size
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.kb.snapshot import scratch
-from hybridkg.operators import (
-    candidates,
-    each_list,
-    filter_first,
-    filtered_topk,
-    probing,
-    rank_first,
-    rank_join,
-    text_join,
-    threshold,
-)
+from hybridkg.operators import probing, text_join
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
+from hybridkg.operators.topk import candidates, each_list, filter_first, filtered_topk, rank_first, rank_join, threshold
 from hybridkg.planner.choose import choose, with_limit
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.costs import Costs
-from hybridkg.planner.planning import Planning
-from hybridkg.planner.ranking import Ranking
+from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.ranking_costs import Costs
+from hybridkg.planner.ranking_shape import Ranking
 from hybridkg.planner.strategies import rank_first as rank_first_strategy
-from hybridkg.query.check import check
+from hybridkg.query.checks.check import check
 from hybridkg.query.parser import parse
 from hybridkg.rdf.terms import NamedNode
 from hybridkg.store.oxigraph import OxigraphStore
-from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
-from hybridkg.vector import flat
-from hybridkg.vector.flat import Flat, FlatIndex
-from hybridkg.vector.flat_files import WHOLE, FlatWriter
-from hybridkg.vector.lsa import unit
-from hybridkg.vector.ranked import Ranked
+from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.vector.encoders.lsa import unit
+from hybridkg.vector.index import flat
+from hybridkg.vector.index.flat import Flat, FlatIndex
+from hybridkg.vector.index.flat_files import WHOLE, FlatWriter
+from hybridkg.vector.index.text_and_vectors import Ranked
 
 pytestmark = pytest.mark.quick
 

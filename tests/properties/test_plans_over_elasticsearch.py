@@ -12,16 +12,16 @@ from served_kb import served
 from test_plans_are_equivalent import differences, vectors_of
 
 from hybridkg import KnowledgeBase
-from hybridkg.config import EncodingSettings
-from hybridkg.entities.table import NodeTable
+from hybridkg.config.settings import EncodingSettings
+from hybridkg.entities.node_table import NodeTable
 from hybridkg.errors import HybridkgError, UnsupportedQueryError
 from hybridkg.interfaces.meter import PROBES, SCORED_POSTINGS
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.kb.write import calibrate
+from hybridkg.planner.calibration.calibrated_costs import FILE, FIXED
 from hybridkg.planner.cost_model import default_costs
-from hybridkg.planner.unit_costs import FILE, FIXED
-from hybridkg.vector.ranked import Ranked
+from hybridkg.vector.index.text_and_vectors import Ranked
 
 pytestmark = pytest.mark.needs_elastic
 

@@ -13,10 +13,10 @@ import pytest
 from hybridkg import KnowledgeBase
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
-from hybridkg.entities.table import NodeTable
+from hybridkg.entities.node_table import NodeTable
 from hybridkg.errors import UnsupportedQueryError
+from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
-from hybridkg.graph.reference import columns_of
 from hybridkg.interfaces import meter
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import IndexedField
@@ -24,13 +24,13 @@ from hybridkg.kb.snapshot import scratch
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
-from hybridkg.operators.slices import SliceOf
+from hybridkg.operators.topk.relation_prefix import SliceOf
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.planning import Planning
+from hybridkg.planner.planner_context import Planning
 from hybridkg.query.parser import parse
 from hybridkg.store.oxigraph import OxigraphStore
-from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
-from hybridkg.vector.ranked import Ranked
+from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.vector.index.text_and_vectors import Ranked
 
 ROOT = Path(__file__).resolve().parents[2]
 E = "http://e/"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hybridkg.errors import HybridkgError, QueryLimitError
-from hybridkg.query.check import check
+from hybridkg.query.checks.check import check
 from hybridkg.query.parser import MAX_DEPTH, MAX_NESTING, MAX_TOKENS, parse
 from hybridkg.query.source import MAX_CHARACTERS
 from hybridkg.query.write import write

@@ -248,7 +248,7 @@ def test_deep_or_large_text_is_an_error_with_a_place_and_nothing_worse(text):
 
 
 def test_nesting_up_to_the_limit_can_be_walked_written_and_compared():
-    from hybridkg.query.check import check
+    from hybridkg.query.checks.check import check
     from hybridkg.query.walk import rebuild
     from hybridkg.query.write import write
 

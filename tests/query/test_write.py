@@ -10,7 +10,7 @@ from sampling import examples
 
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
 from hybridkg.query import ast
-from hybridkg.query.check import check
+from hybridkg.query.checks.check import check
 from hybridkg.query.parser import parse
 from hybridkg.query.write import write
 

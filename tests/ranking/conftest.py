@@ -32,7 +32,7 @@ def films(tmp_path_factory):
 
 @pytest.fixture
 def served(films, monkeypatch):
-    monkeypatch.setattr("hybridkg.model_server.FIRST_WAIT", 0.0)
+    monkeypatch.setattr("hybridkg.remote.model_server.FIRST_WAIT", 0.0)
     films.served.asked, films.served.faults = [], []
     films.served.score = lambda question, text: 0.5
     films.served.say = lambda scores: json.dumps({"scores": scores})

@@ -8,14 +8,14 @@ import json
 import pytest
 from reranked_films import FOUND, PREFIX, WEIGHTS, names, weights
 
+from hybridkg.cli.repl.completion import suggest
 from hybridkg.errors import (
     UnsupportedQueryError,
 )
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.query.parser import parse
 from hybridkg.query.write import write
-from hybridkg.repl.completion import suggest
-from hybridkg.results.trec import write_trec
+from hybridkg.results.formats.trec import write_trec
 
 
 def test_the_first_rows_are_reordered_and_keep_their_scores(films):

@@ -15,10 +15,10 @@ from functools import partial
 import pytest
 
 from hybridkg import KnowledgeBase
-from hybridkg.bounded_toml import MOST_PARTS, parse_toml
-from hybridkg.config import LARGEST, parse_config, read_config
+from hybridkg.config.settings import LARGEST, parse_config, read_config
+from hybridkg.config.toml import MOST_PARTS, parse_toml
 from hybridkg.errors import ConfigError
-from hybridkg.model_parameters import parse_model_parameters
+from hybridkg.interfaces.model_parameters import parse_model_parameters
 
 COMPRESSED = {
     "gz": partial(gzip.compress, compresslevel=1),

@@ -13,11 +13,11 @@ import pytest
 from pyoxigraph import Store
 from scripted_endpoint import JSON, N_TRIPLES, TSV, Said, ScriptedEndpoint
 
-from hybridkg.config import EndpointSettings
+from hybridkg.config.settings import EndpointSettings
 from hybridkg.errors import EndpointError
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.depth import JsonDepth
-from hybridkg.store.endpoint.store import EndpointStore
+from hybridkg.store.endpoint.endpoint_store import EndpointStore
 
 SELECT = "SELECT ?s ?o WHERE { ?s <http://e/p> ?o }"
 CONSTRUCT = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"

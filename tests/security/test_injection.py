@@ -107,7 +107,7 @@ def test_csv_has_the_value_that_is_there_as_the_standard_says(kb):
 def test_a_body_for_elasticsearch_keeps_a_text_inside_of_its_string(value):
     import orjson
 
-    from hybridkg.elastic.bulk import _action
+    from hybridkg.remote.elasticsearch.bulk import _action
 
     _, line = _action({"node": 1, "text": {"a": [value]}})
     assert b"\n" not in line  # which would begin another action of the request

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hybridkg import credentials
 from hybridkg.cli import main
 from hybridkg.errors import HybridkgError, LoadError, QuerySyntaxError, Source, Span
-from hybridkg.printable import without_passwords
+from hybridkg.remote import credentials
+from hybridkg.terminal_text import without_passwords
 
 SECRET = "hunter2-Zx9!unsayable"
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"

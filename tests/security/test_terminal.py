@@ -11,7 +11,7 @@ from hostile_values import COMMANDS, LABEL, NASTY, turtle
 from hybridkg import KnowledgeBase
 from hybridkg.cli.output import TerminalProgress
 from hybridkg.errors import HybridkgError, QuerySyntaxError, Source, Span
-from hybridkg.printable import for_whom, printable, printable_json
+from hybridkg.terminal_text import for_whom, printable, printable_json
 
 ROWS = 'SELECT ?f ?l ?s ?t { ?f MATCH "fish" AS ?s SNIPPET ?t . ?f ?p ?l } RANK BY ?s'
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hybridkg.config import ElasticSettings
-from hybridkg.elastic.server import Server
+from hybridkg.config.settings import ElasticSettings
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import NamedNode
-from hybridkg.text.elastic.builder import ElasticTextBuilder
-from hybridkg.text.elastic.index import ElasticTextIndex
-from hybridkg.text.synonyms import FILE, parse_synonyms
+from hybridkg.remote.elasticsearch.server import Server
+from hybridkg.text.elasticsearch.builder import ElasticTextBuilder
+from hybridkg.text.elasticsearch.index import ElasticTextIndex
+from hybridkg.text.match_query.synonyms import FILE, parse_synonyms
 
 Documents = Mapping[int, Mapping[str, Sequence[str]]]
 

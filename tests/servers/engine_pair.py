@@ -11,8 +11,8 @@ import numpy as np
 from elastic_index import Documents, build_elastic, keep_synonyms
 
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
-from hybridkg.text.elastic.index import ElasticTextIndex
-from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.text.elasticsearch.index import ElasticTextIndex
+from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
 
 
 def build_embedded(

@@ -13,19 +13,19 @@ import pyoxigraph as ox
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.rules import rewrite
-from hybridkg.entities.filters import agrees
-from hybridkg.entities.table import NodeTable
+from hybridkg.entities.node_table import NodeTable
+from hybridkg.entities.profile.filters import agrees
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import AnyOf, Condition, IndexedField, TextQuery, TextQuestion
 from hybridkg.kb.snapshot import scratch
-from hybridkg.operators.conditions import leaves
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.pushdown_conditions import leaves
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.planning import Planning
+from hybridkg.planner.planner_context import Planning
 from hybridkg.query.parser import parse
 from hybridkg.store.oxigraph import OxigraphStore
-from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex
-from hybridkg.vector.ranked import Ranked
+from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.vector.index.text_and_vectors import Ranked
 
 E = "http://e/"
 TEXTS = {"a": "red fish", "b": "red red boat", "c": "blue boat", "d": "green fish boat", "e": "blue blue fish"}

@@ -1,4 +1,4 @@
-"""Work for tests/test_aside.py; in a module that a process of its own finds."""
+"""Work for tests/compute/test_worker_process.py; in a module that a process of its own finds."""
 
 from __future__ import annotations
 

@@ -10,9 +10,10 @@ from pyoxigraph import RdfFormat, Store, parse, serialize
 
 from hybridkg.errors import LoadError
 from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
-from hybridkg.store import byte_feed, loading, nesting_guard, part_writer
-from hybridkg.store.blank_nodes import BlankNodeNames
-from hybridkg.store.generations import Folder
+from hybridkg.store import loading
+from hybridkg.store.generations.generations import Folder
+from hybridkg.store.rdf_io import byte_feed, nesting_guard, part_writer
+from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames
 
 
 def write(path, text):
@@ -63,7 +64,7 @@ def test_blank_nodes_are_renamed_wherever_they_stand(folder, tmp_path, load_into
 
 
 def test_a_first_blank_node_deep_in_a_file_is_still_renamed(folder, tmp_path, load_into, dump, monkeypatch):
-    monkeypatch.setattr("hybridkg.entities.input_file.BLOCK", 1000)
+    monkeypatch.setattr("hybridkg.rdf.input_file.BLOCK", 1000)
     lines = [f"<http://e/{i:06d}> <http://e/p> <http://e/o> .\n" for i in range(2000)]
     for at in (700, 1234):
         lines[at] = "<http://e/a> <http://e/p> _:b .\n"
@@ -185,7 +186,7 @@ class Recorder:
 
 @pytest.mark.parametrize("name", ["f.nt", "f.nt.gz"])
 def test_progress_grows_to_the_size_of_the_file(name, folder, tmp_path, load_into, monkeypatch):
-    monkeypatch.setattr("hybridkg.entities.input_file.BLOCK", 10_000)
+    monkeypatch.setattr("hybridkg.rdf.input_file.BLOCK", 10_000)
     text = "".join(f"<a:{i}> <a:p> <a:o{i * 7919 % 10007}> .\n" for i in range(30_000)).encode()
     path = tmp_path / name
     path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
@@ -252,7 +253,7 @@ def test_nesting_is_the_same_in_blocks_of_any_size(tmp_path_factory, text, size)
 
     def refused(block):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("hybridkg.entities.input_file.BLOCK", block)
+            patch.setattr("hybridkg.rdf.input_file.BLOCK", block)
             patch.setattr(nesting_guard, "MAX_DEPTH", 1)
             try:
                 nesting_guard.check_nesting(path)
@@ -264,7 +265,7 @@ def test_nesting_is_the_same_in_blocks_of_any_size(tmp_path_factory, text, size)
 
 
 def test_watchers_see_the_whole_file_even_if_the_parser_stops_early(tmp_path):
-    from hybridkg.entities.input_file import InputFile
+    from hybridkg.rdf.input_file import InputFile
 
     path, seen = write(tmp_path / "f.xml", "abc"), []
     with InputFile(path) as file:

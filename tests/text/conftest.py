@@ -5,8 +5,11 @@ import itertools
 import pytest
 
 from hybridkg.interfaces.text_index import IndexedField
-from hybridkg.text import additive
-from hybridkg.text.embedded import EmbeddedTextBuilder, EmbeddedTextIndex, packing, positional, topk
+from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
+from hybridkg.text.index.codec import packing
+from hybridkg.text.index.positions import phrases
+from hybridkg.text.index.topk import topk
+from hybridkg.text.models import additive
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +39,6 @@ def build(tmp_path_factory):
 @pytest.fixture(scope="session")
 def kernel():
     """The compiled kernel of the additive models; those that read postings are loaded too, from here on for all."""
-    for lazy in (additive.KERNEL, packing.KERNEL, topk.BOUNDS, positional.KERNEL):
+    for lazy in (additive.KERNEL, packing.KERNEL, topk.BOUNDS, phrases.KERNEL):
         assert lazy.load() is not None
     return additive.KERNEL.load()

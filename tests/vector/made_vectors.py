@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybridkg.vector.lsa import unit
+from hybridkg.vector.encoders.lsa import unit
 
 D = 20
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from hybridkg.evaluation.run import Run
-from hybridkg.store.durable import storage_error
+from hybridkg.storage.durable import storage_error
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from hybridkg.bounded_toml import line_of, parse_toml, without_capital
+from hybridkg.config.toml import line_of, parse_toml, without_capital
 from hybridkg.errors import ConfigError
 from hybridkg.evaluation.eval_report import ALL
 from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS
 from hybridkg.evaluation.experiment.spec import NAME, Expected, ExperimentSpec, SystemSpec
 from hybridkg.evaluation.from_files import BY_PREFIX
 from hybridkg.evaluation.text_lines import LONGEST_QUOTED
-from hybridkg.query.parameters import read_term
+from hybridkg.query.parameters.parameters import read_term
 from hybridkg.registry import did_you_mean
 
 LARGEST_FILE = 1 << 22

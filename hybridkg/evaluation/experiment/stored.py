@@ -15,7 +15,7 @@ from hybridkg.evaluation.experiment.collection import file_hash, key_of
 from hybridkg.evaluation.experiment.outcome import Outcome, SystemRun
 from hybridkg.evaluation.experiment.spec import NAME, SystemSpec
 from hybridkg.evaluation.run import Run, read_run, write_run
-from hybridkg.store.durable import storage_error
+from hybridkg.storage.durable import storage_error
 
 MANIFEST, RUNS, WORK = "manifest.json", "runs", ".work"
 

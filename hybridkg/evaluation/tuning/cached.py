@@ -15,14 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.compute.kernels import LazyKernel
 from hybridkg.evaluation.tuning.collection import JudgedTopic, with_parameters
+from hybridkg.interfaces.model_parameters import ModelParameters
 from hybridkg.interfaces.ranking_model import RankingModel, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import Ids
-from hybridkg.model_parameters import ModelParameters
-from hybridkg.text.kernels import LazyKernel
+from hybridkg.text.id_sets import union
 from hybridkg.text.models.bm25f import BM25F, IDF, as_numbers
 from hybridkg.text.models.mixture import Mixture, MixtureModel
-from hybridkg.text.sets import union
 
 KERNELS = LazyKernel("hybridkg.evaluation.tuning.kernels")
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from hybridkg.errors import IndexMissingError, ParameterError
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.topics import Topics
+from hybridkg.interfaces.model_parameters import WEIGHT, ModelParameters
 from hybridkg.interfaces.ranking_model import ScoringTask
 from hybridkg.interfaces.text_index import Ids, TextQuery
 from hybridkg.kb.snapshot import Snapshot
-from hybridkg.model_parameters import WEIGHT, ModelParameters
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node
 
 

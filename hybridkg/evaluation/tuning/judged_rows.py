@@ -15,7 +15,7 @@ from hybridkg.kb.prepared import PreparedQuery
 from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.ranking.rerankers.row_features import RowFeatures, names_of
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node
-from hybridkg.results.trec import ranking
+from hybridkg.results.formats.trec import ranking
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.topics import Topics
 from hybridkg.evaluation.tuning.training import Learned, Settings
 from hybridkg.interfaces.links import LinkedNode
+from hybridkg.interfaces.model_parameters import parse_model_parameters
 from hybridkg.kb.snapshot import Snapshot
-from hybridkg.model_parameters import parse_model_parameters
 
 NAME = "trained.json"
 """Of the file, in the folder of the results."""

@@ -1,7 +1,7 @@
 """The compiled kernels of tuning. Import them through `LazyKernel` only: importing compiles them.
 
 Each scores the entities of some topics and tells at which rank the judged ones stand. `cached.py` explains the
-arrays. Both compute as text/additive.py does, so that what is equal there is equal here; a mixture adds the background
+arrays. Both compute as text/models/additive.py does, so that what is equal there is equal here; a mixture adds the background
 first, which may differ in the last digits.
 """
 
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numba import boolean, float64, int32, int64, njit, uint16, uint32, void
 
-from hybridkg.text.additive import GROUP, SMALLEST
-from hybridkg.text.logarithm_kernel import log
+from hybridkg.text.models.additive import GROUP, SMALLEST
+from hybridkg.text.models.logarithm_kernel import log
 
 _OPTIONS: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
 

@@ -11,8 +11,8 @@ import numpy as np
 from hybridkg.errors import ParameterError
 from hybridkg.evaluation.tuning.ranges import FIELD, LOG, MODEL, SHARE, Range, Stage
 from hybridkg.evaluation.tuning.search import Point
+from hybridkg.interfaces.model_parameters import ModelParameters
 from hybridkg.interfaces.ranking_model import RankingModel, ScoredField, ScoringTask
-from hybridkg.model_parameters import ModelParameters
 from hybridkg.text.models.mixture import DEFAULT_MU
 
 DIGITS = 5

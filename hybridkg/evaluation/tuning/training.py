@@ -20,9 +20,9 @@ from hybridkg.evaluation.tuning.search import Climb, Point, ascend
 from hybridkg.evaluation.tuning.space import StageMoves, space_of
 from hybridkg.evaluation.tuning.values import TopicValues
 from hybridkg.interfaces.links import LinkedNode
+from hybridkg.interfaces.model_parameters import WEIGHT, ModelParameters
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.kb.snapshot import Snapshot
-from hybridkg.model_parameters import WEIGHT, ModelParameters
 
 Told = Callable[[int, int], None]
 

@@ -20,10 +20,10 @@ from hybridkg.evaluation.tuning.folds import Fold
 from hybridkg.evaluation.tuning.kept import Kept, content_key
 from hybridkg.evaluation.tuning.plan import Training, plan
 from hybridkg.evaluation.tuning.training import Learned, Settings, Trainer
+from hybridkg.interfaces.model_parameters import ModelParameters
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.snapshot import snapshot_of
-from hybridkg.model_parameters import ModelParameters
 
 
 @dataclass(frozen=True)

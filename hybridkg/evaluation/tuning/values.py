@@ -13,7 +13,7 @@ from hybridkg.evaluation.measures.lists import UNJUDGED, JudgedLists, ListMeasur
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.tuning.collection import JudgedTopic
-from hybridkg.text.sets import union
+from hybridkg.text.id_sets import union
 
 Ranks = NDArray[np.int64]
 

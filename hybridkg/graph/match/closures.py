@@ -10,7 +10,7 @@ import numpy as np
 
 from hybridkg.errors import QueryLimitError
 from hybridkg.graph.match.ids import Ranges, both, either
-from hybridkg.graph.match.pairs import Keys, PairRelation, packed, unpacked
+from hybridkg.graph.match.pair_relation import Keys, PairRelation, packed, unpacked
 from hybridkg.graph.match.relations import Pairs, Relation
 from hybridkg.graph.match.run import Run
 from hybridkg.interfaces.graph_index import Ids

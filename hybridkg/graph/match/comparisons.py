@@ -1,6 +1,6 @@
 """Comparison with a constant, as ranges of ids.
 
-What Oxigraph 0.5.13 does (tests/graph/test_conditions.py compares each pair of kinds): numbers of different datatypes
+What Oxigraph 0.5.13 does (tests/graph/match/test_conditions.py compares each pair of kinds): numbers of different datatypes
 are promoted, and an integer or a decimal meets a float in float32, so whatever lies within a few float32 steps of the
 constant is in doubt; dates with and without a zone are comparable when they are more than 14 hours apart; strings
 compare by bytes, those of one language among themselves; booleans have no order; `!=` is true between kinds; of IRIs
@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hybridkg.graph.columns import TermTable
-from hybridkg.graph.literals import SEGMENTS, literal_key
+from hybridkg.graph.literal_order import SEGMENTS, literal_key
 from hybridkg.graph.match.conditions import Condition, Decide, Order
 from hybridkg.graph.match.ids import Ranges
 from hybridkg.graph.match.strings import Strings

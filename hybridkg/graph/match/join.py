@@ -14,8 +14,8 @@ import numpy as np
 
 from hybridkg.graph.match.conditions import RowTest
 from hybridkg.graph.match.edges import Conditions, Edge, enumerated, expanded, kept, of_constant, source
-from hybridkg.graph.match.guesses import guess_join
 from hybridkg.graph.match.ids import NONE, Mask, both, distinct, inside
+from hybridkg.graph.match.join_cardinality import guess_join
 from hybridkg.graph.match.nodes import Hints, Node
 from hybridkg.graph.match.reduce import Member, Reducer, listed
 from hybridkg.graph.match.relations import singleton

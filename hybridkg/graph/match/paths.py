@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hybridkg.graph.columns import Adjacency, Columns, Predicate
 from hybridkg.graph.match.closures import ClosureOf
 from hybridkg.graph.match.ids import Mask, Ranges, either
-from hybridkg.graph.match.pairs import PairRelation, packed, unpacked
+from hybridkg.graph.match.pair_relation import PairRelation, packed, unpacked
 from hybridkg.graph.match.relations import Link as LinkRelation
 from hybridkg.graph.match.relations import Pairs, Relation
 from hybridkg.graph.match.run import Run

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybridkg.entities.documents import Documents
-from hybridkg.entities.doubts import doubts
-from hybridkg.entities.extract import Extraction, extract
-from hybridkg.entities.fields import Profile
-from hybridkg.entities.table import NodeTable
+from hybridkg.entities.documents.documents import Documents
+from hybridkg.entities.extraction import Extraction, extract
+from hybridkg.entities.node_table import NodeTable
+from hybridkg.entities.profile.profile import Profile
+from hybridkg.entities.profile.profile_diagnostics import doubts
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import ENGINE_FILE, Taker, TextEngine
@@ -20,8 +20,8 @@ from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.kb.snapshot import PROFILE_FILE, VECTORS
 from hybridkg.kb.write.encode_entities import Vectorising, build_vectors
 from hybridkg.kb.write.reports import IndexReport, VectorReport
-from hybridkg.text.synonyms import FILE as SYNONYMS_FILE
-from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms
+from hybridkg.text.match_query.synonyms import FILE as SYNONYMS_FILE
+from hybridkg.text.match_query.synonyms import NO_SYNONYMS, Synonyms
 
 if TYPE_CHECKING:
     pass

@@ -8,13 +8,13 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any, cast
 
-from hybridkg.entities.table import NodeTable
+from hybridkg.entities.node_table import NodeTable
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
 from hybridkg.rdf.terms import Literal
 
 if TYPE_CHECKING:
-    from hybridkg.graph.building import ProjectionBuilder
+    from hybridkg.graph.build.builder import ProjectionBuilder
 
 
 PROJECTION = "projection"
@@ -33,7 +33,7 @@ def copying(folder: Path, *, union_default_graph: bool, stored: bool) -> Iterato
         union_default_graph: how the store shows the graph.
         stored: the statements come from the store, so their literals have its form.
     """
-    from hybridkg.graph.building import ProjectionBuilder
+    from hybridkg.graph.build.builder import ProjectionBuilder
 
     builder = ProjectionBuilder(folder / PROJECTION_WORK, union_default_graph=union_default_graph, stored=stored)
     try:
@@ -82,9 +82,9 @@ def build_projection(
 
 def _count_statistics(folder: Path, nodes: NodeTable, progress: Progress, *, union_default_graph: bool) -> None:
     """Writes the statistics of the projection of a generation."""
-    from hybridkg.graph.stored import open_columns
-    from hybridkg.statistics.catalog import write_statistics
-    from hybridkg.statistics.collect import collect
+    from hybridkg.graph.statistics.catalog import write_statistics
+    from hybridkg.graph.statistics.collect import collect
+    from hybridkg.graph.stored_projection import open_columns
 
     columns = open_columns(folder / PROJECTION, nodes, union_default_graph=union_default_graph)
     write_statistics(folder, collect(columns, progress))

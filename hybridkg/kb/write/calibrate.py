@@ -8,7 +8,7 @@ import numpy as np
 
 from hybridkg.errors import HybridkgError
 from hybridkg.kb.snapshot import Snapshot
-from hybridkg.planner.calibration import calibrate, some_words
+from hybridkg.planner.calibration.local_calibration import calibrate, some_words
 
 LEAST_TRIPLES = 50_000
 """A smaller graph answers everything at once, and nothing in it takes long enough to be measured."""
@@ -56,7 +56,7 @@ def measure(snapshot: Snapshot) -> bool:
 
 def _load_kernel(snapshot: Snapshot) -> None:
     """What a long process uses is to be measured, not what the first queries of a process make do with."""
-    from hybridkg.text.additive import KERNEL
+    from hybridkg.text.models.additive import KERNEL
 
     if snapshot.text is not None and snapshot.text.counts.get("postings", 0) >= LEAST_POSTINGS:
         KERNEL.load()

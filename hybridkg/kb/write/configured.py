@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hybridkg.entities.fields import Profile
+from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import ConfigError, ParameterError, UnknownNameError
 from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, Agree, EncoderKind, ModelChoice
@@ -16,9 +16,9 @@ from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind
 from hybridkg.kb.write.encode_entities import Vectorising
 from hybridkg.registry import Registry
-from hybridkg.store.generations import Folder
-from hybridkg.text.synonyms import NO_SYNONYMS, Synonyms, read_synonyms, stored_synonyms
-from hybridkg.vector.kept import NAME as VECTOR_WORK
+from hybridkg.store.generations.generations import Folder
+from hybridkg.text.match_query.synonyms import NO_SYNONYMS, Synonyms, read_synonyms, stored_synonyms
+from hybridkg.vector.encoders.embedding_cache import NAME as VECTOR_WORK
 
 AS_INDEXED = "as in the file"
 """The state of synonyms that are those of the file."""
@@ -86,7 +86,7 @@ def configured_profile(folder: Folder) -> Profile:
     Raises:
         ProfileError: it cannot be read, or is wrong.
     """
-    from hybridkg.entities.profile_reader import load_profile
+    from hybridkg.entities.profile.profile_reader import load_profile
 
     return load_profile(folder.config.profile)
 

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from hybridkg.config import EncodingSettings
-from hybridkg.entities.extract import Extraction
+from hybridkg.config.settings import EncodingSettings
+from hybridkg.entities.entity_text import Batch, Cut, verbalised
+from hybridkg.entities.extraction import Extraction
 from hybridkg.entities.pieces import cutting
-from hybridkg.entities.verbalised import Batch, Cut, verbalised
 from hybridkg.errors import ParameterError
 from hybridkg.interfaces.encoder import Agree, Encoder, EncoderKind, Sending, Tokenising
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.vector_index import ENCODER, INDEX_FILE, Encoded, KnownVectors, VectorIndexKind
 from hybridkg.kb.write.reports import VectorReport
-from hybridkg.store.durable import link_tree
+from hybridkg.storage.durable import link_tree
 
 if TYPE_CHECKING:
-    from hybridkg.vector.kept import Log
+    from hybridkg.vector.encoders.embedding_cache import Log
 
 
 ENCODED_AT_ONCE = 64
@@ -69,7 +69,7 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
         found: the text.
         progress: told about texts that are encoded.
     """
-    from hybridkg.vector.kept import Log, hashes
+    from hybridkg.vector.encoders.embedding_cache import Log, hashes
 
     fields = len(found.fields)
 
@@ -111,7 +111,7 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
 
 def _agreed(wanted: Vectorising, known: Sequence[KnownVectors], batches: Iterator[Batch]) -> None:
     """Raises ParameterError: many texts would go to a server, and nobody has said that they may."""
-    from hybridkg.vector.kept import hashes
+    from hybridkg.vector.encoders.embedding_cache import hashes
 
     count = characters = 0
     for batch in batches:
@@ -134,8 +134,8 @@ def _encoded(
     """How many texts of a batch have been encoded, and the vectors of all."""
     import numpy as np
 
-    from hybridkg.vector.flat_files import check_vectors
-    from hybridkg.vector.kept import hashes
+    from hybridkg.vector.encoders.embedding_cache import hashes
+    from hybridkg.vector.index.flat_files import check_vectors
 
     texts = batch.texts
     vectors = np.zeros((len(texts), encoder.dimensions), np.float32)

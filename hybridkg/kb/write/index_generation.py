@@ -6,9 +6,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hybridkg.config import EMBEDDED
-from hybridkg.entities.documents import Documents
-from hybridkg.entities.fields import Profile
+from hybridkg.config.settings import EMBEDDED
+from hybridkg.entities.documents.documents import Documents
+from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TextEngine
@@ -18,17 +18,17 @@ from hybridkg.kb.write.build_indexes import build_indexes
 from hybridkg.kb.write.build_projection import PROJECTION, build_projection, copying
 from hybridkg.kb.write.encode_entities import Vectorising
 from hybridkg.kb.write.reports import IndexReport
-from hybridkg.store.building import Building
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
 from hybridkg.store.endpoint.export import Export, Exported
-from hybridkg.store.generations import Folder
+from hybridkg.store.generations.bulk_build import Building
+from hybridkg.store.generations.generations import Folder
 from hybridkg.store.loading import load as load_sources
 from hybridkg.store.oxigraph import OxigraphStore
-from hybridkg.text.synonyms import Synonyms
+from hybridkg.text.match_query.synonyms import Synonyms
 
 if TYPE_CHECKING:
-    from hybridkg.graph.building import ProjectionBuilder
+    from hybridkg.graph.build.builder import ProjectionBuilder
 
 
 def index_generation(

@@ -3,7 +3,7 @@
 What was indexed stays what it was: the profile and the synonyms are those the index was built with, and vectors are
 carried over, not encoded again. So every query has the rows and the scores it had. The move is one new generation:
 until CURRENT names it, the knowledge base is where it was, and afterwards kb.toml says the new place, too
-(hybridkg.store.pending).
+(hybridkg.store.generations.pending_settings).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hybridkg.config import Config, EncodingSettings
+from hybridkg.config.settings import Config, EncodingSettings
 from hybridkg.errors import ConfigError, IndexMissingError, LockedError, UnknownNameError
+from hybridkg.graph.statistics.catalog import PART as STATISTICS
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine, engine_name
 from hybridkg.interfaces.text_index import TextIndex
@@ -34,11 +35,10 @@ from hybridkg.kb.write.build_indexes import build_indexes
 from hybridkg.kb.write.build_projection import PROJECTION
 from hybridkg.kb.write.reports import MigrateReport, MovedIndex
 from hybridkg.kb.write.transaction import removed_on_failure
-from hybridkg.statistics.catalog import PART as STATISTICS
-from hybridkg.store.building import Building
-from hybridkg.store.durable import link_tree
-from hybridkg.store.generations import Folder
-from hybridkg.text.synonyms import stored_synonyms
+from hybridkg.storage.durable import link_tree
+from hybridkg.store.generations.bulk_build import Building
+from hybridkg.store.generations.generations import Folder
+from hybridkg.text.match_query.synonyms import stored_synonyms
 
 NODE_FILES = ("nodes.text", "nodes.offsets")
 """What the ids of entities follow from."""

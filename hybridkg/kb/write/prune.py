@@ -13,8 +13,8 @@ from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine, engine_nam
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, kind_of
 from hybridkg.kb.snapshot import VECTORS
 from hybridkg.kb.write.reports import UnusedIndex
-from hybridkg.store.durable import storage_error
-from hybridkg.store.generations import Folder
+from hybridkg.storage.durable import storage_error
+from hybridkg.store.generations.generations import Folder
 
 
 def prune(folder: Folder, *, remove: bool, names: Sequence[str] | None = None) -> list[UnusedIndex]:

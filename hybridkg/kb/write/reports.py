@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from hybridkg.printable import count_lines
+from hybridkg.terminal_text import count_lines
 
 NO_TEXT = "warning: no entity has any text, so a search finds nothing"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
-from hybridkg.config import EMBEDDED
-from hybridkg.entities.adding import adding
-from hybridkg.entities.documents import check_document_files
-from hybridkg.entities.fields import Profile
+from hybridkg.config.settings import EMBEDDED
+from hybridkg.entities.documents.documents import check_document_files
+from hybridkg.entities.documents.load_documents import adding
+from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import ConfigError, TextServerError, UserError
 from hybridkg.interfaces.encoder import Agree
 from hybridkg.interfaces.progress import Progress
@@ -23,18 +23,18 @@ from hybridkg.kb.write.configured import check_analyzers, configured_synonyms, t
 from hybridkg.kb.write.encode_entities import Vectorising
 from hybridkg.kb.write.index_generation import index_generation
 from hybridkg.kb.write.reports import IndexReport, LoadReport
-from hybridkg.store.building import Building
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
-from hybridkg.store.generations import Folder
+from hybridkg.store.generations.bulk_build import Building
+from hybridkg.store.generations.generations import Folder
 from hybridkg.store.loading import check_sources
 from hybridkg.store.loading import load as load_sources
-from hybridkg.text.synonyms import NO_SYNONYMS
-from hybridkg.vector.kept import remove_logs
+from hybridkg.text.match_query.synonyms import NO_SYNONYMS
+from hybridkg.vector.encoders.embedding_cache import remove_logs
 
 if TYPE_CHECKING:
     import rdflib
 
-    from hybridkg.graph.building import ProjectionBuilder
+    from hybridkg.graph.build.builder import ProjectionBuilder
 
 
 TEXT_INDEX = ("nodes", "text", VECTORS)

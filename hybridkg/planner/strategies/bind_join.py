@@ -9,11 +9,11 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import BindJoin
 from hybridkg.operators.left_join import BindLeftJoin
 from hybridkg.operators.text_join import FEW_MATCHES, MATCHES_PER_PROBE, TextJoin
-from hybridkg.planner.cost_inputs import Graph
-from hybridkg.planner.cost_inputs import joined as entities_joined
-from hybridkg.planner.costs import ALMOST, UNPRICED, Costs, costs_of, mean
+from hybridkg.planner.cardinality import Graph
+from hybridkg.planner.cardinality import joined as entities_joined
 from hybridkg.planner.joins import joined
-from hybridkg.planner.planning import Planning
+from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.ranking_costs import ALMOST, UNPRICED, Costs, costs_of, mean
 
 
 class BindJoins(Strategy):

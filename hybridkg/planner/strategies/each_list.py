@@ -9,14 +9,14 @@ from hybridkg.interfaces.fusion import MOMENTS
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.best_rows import RankedTop
-from hybridkg.operators.candidates import Candidates
-from hybridkg.operators.each_list import EachList as Operator
 from hybridkg.operators.rank_functions import reads
-from hybridkg.operators.rank_value import RankValue, rank_value
-from hybridkg.planner.costs import UNPRICED
+from hybridkg.operators.topk.candidates import Candidates
+from hybridkg.operators.topk.each_list import EachList as Operator
+from hybridkg.operators.topk.rank_value import RankValue, rank_value
+from hybridkg.operators.topk.top_k_rows import RankedTop
 from hybridkg.planner.joins import joined, lowered
-from hybridkg.planner.planning import Planning
+from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.ranking_costs import UNPRICED
 from hybridkg.query import ast
 from hybridkg.query.walk import variables
 

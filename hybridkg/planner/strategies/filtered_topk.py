@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.filtered_topk import FilteredTopK as Operator
-from hybridkg.planner.costs import Costs
-from hybridkg.planner.planning import Planning
-from hybridkg.planner.ranked import RankingStrategy, candidates_of, ranked_top, rest_of
-from hybridkg.planner.ranking import Ranking
+from hybridkg.operators.topk.filtered_topk import FilteredTopK as Operator
+from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, ranked_top, rest_of
+from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.ranking_costs import Costs
+from hybridkg.planner.ranking_shape import Ranking
 
 
 class FilteredTopK(RankingStrategy):

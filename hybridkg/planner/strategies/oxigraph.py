@@ -6,9 +6,9 @@ from hybridkg.algebra.nodes import Plan, Slice, Whole
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.planner.costs import UNPRICED
 from hybridkg.planner.lower import lower
-from hybridkg.planner.planning import Planning
+from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.ranking_costs import UNPRICED
 
 
 class Oxigraph(Strategy):

@@ -7,15 +7,15 @@ from math import inf
 
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.best_rows import BestRows
-from hybridkg.operators.filter_first import FilterFirst
-from hybridkg.operators.filtered_topk import FilteredTopK
-from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
-from hybridkg.operators.rank_first import RankFirst as Operator
-from hybridkg.planner.costs import ALMOST, Costs, costs_of, mean
-from hybridkg.planner.planning import Planning
-from hybridkg.planner.ranked import RankingStrategy, candidates_of, ranked_top, rest_of
-from hybridkg.planner.ranking import Ranking
+from hybridkg.operators.topk.filter_first import FilterFirst
+from hybridkg.operators.topk.filtered_topk import FilteredTopK
+from hybridkg.operators.topk.rank_first import DEEPER, LEAST_DEPTH
+from hybridkg.operators.topk.rank_first import RankFirst as Operator
+from hybridkg.operators.topk.top_k_rows import BestRows
+from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, ranked_top, rest_of
+from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.ranking_costs import ALMOST, Costs, costs_of, mean
+from hybridkg.planner.ranking_shape import Ranking
 
 
 class RankFirst(RankingStrategy):

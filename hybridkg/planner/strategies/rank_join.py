@@ -6,14 +6,14 @@ from math import inf, sqrt
 
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.rank_first import DEEPER, LEAST_DEPTH
-from hybridkg.operators.rank_join import FIRST_DEPTH
-from hybridkg.operators.rank_join import RankJoin as Operator
-from hybridkg.planner.cost_inputs import CORRELATIONS
-from hybridkg.planner.costs import Costs, costs_of, mean
-from hybridkg.planner.planning import Planning
-from hybridkg.planner.ranked import RankingStrategy, candidates_of, ranked_top, rest_of
-from hybridkg.planner.ranking import Ranking
+from hybridkg.operators.topk.rank_first import DEEPER, LEAST_DEPTH
+from hybridkg.operators.topk.rank_join import FIRST_DEPTH
+from hybridkg.operators.topk.rank_join import RankJoin as Operator
+from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, ranked_top, rest_of
+from hybridkg.planner.cardinality import CORRELATIONS
+from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.ranking_costs import Costs, costs_of, mean
+from hybridkg.planner.ranking_shape import Ranking
 from hybridkg.planner.strategies.bind_join import bind_join_cost
 
 

@@ -9,9 +9,9 @@ from hybridkg.interfaces.graph_index import Size
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.text_relation import TextRelation
-from hybridkg.planner.costs import UNPRICED, costs_of
 from hybridkg.planner.lower import lower
-from hybridkg.planner.planning import Planning
+from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.ranking_costs import UNPRICED, costs_of
 from hybridkg.query import ast
 
 

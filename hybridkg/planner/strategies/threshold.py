@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hybridkg.interfaces.graph_index import Size
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.rank_first import LEAST_DEPTH
-from hybridkg.operators.threshold import Threshold as Operator
-from hybridkg.planner.costs import UNPRICED, Costs
-from hybridkg.planner.planning import Planning
-from hybridkg.planner.ranked import RankingStrategy, candidates_of, ranked_top, rest_of
-from hybridkg.planner.ranking import Ranking
+from hybridkg.operators.topk.rank_first import LEAST_DEPTH
+from hybridkg.operators.topk.threshold import Threshold as Operator
+from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, ranked_top, rest_of
+from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.ranking_costs import UNPRICED, Costs
+from hybridkg.planner.ranking_shape import Ranking
 from hybridkg.planner.strategies.rank_first import best_first_of, one_look_us, rank_first_cost
 
 
@@ -17,7 +17,7 @@ class Threshold(RankingStrategy):
     """For limited rankings by a rising expression over several MATCHes of one variable, or of functions of all scores.
 
     Where all that survive can be told from their candidates alone, and a NEAR, a function or an OPTIONAL takes part,
-    the relations are known up to an error before they are read (operators/threshold.py); elsewhere they are read
+    the relations are known up to an error before they are read (operators/topk/threshold.py); elsewhere they are read
     from their best on, as by rank_first.
     """
 

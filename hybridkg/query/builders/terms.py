@@ -10,8 +10,8 @@ from hybridkg.query import ast
 from hybridkg.query.iris import is_absolute, resolve, why_invalid
 from hybridkg.query.lexer import Token
 from hybridkg.query.source import QueryText, shown
-from hybridkg.query.well_known import WELL_KNOWN
 from hybridkg.rdf.terms import XSD, Literal
+from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.registry import did_you_mean
 
 RDF_TYPE = ast.RDF + "type"

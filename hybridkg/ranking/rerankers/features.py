@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from hybridkg.errors import ConfigError, RerankerError
+from hybridkg.interfaces.model_parameters import find_file
 from hybridkg.interfaces.reranker import Candidates, Reranked, RerankPlace, Setting, Surroundings
-from hybridkg.model_parameters import find_file
 from hybridkg.ranking.rerankers import feature_model
 from hybridkg.ranking.rerankers.row_features import RowFeatures, by_question, names_of
 from hybridkg.registry import did_you_mean

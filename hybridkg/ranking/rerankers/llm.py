@@ -18,7 +18,7 @@ import numpy as np
 
 from hybridkg.errors import ConfigError, ModelServerError
 from hybridkg.interfaces.reranker import Candidates, Reranked, RerankPlace, Setting, Surroundings
-from hybridkg.model_server import ModelServer, tokens_of
+from hybridkg.remote.model_server import ModelServer, tokens_of
 
 INSTRUCTION = (
     "You judge search results. The user message is a JSON object: `question` is what somebody looks for, `candidates` "

@@ -13,11 +13,11 @@ from typing import IO, Any, TypeVar, cast
 from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfFormat, parse, parse_query_results
 
 from hybridkg.errors import EndpointError
-from hybridkg.rdf.batch import Row
+from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import Triple
 from hybridkg.store.endpoint.connection import Answer
 from hybridkg.store.endpoint.depth import SLICE, GraphDepth, JsonDepth
-from hybridkg.store.nesting_guard import MAX_DEPTH, OPEN
+from hybridkg.store.rdf_io.nesting_guard import MAX_DEPTH, OPEN
 
 JSON, TSV, N_TRIPLES = "application/sparql-results+json", "text/tab-separated-values", "application/n-triples"
 

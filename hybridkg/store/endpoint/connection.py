@@ -24,9 +24,9 @@ from typing import TypeVar
 from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
 
 from hybridkg import __version__
-from hybridkg.config import EndpointSettings
-from hybridkg.credentials import ENDPOINT, Credentials, check_destination, read_credentials, server_url
+from hybridkg.config.settings import EndpointSettings
 from hybridkg.errors import ConfigError, EndpointError
+from hybridkg.remote.credentials import ENDPOINT, Credentials, check_destination, read_credentials, server_url
 
 T = TypeVar("T")
 

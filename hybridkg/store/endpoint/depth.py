@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybridkg.errors import EndpointError
-from hybridkg.store.nesting_guard import MAX_DEPTH, OPEN
+from hybridkg.store.rdf_io.nesting_guard import MAX_DEPTH, OPEN
 
 PER_TERM = 2
 """Braces that one triple term opens in SPARQL Results JSON: its own, and that of its value."""

@@ -26,9 +26,9 @@ import numpy as np
 
 from hybridkg.errors import EndpointError
 from hybridkg.interfaces.progress import Progress
-from hybridkg.rdf.batch import Row
+from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import Literal, NamedNode, Term
-from hybridkg.store.durable import fsync_file, write_durably
+from hybridkg.storage.durable import fsync_file, write_durably
 from hybridkg.store.endpoint.answers import JSON, TSV, solutions
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.triple_lines import checked, from_rows, from_tsv, together

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pyoxigraph import RdfFormat, parse
 
 from hybridkg.errors import EndpointError
-from hybridkg.rdf.batch import Row
+from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import XSD, BlankNode
 from hybridkg.store.endpoint.answers import malformed
 

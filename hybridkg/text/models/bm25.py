@@ -3,7 +3,7 @@
 With one field these are the numbers of Elasticsearch's `match` query on it;
 with several, those of a `match` on a field into which all of them are copied.
 Source: Robertson and Walker (1994) in the form of Lucene's BM25Similarity,
-design/ranking.md 6.1. tests/text/test_bm25.py repeats the formula.
+design/ranking.md 6.1. tests/text/models/test_bm25.py repeats the formula.
 
 Lengths are rounded down to one byte, exactly up to 40 tokens; the score has
 the factor 1 + k1 of Elasticsearch. A query word written n times is one clause

@@ -5,9 +5,9 @@ term that occurs in two fields is not counted as two pieces of evidence.
 Source: Zaragoza et al., "Microsoft Cambridge at TREC 13" (2004); restated in
 Robertson and Zaragoza, "BM25 and Beyond" (2009). The idf is the non-negative
 one, ln(1 + x), as in Lucene; `form=galago` has that of the BM25F-CA of
-DBpedia-Entity v2. tests/text/test_bm25f.py repeats the formula.
+DBpedia-Entity v2. tests/text/models/test_bm25f.py repeats the formula.
 
-It is an additive form (text/additive.py), which the compiled kernel ranks by.
+It is an additive form (text/models/additive.py), which the compiled kernel ranks by.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hybridkg.interfaces.explanation import TERM, FieldShare, TermShare, shares
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
-from hybridkg.text.additive import AdditiveForm, AdditiveModel, Floats, WordNumbers
+from hybridkg.text.models.additive import AdditiveForm, AdditiveModel, Floats, WordNumbers
 
 DEFAULT_K1 = 1.2
 

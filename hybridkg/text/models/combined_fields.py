@@ -4,7 +4,7 @@ A field of weight w counts as if its text were written w times. Unlike in a
 real field, df and N are the largest of any one field, and lengths are rounded
 to a byte twice: each field's, then their weighted sum. Source: Lucene's
 CombinedFieldQuery (BM25F-simple of Robertson, Zaragoza and Taylor, 2004),
-design/ranking.md 6.2. tests/text/test_combined_fields.py repeats the formula.
+design/ranking.md 6.2. tests/text/models/test_combined_fields.py repeats the formula.
 
 A query word written n times is one clause with boost n, which is what
 Elasticsearch makes of a repeated word too. A phrase, which the query of

@@ -10,7 +10,7 @@
 predicate f: the graph itself is the index. p(f|e) is that of PRMS over the ten predicates by which most entities
 point to e; s(e) are the confidences of the links of at least 0.1, made to sum to 1. A node that nothing points to is
 left out. Source: Hasibi, Balog and Bratsberg (2016) and its code; design/ranking.md 1.3.
-tests/text/test_elr.py repeats the formula.
+tests/text/models/test_elr.py repeats the formula.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from hybridkg.interfaces.explanation import ENTITY, TERM, FieldShare, TermShare,
 from hybridkg.interfaces.links import LinkedNode
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import Ids, Scores
-from hybridkg.text.additive import score
-from hybridkg.text.logarithm import log
+from hybridkg.text.id_sets import contains
+from hybridkg.text.models.additive import score
 from hybridkg.text.models.fsdm import FSDM, LARGEST_FACTOR
 from hybridkg.text.models.lm import LM
+from hybridkg.text.models.logarithm import log
 from hybridkg.text.models.mixture import MixtureModel, Part, explained, form_of
 from hybridkg.text.models.mlm import MLM
 from hybridkg.text.models.prms import PRMS
 from hybridkg.text.models.sdm import SDM
-from hybridkg.text.sets import contains
 
 BASES: dict[str, type[MixtureModel]] = {"fsdm": FSDM, "lm": LM, "mlm": MLM, "prms": PRMS, "sdm": SDM}
 """The models of the words; the first is the default."""

@@ -7,7 +7,7 @@
 #od1 is the two words as a phrase, #uw8 the two within 8 places in any order, counted as non-overlapping windows; a
 pair's tf and cf are its own, |d_f| and |C_f| those of the field. The weights sum to 1 within each kind. A query
 without a pair is ranked by its words alone, with factor 1. Source: Zhiltsov, Kotov and Nikolaev (2015); Metzler and
-Croft (2005) for one field; design/ranking.md 1.3. tests/text/test_language_models.py repeats the formula.
+Croft (2005) for one field; design/ranking.md 1.3. tests/text/models/test_language_models.py repeats the formula.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hybridkg.text.models.mixture import (
     by_ordered_weight,
     by_unordered_weight,
 )
-from hybridkg.text.models.mixture_frame import MixtureFrame, frame_of
+from hybridkg.text.models.mixture_template import MixtureFrame, frame_of
 
 FACTORS = {"terms": 0.8, "ordered": 0.1, "unordered": 0.1}
 

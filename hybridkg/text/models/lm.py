@@ -2,7 +2,7 @@
 
     score = sum_t count(t) * ln p(t|d)
 
-Source: Ponte and Croft (1998), Zhai and Lafferty (2004); design/ranking.md 1.3. tests/text/test_language_models.py
+Source: Ponte and Croft (1998), Zhai and Lafferty (2004); design/ranking.md 1.3. tests/text/models/test_language_models.py
 repeats the formula. The `LM` row of DBpedia-Entity v2 is this over the catchall with mu 2000.
 """
 
@@ -14,7 +14,7 @@ from typing import ClassVar
 from hybridkg.interfaces.explanation import TERM
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
 from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part, by_field_weight
-from hybridkg.text.models.mixture_frame import MixtureFrame, frame_of
+from hybridkg.text.models.mixture_template import MixtureFrame, frame_of
 
 
 class LM(MixtureModel):

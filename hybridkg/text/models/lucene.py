@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.explanation import TERM, FieldShare, TermShare, shares
 from hybridkg.interfaces.ranking_model import ModelArgument, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import Ids, Scores
-from hybridkg.text.additive import places_in
-from hybridkg.text.sets import NONE, union
+from hybridkg.text.id_sets import NONE, union
+from hybridkg.text.models.additive import places_in
 
 Floats = NDArray[np.float32]
 Bytes = NDArray[np.uint8]

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.explanation import ORDERED, TERM, UNORDERED, FieldShare, TermShare, shares
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, Postings, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import Ids
-from hybridkg.text.additive import SMALLEST, AdditiveForm, AdditiveModel
-from hybridkg.text.sets import NONE, merged, union
+from hybridkg.text.id_sets import NONE, merged, union
+from hybridkg.text.models.additive import SMALLEST, AdditiveForm, AdditiveModel
 
 DEFAULT_LAMBDA = 0.1
 

@@ -2,7 +2,7 @@
 
     score = sum_t count(t) * ln sum_f w_f p(t|d_f),   weights made to sum to 1
 
-Source: Ogilvie and Callan (2003); design/ranking.md 1.3. tests/text/test_language_models.py repeats the formula.
+Source: Ogilvie and Callan (2003); design/ranking.md 1.3. tests/text/models/test_language_models.py repeats the formula.
 `MLM-all` of DBpedia-Entity v2 has equal weights, `MLM-CA` learned ones.
 """
 
@@ -21,7 +21,7 @@ from hybridkg.text.models.mixture import (
     Part,
     by_field_weight,
 )
-from hybridkg.text.models.mixture_frame import MixtureFrame, frame_of
+from hybridkg.text.models.mixture_template import MixtureFrame, frame_of
 
 
 class MLM(MixtureModel):

@@ -3,7 +3,7 @@
     score  = sum_t count(t) * ln sum_f p(f|t) p(t|d_f)
     p(f|t) = p(t|C_f) P(f) / sum_f' p(t|C_f') P(f'),   p(t|C_f) = cf(t,f) / |C_f|,   P(f) = entities with f / their sum
 
-Source: Kim, Xue and Croft (2009), P(f) as in Nordlys; design/ranking.md 1.3. tests/text/test_language_models.py
+Source: Kim, Xue and Croft (2009), P(f) as in Nordlys; design/ranking.md 1.3. tests/text/models/test_language_models.py
 repeats the formula.
 """
 

@@ -1,7 +1,7 @@
 """Sequential dependence model: `fsdm` over the ON fields read as one text.
 
 Pairs of words are looked for inside each field, never across two. Source: Metzler and Croft (2005);
-design/ranking.md 1.3. tests/text/test_language_models.py repeats the formula.
+design/ranking.md 1.3. tests/text/models/test_language_models.py repeats the formula.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import ClassVar
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
 from hybridkg.text.models.fsdm import PAIR_ARGUMENTS, dependence, factors_of
 from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part
-from hybridkg.text.models.mixture_frame import MixtureFrame, frame_of
+from hybridkg.text.models.mixture_template import MixtureFrame, frame_of
 
 
 class SDM(MixtureModel):

@@ -11,10 +11,10 @@ from hybridkg.interfaces.meter import ROWS_PASSED, Work
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.known import Known
+from hybridkg.operators.estimation_context import Known
 from hybridkg.planner.lower import lower
-from hybridkg.planner.planning import Planning
-from hybridkg.rdf.batch import Solutions
+from hybridkg.planner.planner_context import Planning
+from hybridkg.rdf.solutions import Solutions
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hybridkg.config import Config
+from hybridkg.config.settings import Config
 from hybridkg.errors import CorruptError, TextQueryError, UnknownNameError
 from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
 from hybridkg.interfaces.explanation import Passage

@@ -15,8 +15,8 @@ from hybridkg.evaluation.experiment.collection import Collection, content_of, fi
 from hybridkg.evaluation.experiment.kinds import Refuse
 from hybridkg.evaluation.experiment.spec import TEXT, SystemSpec
 from hybridkg.evaluation.experiment.workers import answers_at_once
+from hybridkg.interfaces.model_parameters import find_file, folders_of
 from hybridkg.interfaces.progress import Progress
-from hybridkg.model_parameters import find_file, folders_of
 
 FILE = re.compile(r"@([^\s,;()\"'<>]+)")
 """How a query names a file of parameters or of links."""

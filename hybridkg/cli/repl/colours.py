@@ -1,0 +1,71 @@
+"""A query cut into coloured pieces, by the same tokens that the parser sees."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from hybridkg.cli.repl.reading import COMMAND_LINE, all_tokens, read
+from hybridkg.query.diagnostics.expected import kind
+from hybridkg.query.lexer import FUSION
+from hybridkg.query.parser import machine
+
+LONGEST_COLOURED = 50_000
+"""Characters above which a text stays plain: each keystroke cuts it again."""
+
+CATEGORIES = {
+    "a variable": "variable",
+    "an IRI": "iri",
+    "a text in quotes": "string",
+    "a number": "number",
+    "a blank node": "iri",
+    "a language tag": "string",
+    "a name": "name",
+}
+"""Colours by kind of token (query.expected); keywords are `keyword`, signs have none."""
+
+Piece = tuple[str, str]
+
+
+@lru_cache(maxsize=8)
+def pieces(text: str) -> tuple[Piece, ...]:
+    """(category, characters) from the first character to the last; "" for what has no colour.
+
+    >>> pieces("ASK {}  # why")
+    (('keyword', 'ASK'), ('', ' '), ('', '{'), ('', '}'), ('comment', '  # why'))
+    """
+    if len(text) > LONGEST_COLOURED:
+        return (("", text),)
+    command = _command(text)
+    return tuple(piece for piece in (("command", text[:command]), *_query(text[command:])) if piece[1])
+
+
+def _command(text: str) -> int:
+    """How many characters are a dot command."""
+    if not COMMAND_LINE.match(text.lstrip()):
+        return 0
+    found = re.match(r"\s*\S+", text)
+    return 0 if found is None else found.end()
+
+
+def _query(text: str) -> list[Piece]:
+    found: list[Piece] = []
+    stopped, at = read(text).stopped, 0
+    for token in all_tokens(text):
+        found.append(_between(text[at : token.start]))
+        wrong = stopped is not None and token.start == stopped.start and token.end < len(text)
+        found.append(("error" if wrong else _category(token.type), text[token.start : token.end]))
+        at = token.end
+    rest = text[at:]
+    found.append(("string", rest) if rest.lstrip()[:1] in ("'", '"') else _between(rest))
+    return found
+
+
+def _between(text: str) -> Piece:
+    return ("comment" if "#" in text else "", text)
+
+
+def _category(symbol: str) -> str:
+    if symbol == FUSION or symbol in machine().tables.words:
+        return "keyword"
+    return CATEGORIES.get(kind(symbol), "")

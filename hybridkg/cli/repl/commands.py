@@ -1,0 +1,234 @@
+"""The dot commands: one table, which is also their help and their completion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from hybridkg.cli.repl.listing import facts, listing
+from hybridkg.cli.repl.session import Session
+from hybridkg.cli.repl.vocabulary import MOST_TRIPLES
+from hybridkg.errors import IndexMissingError, LoadError, ParameterError, QuerySyntaxError, UnknownNameError
+from hybridkg.interfaces.output_format import OUTPUT_FORMATS
+from hybridkg.query.iris import is_absolute, why_invalid
+from hybridkg.query.source import MAX_CHARACTERS
+from hybridkg.rdf.well_known import shortened
+from hybridkg.registry import did_you_mean
+from hybridkg.terminal_text import printable
+
+Run = Callable[[Session, str], None]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A dot command.
+
+    Args:
+        argument: how its argument is written in the help; empty where it takes none.
+        help: what it does.
+        run: does it, given the argument without blanks around it.
+    """
+
+    argument: str
+    help: str
+    run: Run
+
+
+LARGEST_FILE = 16 * MAX_CHARACTERS
+"""Bytes of a file that `.load` reads."""
+
+
+def run_command(session: Session, text: str, name: str, whole: str) -> None:
+    """Runs a dot command.
+
+    Args:
+        session: whose state it may change.
+        text: the input, from its dot on.
+        name: the file it is in, or `query`.
+        whole: the text that errors point into; ends with `text`.
+
+    Raises:
+        UnknownNameError: no such command.
+        HybridkgError: it could not do its work.
+    """
+    word, argument = [*text.split(None, 1), ""][:2]
+    word = ALIASES.get(word.lower(), word.lower())
+    command = COMMANDS.get(word)
+    if command is None:
+        raise UnknownNameError(
+            f"no command {word!r}; known: {', '.join(COMMANDS)}",
+            hint=did_you_mean(word, list(COMMANDS)) or "queries start with SELECT, ASK, PREFIX ...; .help shows more",
+        )
+    argument = argument.strip()
+    if argument and not command.argument:
+        raise QuerySyntaxError(f"{word} takes no argument, not {argument!r}")
+    if word in (".explain", ".analyze") and argument:
+        # Blanks in place of the command keep the caret where the mistake was typed.
+        at = whole.rindex(argument)
+        before = "".join("\n" if character == "\n" else " " for character in whole[:at])
+        session.query(before + argument, name, typed=whole.rstrip(), explain=word[1:])
+        return
+    command.run(session, argument)
+
+
+def _tell(session: Session, text: str) -> None:
+    def write(out: TextIO) -> None:
+        out.write(f"{printable(text)}\n")
+
+    session.screen.rows(write)
+
+
+def _help(session: Session, _: str) -> None:
+    lines = [(f"{name} {command.argument}".rstrip(), command.help) for name, command in COMMANDS.items()]
+    width = max(len(usage) for usage, _ in lines)
+    _tell(session, "\n".join(f"{usage:<{width}}  {text}" for usage, text in lines) + "\n\n" + KEYS)
+
+
+KEYS = """\
+Anything else is a query. Enter runs it when it is complete (or wrong), else starts a new line;
+Alt-Enter or Ctrl-J starts a new line in any case; Enter on an empty line runs what there is.
+Tab completes. Up and Down, and Ctrl-R, find earlier input. Ctrl-C clears the input, or cancels
+the running query; Ctrl-D on an empty line ends the session.
+A prefix that is well known, declared in an earlier query or listed by .prefix needs no PREFIX line."""
+
+
+def _schema(session: Session, pattern: str) -> None:
+    words, prefixes = session.names(), session.prefixes
+    parts = []
+    for head, what, names in (
+        ("class", "instances", words.classes),
+        ("predicate", "triples", words.predicates),
+    ):
+        rows = [(shortened(iri, prefixes), n) for iri, n in names]
+        rows = [row for row in rows if pattern.lower() in row[0].lower()]
+        if rows:
+            parts.append(listing((head, what), rows))
+    if words.cut:
+        parts.append(f"Counted in the first {MOST_TRIPLES:,} triples only.")
+    _tell(session, "\n\n".join(parts) or (f"no name with {pattern!r}" if pattern else "the graph is empty"))
+
+
+def _fields(session: Session, _: str) -> None:
+    found = session.kb.stats()["fields"]
+    if not found:
+        raise IndexMissingError("there is no text index", hint="build it: hybridkg index KB")
+    heads = [name.replace("_", " ") for name in found[0]]
+    _tell(session, listing(heads, [list(field.values()) for field in found]))
+
+
+def _stats(session: Session, _: str) -> None:
+    found = session.kb.stats()
+    _tell(session, facts({name: value for name, value in found.items() if name != "fields"}))
+
+
+def _explain(kind: str) -> Run:
+    def run(session: Session, _: str) -> None:
+        if not session.last_query:
+            raise QuerySyntaxError(f".{kind} needs a query", hint=f".{kind} SELECT ...; alone, it takes the last query")
+        session.query(session.last_query, explain=kind)
+
+    return run
+
+
+def _why(session: Session, argument: str) -> None:
+    if session.last_result is None or not len(session.last_result):
+        raise QuerySyntaxError(
+            ".why needs an answer with rows", hint="run a query first; .why 2 explains its second row"
+        )
+    rows = len(session.last_result)
+    if argument and not (argument.isascii() and argument.isdigit() and 1 <= int(argument[:18]) <= rows):
+        raise ParameterError(f"the last answer has rows 1 to {rows:,}, not {argument!r}", hint=".why 1")
+    row = session.last_result[int(argument or 1) - 1]
+    _tell(session, str(row.why()))
+
+
+def _format(session: Session, name: str) -> None:
+    if name:
+        OUTPUT_FORMATS.get(name)
+        session.fmt = name
+    session.screen.say(f"format: {session.fmt}" + ("" if name else f"; known: {', '.join(OUTPUT_FORMATS.names())}"))
+
+
+def _prefix(session: Session, argument: str) -> None:
+    if not argument:
+        session.names()
+        of_the_data = dict(session.vocabulary.prefixes)
+        lines = [f"PREFIX {name}: <{iri}>" for name, iri in {**of_the_data, **session.declared}.items()]
+        well_known = ", ".join(sorted(set(session.prefixes) - {*of_the_data, *session.declared}))
+        _tell(session, "\n".join([*lines, f"well known: {well_known}"]))
+        return
+    name, colon, iri = argument.partition(":")
+    iri = iri.strip()
+    if not colon or not iri:
+        raise ParameterError(f"{argument!r} is not a prefix", hint=".prefix films: <http://example.org/films/>")
+    inside = iri[1:-1] if iri.startswith("<") and iri.endswith(">") else iri
+    from hybridkg.cli.repl.reading import read
+
+    if not read(f"PREFIX {name.strip()}: <{inside}> ASK {{}}").complete:
+        raise ParameterError(f"{argument!r} is not a prefix", hint=".prefix films: <http://example.org/films/>")
+    if not is_absolute(inside) or why_invalid(inside):
+        why = why_invalid(inside) or "it has no scheme, such as http:"
+        raise ParameterError(f"'<{inside}>' is not an absolute IRI: {why}")
+    session.declared[name.strip()] = inside
+    session.screen.say(f"PREFIX {name.strip()}: <{inside}>")
+
+
+def _load(session: Session, argument: str) -> None:
+    if not argument:
+        raise LoadError(".load needs a file", hint=".load questions.hq")
+    path = Path(argument).expanduser()
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+        text = data.decode("utf-8")
+    except (OSError, ValueError) as e:
+        reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
+        raise LoadError(f"cannot read {argument!r}: {reason}") from None
+    if len(data) > LARGEST_FILE:
+        raise LoadError(f"{argument!r} has more than {LARGEST_FILE:,} bytes", hint="load it in parts")
+    session.load(text, path.name)
+
+
+def _timeout(session: Session, argument: str) -> None:
+    if argument:
+        from hybridkg.kb.cancellation import read_duration
+
+        session.timeout = 0.0 if argument == "none" else read_duration(argument)
+    said = "that of kb.toml" if session.timeout is None else f"{session.timeout:g} s" if session.timeout else "none"
+    session.screen.say(f"timeout: {said}")
+
+
+def _limit(session: Session, argument: str) -> None:
+    if argument.lower() in ("none", "off", "all"):
+        session.limit = None
+    elif argument:
+        if not (argument.isascii() and argument.isdigit()) or len(argument) > 18:
+            raise ParameterError(f"the limit is a whole number of rows or none, not {argument!r}", hint=".limit 100")
+        session.limit = int(argument)
+    session.screen.say(f"limit: {'none' if session.limit is None else f'{session.limit:,}'}")
+
+
+def _quit(session: Session, _: str) -> None:
+    session.done = True
+
+
+COMMANDS = {
+    ".help": Command("", "this list", _help),
+    ".schema": Command(
+        "[WORD]", "classes and predicates with their counts; with a word, those that contain it", _schema
+    ),
+    ".fields": Command("", "the fields of the text index, for MATCH ... ON (field)", _fields),
+    ".explain": Command("[QUERY]", "how a query, or the last one, would be run", _explain("explain")),
+    ".analyze": Command("[QUERY]", "the same, run, with actual rows and times", _explain("analyze")),
+    ".why": Command("[N]", "what the score of row N of the last answer, or of its first, is made of", _why),
+    ".format": Command("[NAME]", f"how rows are printed: {', '.join(OUTPUT_FORMATS.names())}", _format),
+    ".prefix": Command("[name: <iri>]", "declare a prefix for all queries; alone, show them", _prefix),
+    ".load": Command("FILE.hq", "run the queries and commands of a file", _load),
+    ".timeout": Command("[DURATION]", "how long a query may take: 10s, 500ms, none", _timeout),
+    ".limit": Command("[N]", "rows of an answer at most, or none", _limit),
+    ".stats": Command("", "what the knowledge base holds", _stats),
+    ".quit": Command("", "end the session", _quit),
+}
+ALIASES = {".exit": ".quit", ".q": ".quit", ".?": ".help", ".h": ".help"}

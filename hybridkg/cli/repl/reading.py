@@ -1,0 +1,291 @@
+"""Text that is still being typed, read as far as it goes by the parser's own tables.
+
+The driver here only moves states: no tree is built, and a mistake is a place,
+not an error. What the tables allow behind that place is what completion
+offers, what decides whether Enter submits, and where one query of a file ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from hybridkg.errors import HybridkgError, Source
+from hybridkg.query.diagnostics.expected import advance
+from hybridkg.query.lexer import END, Token
+from hybridkg.query.parser import machine
+from hybridkg.query.source import QueryText, read_text
+
+NO_PARSER: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How far a text could be read.
+
+    Args:
+        tokens: those that the parser took, offsets in the text as it was written.
+        states: its stack behind them.
+        end: offset behind the last of them.
+        stopped: the first token that it cannot take; None where there is none.
+        failed: offset where no token starts, as in a string without its second quote; None where there is none.
+        complete: whether the text is a whole query.
+    """
+
+    tokens: tuple[Token, ...]
+    states: tuple[int, ...]
+    end: int = 0
+    stopped: Token | None = None
+    failed: int | None = None
+    complete: bool = False
+
+    @property
+    def open(self) -> bool:
+        """Whether more text could still make a query of it."""
+        return not self.complete and self.stopped is None and self.failed is None
+
+
+@lru_cache(maxsize=16)
+def read(text: str) -> Reading:
+    """Reads a text to its first mistake, or its end.
+
+    >>> read("SELECT * {").open, read("SELECT * {}").complete, read("SELECT }").stopped.text
+    (True, True, '}')
+    """
+    try:
+        query = read_text(text, "query")
+    except HybridkgError:
+        return Reading((), (machine().tables.start,), failed=0)
+    return _read(query, 0)
+
+
+def _read(query: QueryText, position: int) -> Reading:
+    tables = machine().tables
+    lexer, skip = machine().lexer(query.text), re.compile(tables.skip)
+    states, tokens = [tables.start], list[Token]()
+    if position == 0 and query.text.startswith("\ufeff"):
+        position = 1
+    end = position
+    while True:
+        here = query.span(end, end).end
+        try:
+            token = lexer.next(query, position, tables.rows[states[-1]])
+        except HybridkgError:
+            skipped = skip.match(query.text, position)
+            start = query.span(position if skipped is None else skipped.end(), position).start
+            return Reading(tuple(tokens), tuple(states), here, failed=start)
+        trial = states.copy()
+        taken = advance(tables, trial, token.type)
+        if token.type == END:
+            return Reading(tuple(tokens), tuple(states), here, complete=taken)
+        place = query.span(token.start, token.end)
+        position = end = token.end
+        token = Token(token.type, token.text, place.start, place.end)
+        if not taken:
+            return Reading(tuple(tokens), tuple(states), here, stopped=token)
+        states = trial
+        tokens.append(token)
+
+
+@cache
+def symbols_of_states() -> tuple[str, ...]:
+    """For each state the one symbol, of a token or a rule, by which the parser comes into it."""
+    tables = machine().tables
+    symbols = [""] * len(tables.rows)
+    for row in tables.rows:
+        for symbol, action in row.items():
+            if action >= 0:
+                symbols[action] = symbol
+    return tuple(symbols)
+
+
+def path(states: tuple[int, ...]) -> list[str]:
+    """The symbols on the parser's stack, outermost first: `[..., "ON", "("]` where the first field stands."""
+    names = symbols_of_states()
+    return [names[state] for state in states[1:]]
+
+
+def all_tokens(text: str) -> list[Token]:
+    """Every token up to the first place where none starts; behind a mistake, read without the parser's help."""
+    reading = read(text)
+    tokens = list(reading.tokens)
+    if reading.stopped is None:
+        return tokens
+    tokens.append(reading.stopped)
+    query, lexer = QueryText(Source("query", text), text), machine().lexer(text)
+    position = reading.stopped.end
+    while True:
+        try:
+            token = lexer.next(query, position, NO_PARSER)
+        except HybridkgError:
+            return tokens
+        if token.type == END:
+            return tokens
+        tokens.append(token)
+        position = token.end
+
+
+def declared(tokens: list[Token]) -> dict[str, str]:
+    """The prefixes that a query declares, without their colons."""
+    found: dict[str, str] = {}
+    for keyword, name, iri in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if keyword.type == "PREFIX" and name.type == "PNAME_NS" and iri.type == "IRIREF":
+            found[name.text[:-1]] = iri.text[1:-1]
+    return found
+
+
+def undeclared(text: str) -> list[str]:
+    """The prefixes that a query uses without declaring them, in the order of their first use.
+
+    >>> undeclared("PREFIX a: <http://a/> SELECT * { ?x a:p b:q, rdfs:Class }")
+    ['b', 'rdfs']
+    """
+    tokens = all_tokens(text)
+    known = declared(tokens)
+    used = [token.text.partition(":")[0] for token in tokens if token.type in ("PNAME_LN", "PNAME_NS")]
+    return [name for name in dict.fromkeys(used) if name not in known]
+
+
+def in_comment(text: str) -> bool:
+    """Whether the text ends inside a comment."""
+    reading = read(text)
+    if reading.stopped is not None or reading.failed is not None:
+        return False
+    return "#" in text[max(reading.end, text.rfind("\n") + 1) :]
+
+
+COMMAND_LINE = re.compile(r"\.[A-Za-z?]")
+"""How a dot command starts. No query starts with a dot, so this is asked only where one may start."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A query or a dot command inside a longer text, with the offset of its first character."""
+
+    text: str
+    start: int
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """The queries and dot commands of a file, one by one.
+
+    A query ends before the first line that cannot belong to it and can start another one, or is a dot
+    command. Where a query is wrong, nobody knows what belongs to it: then it ends at a blank line, at a line that
+    begins another query (`_behind_mistake`), or behind the ";" of SQL at the end of a line, which is a mistake of
+    that query alone.
+
+    >>> [s.text for s in statements("SELECT * {}\\nLIMIT 1\\n.limit 5\\nASK {}")]
+    ['SELECT * {}\\nLIMIT 1', '.limit 5', 'ASK {}']
+    >>> [s.text for s in statements("SELECT * {} LIMIT 1;\\nASK { ?s ?p ?o ;\\n }")]
+    ['SELECT * {} LIMIT 1;', 'ASK { ?s ?p ?o ;\\n }']
+    >>> [s.text for s in statements("SELECT * { ?x MACTH 'a' } LIMIT 1\\nASK {}")]
+    ["SELECT * { ?x MACTH 'a' } LIMIT 1", 'ASK {}']
+    """
+    query = QueryText(Source("file", text), text)
+    skip = re.compile(machine().tables.skip)
+    position = 1 if text.startswith("\ufeff") else 0
+    while True:
+        skipped = skip.match(text, position)
+        start = position if skipped is None else skipped.end()
+        if start >= len(text):
+            return
+        position = _end_of_command(query, start) if COMMAND_LINE.match(text, start) else _end_of_query(query, start)
+        yield Statement(text[start:position].rstrip(" \t\r\n"), start)
+
+
+QUERY_COMMAND = re.compile(r"\.(?:explain|analyze)\s+", re.IGNORECASE)
+"""The commands whose argument is a query, so that they may go on for several lines."""
+
+
+def _end_of_command(query: QueryText, start: int) -> int:
+    line_end = _line_end(query.text, start)
+    found = QUERY_COMMAND.match(query.text, start)
+    if found is None or found.end() >= line_end:
+        return line_end
+    return _end_of_query(query, found.end())
+
+
+def _end_of_query(query: QueryText, start: int) -> int:
+    text, tables = query.text, machine().tables
+    reading = _read(query, start)
+    if reading.stopped is None and reading.failed is None:
+        return len(text)
+    at = reading.failed if reading.stopped is None else reading.stopped.start
+    assert at is not None  # one of the two is there
+    if (
+        text[at : at + 1] == ";"
+        and not text[at + 1 : _line_end(text, at)].strip()
+        and advance(tables, list(reading.states), END)
+    ):
+        return at + 1
+    first_on_line = not text[text.rfind("\n", 0, at) + 1 : at].strip()
+    starts_another = COMMAND_LINE.match(text, at) is not None or (
+        reading.stopped is not None and reading.stopped.type in tables.rows[tables.start]
+    )
+    if at > start and first_on_line and starts_another:
+        whole = advance(tables, list(reading.states), END)
+        if whole or _BLANK_LINE.search(text, reading.end, at):
+            return at
+    return _behind_mistake(query, start, at)
+
+
+def _behind_mistake(query: QueryText, start: int, at: int) -> int:
+    """Where a query ends that cannot be read beyond `at`.
+
+    At a blank line, a dot command, or a line that begins another query: once every brace of this one is closed, or,
+    where one never is, if what begins there is a whole query with nothing behind it that it does not own.
+    """
+    text, tried, depth, opened = query.text, 0, 0, False
+    braces = _BRACES.finditer(text, start)
+    brace = next(braces, None)
+    before = text.rfind("\n", 0, at)  # where the mistake is the first on its line, it may begin the other query
+    for found in _BREAK.finditer(text, max(start + 1, at if text[before + 1 : at].strip() else before)):
+        here, inside = found.end(), False
+        if found["start"] is None:
+            return found.start()
+        while brace is not None and brace.start() < here:
+            opened = opened or brace[0] == "{"
+            depth += {"{": 1, "}": -1}.get(brace[0], 0)
+            inside = brace.end() > here
+            brace = next(braces, None)
+        if inside or not opened:
+            continue  # in a string; or as a SELECT behind the wrong PREFIX line of its own
+        tried += 1
+        if depth <= 0 or (tried <= MOST_TRIED and _is_whole(query, here)):
+            return found.start()
+    return len(text)
+
+
+def _is_whole(query: QueryText, start: int) -> bool:
+    """Whether a query that begins here ends at the end of the text, a blank line, or another statement's beginning."""
+    text, tables = query.text, machine().tables
+    reading = _read(query, start)
+    if reading.stopped is None:
+        return reading.complete
+    at = reading.stopped.start
+    between = text[reading.end : at]
+    begins = "\n" in between and (reading.stopped.type in tables.rows[tables.start] or COMMAND_LINE.match(text, at))
+    return bool(begins or _BLANK_LINE.search(between)) and advance(tables, list(reading.states), END)
+
+
+MOST_TRIED = 32
+"""Lines behind one mistake that are looked at to see whether a query begins there, which takes a reading each."""
+
+_BRACES = re.compile(
+    r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|<[^<>"{}|^`\\\s]*>|#[^\n]*|[{}]'
+)
+"""Braces, and what may have some that are none: strings, IRIs and comments."""
+
+_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
+_BREAK = re.compile(
+    r"\n[ \t\r]*(?=\n)|\n(?=\.[A-Za-z?])"
+    r"|\n(?P<start>[ \t]*)(?=(?:SELECT|CONSTRUCT|DESCRIBE|ASK|PREFIX|BASE|EXPLAIN)\b)",
+    re.IGNORECASE,
+)
+
+
+def _line_end(text: str, start: int) -> int:
+    found = text.find("\n", start)
+    return len(text) if found < 0 else found

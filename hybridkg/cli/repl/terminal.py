@@ -1,0 +1,198 @@
+"""The session in a terminal: the only place that knows prompt_toolkit."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.formatted_text.utils import split_lines
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.lexers import Lexer
+from prompt_toolkit.styles import Style
+
+from hybridkg.cli.repl.colours import pieces
+from hybridkg.cli.repl.command_completion import suggest_in_session
+from hybridkg.cli.repl.completion import NAME
+from hybridkg.cli.repl.session import Session, is_complete
+from hybridkg.kb import cancellation
+from hybridkg.resources import cache_dir
+from hybridkg.results.formats.table import is_plain
+
+if TYPE_CHECKING:
+    from hybridkg.cli.repl.running import Workers
+
+PROMPT = "hq> "
+CONTINUATION = "  | "
+
+HISTORY_FILE = "repl-history"
+LARGEST_HISTORY = 1_000_000
+"""Bytes of the history file; what is beyond is cut from its beginning when a session starts."""
+
+INDENT = "  "
+
+STYLE = Style.from_dict(
+    {
+        "prompt": "bold",
+        "hq.keyword": "bold ansiblue",
+        "hq.command": "bold ansiblue",
+        "hq.variable": "ansicyan",
+        "hq.iri": "ansigreen",
+        "hq.string": "ansiyellow",
+        "hq.number": "ansimagenta",
+        "hq.name": "ansimagenta",
+        "hq.comment": "italic ansibrightblack",
+        "hq.error": "underline ansired",
+    }
+)
+
+
+def converse(session: Session, workers: Workers) -> None:
+    """Asks for input and runs it until the user is done; Ctrl-C never ends it.
+
+    Args:
+        session: writes to the terminal itself.
+        workers: run its queries.
+    """
+    prompt = _prompt(session)
+    session.names_later(workers.start)
+    while not session.done:
+        try:
+            text = prompt.prompt()
+        except EOFError:
+            return
+        except KeyboardInterrupt:
+            continue
+        try:
+            session.run(text)
+        except KeyboardInterrupt:
+            behind = (
+                "; the store is still at work on it in the background" if workers.busy() or cancellation.busy() else ""
+            )
+            session.screen.say(f"\ncancelled{behind}")
+        except Exception:
+            session.screen.say(traceback.format_exc())
+            session.screen.say("this is a mistake in hybridkg, not yours; the session goes on")
+
+
+def _prompt(session: Session) -> PromptSession[str]:
+    return PromptSession(
+        [("class:prompt", PROMPT)],
+        multiline=True,
+        prompt_continuation=_continuation,
+        key_bindings=_keys(),
+        completer=_Completer(session),
+        complete_while_typing=True,
+        lexer=_Colours(),
+        style=None if is_plain(os.environ) else STYLE,
+        include_default_pygments_style=False,
+        history=history(),
+        reserve_space_for_menu=6,
+    )
+
+
+def _continuation(width: int, _line: int, wrapped: int) -> StyleAndTextTuples:
+    return [("class:prompt", (" " * len(CONTINUATION) if wrapped else CONTINUATION)[:width])]
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def enter(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.complete_state = None  # what was chosen in the menu is in the text already
+        if is_complete(buffer.text):
+            buffer.validate_and_handle()
+        else:
+            newline(event)
+
+    @keys.add("c-j")
+    @keys.add("escape", "enter")
+    def newline(event: KeyPressEvent) -> None:
+        line = event.current_buffer.document.current_line_before_cursor
+        deeper = INDENT if line.rstrip().endswith(("{", "(")) else ""
+        event.current_buffer.insert_text("\n" + line[: len(line) - len(line.lstrip())] + deeper)
+
+    @keys.add("}")
+    def close(event: KeyPressEvent) -> None:
+        line = event.current_buffer.document.current_line_before_cursor
+        if line.endswith(INDENT) and not line.strip():
+            event.current_buffer.delete_before_cursor(len(INDENT))
+        event.current_buffer.insert_text("}")
+
+    return keys
+
+
+class _Colours(Lexer):
+    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        fragments: StyleAndTextTuples = [
+            (f"class:hq.{category}" if category else "", text) for category, text in pieces(document.text)
+        ]
+        lines = [list(line) for line in split_lines(fragments)]
+        return lambda number: lines[number] if number < len(lines) else []
+
+
+class _Completer(Completer):
+    def __init__(self, session: Session):
+        self._session = session
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """What may stand at the cursor; unasked only once a token is begun, or where a name is wanted."""
+        before = document.text_before_cursor
+        for suggestion in suggest_in_session(self._session, before, document.text_after_cursor):
+            begun = suggestion.start < len(before)
+            if begun or complete_event.completion_requested or suggestion.kind == NAME:
+                yield Completion(
+                    suggestion.text,
+                    suggestion.start - len(before),
+                    display=suggestion.text.strip(),
+                    display_meta=suggestion.note,
+                )
+
+
+def history() -> History:
+    """What was typed in earlier sessions; in memory only where no file can be written."""
+    folder = cache_dir()
+    if folder is None:
+        return InMemoryHistory()
+    path = folder / HISTORY_FILE
+    try:
+        _cut(path)
+        path.touch(mode=0o600)
+    except OSError:
+        return InMemoryHistory()
+    return _SafeHistory(str(path))
+
+
+def _cut(path: Path) -> None:
+    if not path.exists() or path.stat().st_size <= LARGEST_HISTORY:
+        return
+    data = path.read_bytes()[-LARGEST_HISTORY // 2 :]
+    kept = data[data.find(b"\n\n# ") + 1 :]
+    temporary = path.with_suffix(f".{os.getpid()}")
+    temporary.write_bytes(kept)
+    temporary.replace(path)
+
+
+class _SafeHistory(FileHistory):
+    """A file that may vanish or fill its disk: then what is typed is only remembered."""
+
+    def load_history_strings(self) -> Iterable[str]:
+        try:
+            return list(super().load_history_strings())
+        except OSError:
+            return []
+
+    def store_string(self, string: str) -> None:
+        try:
+            super().store_string(string)
+        except (OSError, ValueError):
+            return

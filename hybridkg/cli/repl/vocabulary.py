@@ -1,0 +1,104 @@
+"""What the data offers to completion and to `.schema`: predicates, classes, fields, namespaces.
+
+Read once per session, by one GROUP BY query each. A large graph is not read
+to its end: 2,000,000 triples (1.5 s on 2 cores) name every predicate that is
+worth completing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode
+from hybridkg.rdf.well_known import WELL_KNOWN
+
+if TYPE_CHECKING:
+    from hybridkg.kb import KnowledgeBase
+
+MOST_TRIPLES = 2_000_000
+"""Triples that are counted."""
+
+MOST_NAMES = 1_000
+"""Predicates, and classes, that are kept: the most frequent ones."""
+
+Counts = tuple[tuple[str, int], ...]
+
+_COUNT = (
+    "SELECT ?name (COUNT(*) AS ?n) {{ {{ SELECT ?name {{ {pattern} }} LIMIT {triples} }} }} "
+    "GROUP BY ?name ORDER BY DESC(?n) ?name LIMIT {names}"
+)
+
+_PREFIX_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Names in the data, most frequent first.
+
+    Args:
+        predicates: (IRI, triples).
+        classes: (IRI, instances).
+        fields: (name, weight, b, entities, tokens, mean length in tokens) of the text index.
+        prefixes: prefixes for namespaces of the data that no well-known prefix covers.
+        cut: whether the graph has more triples, or names, than were counted.
+    """
+
+    predicates: Counts = ()
+    classes: Counts = ()
+    fields: tuple[Mapping[str, Any], ...] = ()
+    prefixes: tuple[tuple[str, str], ...] = ()
+    cut: bool = False
+
+
+NOTHING = Vocabulary()
+"""Before the data has been read."""
+
+
+def read_vocabulary(kb: KnowledgeBase) -> Vocabulary:
+    """Reads the names of a knowledge base, named graphs included."""
+    stats = kb.stats()
+    predicates = _counts(kb, "?s ?name ?o")
+    classes = _counts(kb, f"?s <{RDF_TYPE}> ?name")
+    if not predicates:
+        predicates = _counts(kb, "GRAPH ?g { ?s ?name ?o }")
+        classes = _counts(kb, f"GRAPH ?g {{ ?s <{RDF_TYPE}> ?name }}")
+    cut = stats["triples"] > MOST_TRIPLES or MOST_NAMES in (len(predicates), len(classes))
+    names = [iri for iri, _ in (*predicates, *classes)]
+    return Vocabulary(predicates, classes, tuple(stats["fields"]), tuple(own_prefixes(names).items()), cut)
+
+
+def _counts(kb: KnowledgeBase, pattern: str) -> Counts:
+    result = kb.query(_COUNT.format(pattern=pattern, triples=MOST_TRIPLES, names=MOST_NAMES), name="vocabulary")
+    counted = ((row.term("name"), row.term("n")) for row in result)
+    return tuple(
+        (name.value, int(n.value)) for name, n in counted if isinstance(name, NamedNode) and isinstance(n, Literal)
+    )
+
+
+def own_prefixes(iris: Iterable[str]) -> dict[str, str]:
+    """Prefixes for the namespaces of some IRIs, named after the end of the namespace; the first takes the name.
+
+    >>> own_prefixes(["http://example.org/films/year", "http://www.w3.org/2000/01/rdf-schema#label"])
+    {'films': 'http://example.org/films/'}
+    """
+    found: dict[str, str] = {}
+    taken = set(WELL_KNOWN.values())
+    for iri in iris:
+        namespace = namespace_of(iri)
+        if not namespace or namespace in taken:
+            continue
+        taken.add(namespace)
+        for part in reversed(re.split(r"[/#.:]", namespace)):
+            if _PREFIX_NAME.fullmatch(part) and part not in WELL_KNOWN and part not in found:
+                found[part] = namespace
+                break
+    return found
+
+
+def namespace_of(iri: str) -> str:
+    """The IRI up to its last `#` or `/`; empty where it has none, or nothing behind it."""
+    cut = max(iri.rfind("#"), iri.rfind("/")) + 1
+    return iri[:cut] if 0 < cut < len(iri) else ""

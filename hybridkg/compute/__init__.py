@@ -1,0 +1,1 @@
+"""Compiled kernels, loaded when they pay, and worker processes."""

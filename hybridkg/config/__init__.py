@@ -1,0 +1,1 @@
+"""Settings of a knowledge base (`kb.toml`) and bounded TOML reading."""

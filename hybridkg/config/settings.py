@@ -1,0 +1,508 @@
+"""`kb.toml`: the settings of one knowledge base.
+
+The file is read with tomllib and written from a template, so the comments in
+it are ours; an unknown key or a value out of range is an error with its line.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from hybridkg.config.toml import Value, line_of, parse_toml, set_twice, toml_value, without_capital
+from hybridkg.errors import ConfigError
+from hybridkg.interfaces.encoder import NO_ENCODER
+from hybridkg.interfaces.reranker import RerankingSettings
+from hybridkg.interfaces.text_engine import TEXT_ENGINES
+from hybridkg.interfaces.vector_index import VECTOR_INDEXES
+from hybridkg.registry import Registry
+from hybridkg.remote.credentials import OPENAI_URL
+
+CHOICES = {
+    "default_graph": ("default", "union"),
+    "service": ("refuse", "allow"),
+    "analysis": ("hybridkg", "native"),
+    "device": ("auto", "cpu", "cuda"),
+    "what": ("entity", "chunks", "fields"),
+    "unit": ("characters", "tokens"),
+    "aggregate": ("max", "mean3", "sum"),
+    "projection": ("export", "none"),
+    "method": ("post", "get"),
+}
+"""Keys whose value is one of a few names; the other texts take any string that is not empty."""
+
+ENGINES: dict[str, Registry] = {"text.engine": TEXT_ENGINES}
+"""Settings that are a name of a registry. Encoders and vector indexes are looked up when an index is built: without the
+package of one, the text is searched all the same.
+"""
+
+RANGES: dict[str, tuple[float, float]] = {
+    "elasticsearch.shards": (1, 1024),
+    "elasticsearch.k1": (0, 1000),
+    "elasticsearch.b": (0, 1),
+    "elasticsearch.timeout": (1, 3600),
+    "endpoint.timeout": (1, 3600),
+    "endpoint.page": (1, 1_000_000),
+    "vectors.batch": (1, 65_536),
+    "vectors.max_length": (0, 1_000_000),
+    "vectors.chunk": (8, 1_000_000),
+    "vectors.overlap": (0, 1_000_000),
+    "vectors.timeout": (1, 3600),
+    "vectors.per_minute": (0, 1_000_000),
+    "reranking.timeout": (1, 3600),
+    "reranking.per_minute": (0, 1_000_000),
+    "limits.timeout": (0, 86_400),
+    "limits.max_rows": (1, 1_000_000_000),
+    "limits.max_megabytes": (1, 1_000_000),
+}
+"""Smallest and largest value of the numbers."""
+
+LARGEST = 1 << 20
+"""Bytes of a kb.toml that are read: what a hostile one can cost is known before it is looked at."""
+
+SECRETS = ("api_key", "key", "password", "user", "username", "token", "secret")
+"""What people put into settings of servers, and must not stand here in clear."""
+
+EMBEDDED = "embedded"
+"""What `location` in the table `[graph]` says of a graph that lies in the folder of the knowledge base."""
+
+TEMPLATE = """\
+# Settings of this knowledge base; an unknown key is an error.
+profile = {profile}  # name of a shipped profile, or path of a Turtle file
+default_graph = {default_graph}  # "default", or "union" of all graphs
+service = {service}  # "refuse", or "allow" queries to ask other SPARQL endpoints (SERVICE)
+"""
+
+SYNONYMS = """\
+synonyms = {synonyms}  # path of a file of synonyms, from this folder; hybridkg index KB reads it
+"""
+
+COMMENTS = {
+    "text.engine": "{engines} (docs/elasticsearch.md); hybridkg index KB builds it",
+    "vectors.encoder": 'for NEAR: "lsa", learned from the texts, "sentence-transformers:MODEL" or "none"',
+    "vectors.index": "{indexes} (docs/vectors.md); only the first overlooks none",
+    "graph.location": "the SPARQL endpoint that has the graph (docs/endpoint.md); {embedded} is the default",
+}
+"""What stands behind the settings that are always written, and behind the address of an endpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticSettings:
+    """The table `[elasticsearch]`. Who asks is told by the environment (hybridkg.remote.credentials), never here.
+
+    Args:
+        url: of the server, `http://` or `https://`.
+        alias: name of the alias, and beginning of the names of the indexes; empty for one made from the folder.
+        analysis: `hybridkg`: the same terms as in the embedded index; `native`: the profile's analyzers are names of
+            Elasticsearch's own.
+        ca_file: certificates (PEM) that the server's is checked against; empty for those of the system.
+        shards: of an index that is built.
+        k1: saturation of `bm25` and `combined_fields` in an index that is built, at least 0.
+        b: their length normalisation, 0..1.
+        timeout: seconds that one request may take.
+    """
+
+    url: str = "http://127.0.0.1:9200"
+    alias: str = ""
+    analysis: str = "hybridkg"
+    ca_file: str = ""
+    shards: int = 1
+    k1: float = 1.2
+    b: float = 0.75
+    timeout: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSettings:
+    """The table `[endpoint]`: how the SPARQL endpoint is asked that `graph` names. Who asks is told by the environment
+    (hybridkg.remote.credentials), never here.
+
+    Args:
+        projection: `export`: the columns that answer most patterns are made of the exported graph; `none`: there are
+            none, and every pattern goes to the endpoint.
+        method: of HTTP, by which queries are sent: `post` or `get`.
+        page: triples asked for at once while the graph is exported.
+        timeout: seconds that the endpoint may be silent.
+        ca_file: certificates (PEM) that its own is checked against; empty for those of the system.
+    """
+
+    projection: str = "export"
+    method: str = "post"
+    page: int = 50_000
+    timeout: float = 60.0
+    ca_file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """The table `[limits]`: what a query may use unless it is asked with limits of its own.
+
+    Args:
+        timeout: seconds; 0 for no limit.
+        max_rows: rows of an intermediate result.
+        max_megabytes: memory that the rows of an intermediate result may take, as it is estimated.
+    """
+
+    timeout: float = 0.0
+    max_rows: int = 10_000_000
+    max_megabytes: float = 4000.0
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingSettings:
+    """The other settings of the table `[vectors]`: what is encoded, and how the model that `encoder` names is used.
+
+    Args:
+        what: gets a vector of its own: the `entity`, each of the `chunks` of its text, or each of its `fields`.
+        chunk: most units of text in a chunk.
+        overlap: units, at most, that a chunk has in common with the one before; below `chunk`.
+        unit: of those two: `characters`, or `tokens` of an encoder that has some.
+        aggregate: the similarity of an entity of several vectors: the `max` of theirs, the mean of the greatest three
+            (`mean3`), or their `sum`, divided by the most vectors that an entity has.
+        device: `cpu`, `cuda`, or `auto` for cuda where there is one.
+        batch: texts that cuda encodes at once.
+        max_length: tokens of a text that are read; 0 for the model's own limit.
+        query_prompt: written before every text that is asked; empty for the model's own.
+        passage_prompt: written before every text that is searched; empty for the model's own.
+        url: of the server that `openai:MODEL` asks, up to and with its version.
+        timeout: seconds that one request to it may take.
+        per_minute: requests to it at most; 0 for no limit.
+    """
+
+    what: str = "entity"
+    chunk: int = 256
+    overlap: int = 64
+    unit: str = "characters"
+    aggregate: str = "max"
+    device: str = "auto"
+    batch: int = 32
+    max_length: int = 0
+    query_prompt: str = ""
+    passage_prompt: str = ""
+    url: str = OPENAI_URL
+    timeout: float = 60.0
+    per_minute: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings.
+
+    Args:
+        profile: name of a shipped profile or path of a Turtle file; says which predicates feed which field.
+        text: the text engine that `index` builds for.
+        encoder: what makes the vectors that NEAR compares: a name of ENCODERS, with `:MODEL` where it takes one; or
+            `none`.
+        vectors: the index that `index` builds of them: a name of VECTOR_INDEXES.
+        default_graph: what a query sees outside GRAPH: the `default` graph, or the `union` of all.
+        service: whether SERVICE may reach the network: `refuse` or `allow`.
+        synonyms: path of a file of synonyms (hybridkg.text.match_query.synonyms), from the folder of the knowledge base; empty for
+            none. The index keeps what it read.
+        graph: where the graph lies: `embedded`, or the address of a SPARQL endpoint.
+        endpoint: how that is asked.
+        elasticsearch: where Elasticsearch is, and how it is used.
+        limits: what a query may use.
+        encoding: what is encoded, and how the encoder's model is used.
+        reranking: the server of the reranker `llm`.
+        sections: the tables of plug-ins, each with its settings, as they are written.
+    """
+
+    profile: str = "default"
+    text: str = TEXT_ENGINES.default
+    encoder: str = NO_ENCODER
+    vectors: str = VECTOR_INDEXES.default
+    default_graph: str = "default"
+    service: str = "refuse"
+    synonyms: str = ""
+    graph: str = EMBEDDED
+    endpoint: EndpointSettings = field(default_factory=EndpointSettings)
+    elasticsearch: ElasticSettings = field(default_factory=ElasticSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    encoding: EncodingSettings = field(default_factory=EncodingSettings)
+    reranking: RerankingSettings = field(default_factory=RerankingSettings)
+    sections: tuple[tuple[str, tuple[tuple[str, Value], ...]], ...] = ()
+
+    def section(self, name: str) -> Mapping[str, Value]:
+        """The settings in the table of a plug-in; empty where the file has none."""
+        return dict(dict(self.sections).get(name, ()))
+
+
+PLAIN = ("profile", "default_graph", "service", "synonyms")
+"""Settings that stand above all tables."""
+
+
+def _table(name: str, kind: Any) -> dict[str, tuple[str, str]]:
+    return {one.name: (name, one.name) for one in fields(kind)}
+
+
+TABLES: dict[str, dict[str, tuple[str, str]]] = {
+    "text": {"engine": ("text", "")},
+    "vectors": {"encoder": ("encoder", ""), "index": ("vectors", ""), **_table("encoding", EncodingSettings)},
+    "graph": {"location": ("graph", "")},
+    **{
+        one.name: _table(one.name, one.default_factory)
+        for one in fields(Config)
+        if one.default_factory is not MISSING and one.name != "encoding"
+    },
+}
+"""The tables of the file: name -> setting -> (field of Config, field of that or nothing)."""
+
+OLDER: dict[str, tuple[str, str]] = {
+    "text": ("text", "engine"),
+    "encoder": ("vectors", "encoder"),
+    "vectors": ("vectors", "index"),
+    "graph": ("graph", "location"),
+}
+"""Settings that older files have above all tables, by (table, name) of today."""
+
+OLDER_TABLES = {"encoding": "vectors"}
+"""The same of tables: the settings of the one are now in the other."""
+
+KEY_OF: dict[type, str] = {
+    EndpointSettings: "HYBRIDKG_ENDPOINT_TOKEN",
+    ElasticSettings: "HYBRIDKG_ELASTICSEARCH_API_KEY",
+}
+"""The variable of the environment that has the key of a table's server."""
+
+MODEL_KEY = "HYBRIDKG_OPENAI_API_KEY"
+"""The same of all other tables, whose servers run models."""
+
+
+def write_config(config: Config) -> str:
+    """The text of a kb.toml, in the form of today; most settings only where they differ from the defaults.
+
+    >>> parse_config(write_config(Config(profile='a"b')), "kb.toml").profile
+    'a"b'
+    """
+    text = TEMPLATE.format(**{key: toml_value(getattr(config, key)) for key in PLAIN})
+    if config.synonyms:
+        text += SYNONYMS.format(synonyms=toml_value(config.synonyms))
+    plain = Config()
+    tables = {
+        name: {
+            key: _field(config, at)
+            for key, at in keys.items()
+            if (f"{name}.{key}" in COMMENTS and name != "graph") or _field(config, at) != _field(plain, at)
+        }
+        for name, keys in TABLES.items()
+    }
+    for name, table in {**tables, **{name: dict(table) for name, table in config.sections}}.items():
+        lines = [f"{key} = {toml_value(value)}{_comment(f'{name}.{key}')}" for key, value in table.items()]
+        text += "\n".join(["", f"[{name}]", *lines, ""]) if lines else ""
+    return text
+
+
+def _field(config: Config, at: tuple[str, str]) -> Any:
+    return getattr(getattr(config, at[0]), at[1]) if at[1] else getattr(config, at[0])
+
+
+def _comment(key: str) -> str:
+    """Of a setting, with the names that come with this package."""
+    if key not in COMMENTS:
+        return ""
+    engines, indexes = (", ".join(map(toml_value, names.builtin_names)) for names in (TEXT_ENGINES, VECTOR_INDEXES))
+    return "  # " + COMMENTS[key].format(engines=engines, indexes=indexes, embedded=toml_value(EMBEDDED))
+
+
+def read_config(path: Path) -> Config:
+    """The settings in a file.
+
+    Raises:
+        ConfigError: it cannot be read, is not TOML, has an unknown key or a wrong value.
+    """
+    return parse_config(read_settings(path), str(path))
+
+
+def read_settings(path: Path) -> str:
+    """The text of a kb.toml, with line ends of one character.
+
+    Raises:
+        ConfigError: it cannot be read, is too large or is not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            read = file.read(LARGEST + 1)
+        if len(read) > LARGEST:
+            raise ConfigError(f"{str(path)!r} is larger than {LARGEST:,} bytes: these are no settings")
+        text = read.decode("utf-8")
+    except OSError as e:
+        raise ConfigError(f"cannot read {str(path)!r}: {e.strerror}") from e
+    except UnicodeDecodeError as e:
+        raise ConfigError(f"{str(path)!r} is not UTF-8 text") from e
+    return text.replace("\r\n", "\n")
+
+
+def parse_config(text: str, name: str) -> Config:
+    """The settings in a text; `name` is the file that an error points to.
+
+    Raises:
+        ConfigError: the text is not TOML, has an unknown key or a wrong value.
+    """
+    try:
+        values = parse_toml(text)
+    except tomllib.TOMLDecodeError as e:
+        twice = set_twice(text, e)
+        hint = "leave one of the two lines out" if twice else ""
+        raise ConfigError(f"not TOML: {twice or without_capital(str(e))}", hint=hint, place=name) from e
+    settings: dict[str, Setting] = {}
+    sections: dict[str, dict[str, Value]] = {}
+    for one in in_todays_form(values, text):
+        place = f"{name}:{one.line}"
+        if one.table and one.table not in TABLES:
+            sections.setdefault(one.table, {})[one.name] = _of_plugin(one, place)
+            continue
+        _check(one, place)
+        if one.key in settings:
+            raise ConfigError(
+                f"{one.written!r} and {settings[one.key].written!r} are the same setting",
+                hint=f"write {one.key!r}, and leave the other out",
+                place=place,
+            )
+        settings[one.key] = one
+    config = _config(settings, sections)
+    if config.graph != EMBEDDED and config.default_graph != "default":
+        raise ConfigError(
+            "'default_graph' is decided by the endpoint where the graph lies at one",
+            hint="set up the endpoint so that its default graph is the union, and leave 'default_graph' out",
+            place=f"{name}:{line_of('default_graph', text)}",
+        )
+    _check_overlap(config, settings, name)
+    return config
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting as it stands in a file.
+
+    Args:
+        table, name: what it is called today, such as `vectors` and `encoder`; no table for one above all tables.
+        written: what the file calls it: `encoder` in an older one.
+        value, line: as TOML has it, and where, from 1.
+    """
+
+    table: str
+    name: str
+    written: str
+    value: Any
+    line: int
+
+    @property
+    def key(self) -> str:
+        """`vectors.encoder`."""
+        return f"{self.table}.{self.name}" if self.table else self.name
+
+
+def in_todays_form(values: Mapping[str, Any], text: str) -> Iterator[Setting]:
+    """The settings of a file, those of an older form under the keys of today (OLDER, OLDER_TABLES)."""
+    for name, value in values.items():
+        line = line_of(name, text)
+        if isinstance(value, dict) and (name in TABLES or name in OLDER_TABLES or _is_of_plugin(name)):
+            table = OLDER_TABLES.get(name, name)
+            for key, own in value.items():
+                yield Setting(table, key, f"{name}.{key}", own, line_of(key, text, behind=line))
+        else:
+            yield Setting(*OLDER.get(name, ("", name)), name, value, line)
+
+
+def _is_of_plugin(table: str) -> bool:
+    """Whether a text engine or a vector index of another package reads a table."""
+    return any(getattr(one, "section", "") == table for one in (*TEXT_ENGINES.plugins(), *VECTOR_INDEXES.plugins()))
+
+
+def _of_plugin(setting: Setting, place: str) -> Value:
+    """The value of a setting of a plug-in, which checks it itself."""
+    if not (setting.name.isascii() and setting.name.replace("-", "_").isidentifier()):
+        raise ConfigError(f"the name of a setting cannot be {setting.name!r}", place=place)
+    if not isinstance(setting.value, str | int | float):
+        raise ConfigError(f"setting {setting.written!r} must be a text, a number, true or false", place=place)
+    return setting.value
+
+
+def _config(settings: Mapping[str, Setting], sections: Mapping[str, Mapping[str, Value]]) -> Config:
+    """The settings that are given, and defaults."""
+    values: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {}
+    for one in settings.values():
+        outer, inner = TABLES[one.table][one.name] if one.table else (one.name, "")
+        if inner:
+            parts.setdefault(outer, {})[inner] = one.value
+        else:
+            values[outer] = one.value
+    values |= {outer: replace(getattr(Config(), outer), **own) for outer, own in parts.items()}
+    return Config(**values, sections=tuple((name, tuple(own.items())) for name, own in sections.items()))
+
+
+def _check_overlap(config: Config, settings: Mapping[str, Setting], name: str) -> None:
+    """Raises ConfigError where chunks overlap by as much as they are long."""
+    chunk, overlap = config.encoding.chunk, config.encoding.overlap
+    if overlap < chunk:
+        return
+    given = settings.get("vectors.chunk") or settings["vectors.overlap"]  # the defaults of both are in order
+    table = given.written.partition(".")[0]
+    raise ConfigError(
+        f"setting '{table}.overlap' must be below '{table}.chunk', which is {chunk}, not {overlap}",
+        place=f"{name}:{given.line}",
+    )
+
+
+def _check(setting: Setting, place: str) -> None:
+    """Raises ConfigError unless the key is known and its value of the right kind."""
+    table, key = setting.table, setting.name
+    prefix = setting.written.removesuffix(f".{key}") if setting.written.endswith(f".{key}") else ""
+    known = TABLES[table] if table else {key: (key, "") for key in (*PLAIN, *TABLES)}
+    if prefix in OLDER_TABLES:
+        known = {key: at for key, at in known.items() if at[0] == prefix}
+    prefix = f"{prefix}." if prefix else ""
+    value, written = setting.value, setting.written
+    if key in SECRETS and table:
+        kind = next((type(getattr(Config(), outer)) for outer, inner in known.values() if inner), Config)
+        variable = KEY_OF.get(kind, MODEL_KEY)
+        raise ConfigError(
+            f"{key!r} does not belong into a file that is copied and shared",
+            hint=f"set {variable} in the environment"
+            + (f", or {variable}_FILE to a file that holds it" if variable != MODEL_KEY else ""),
+            place=place,
+        )
+    if not table and (key in TABLES or key in OLDER_TABLES):
+        raise ConfigError(f"setting {written!r} must be a table: [{written}], not {value!r}", place=place)
+    if key not in known:
+        near = difflib.get_close_matches(key, known, 1)
+        raise ConfigError(
+            f"no setting {written!r}; known: {', '.join(prefix + name for name in known)}",
+            hint=f"did you mean {prefix + near[0]!r}?" if near else "",
+            place=place,
+        )
+    wanted, good, hint = _wanted(setting, _field(Config(), known[key]), place)
+    if not good:
+        raise ConfigError(f"setting {written!r} must be {wanted}, not {value!r}", hint=hint, place=place)
+
+
+def _wanted(setting: Setting, default: object, place: str) -> tuple[str, bool, str]:
+    """What a setting may be, whether it is, and the nearest name."""
+    key, value, hint = setting.key, setting.value, ""
+    allowed = CHOICES.get(setting.name)
+    if key in ENGINES:
+        allowed = (str(value),) if value in ENGINES[key] else tuple(ENGINES[key].names())
+    if allowed:
+        near = difflib.get_close_matches(str(value), allowed, 1)
+        hint = f"did you mean {near[0]!r}?" if near else ""
+        return " or ".join(f'"{name}"' for name in allowed), value in allowed, hint
+    if key in RANGES:
+        low, high = RANGES[key]
+        whole = isinstance(default, int)
+        good = isinstance(value, int if whole else int | float) and not isinstance(value, bool) and low <= value <= high
+        return f"a {'whole ' if whole else ''}number from {low:,.10g} to {high:,.10g}", good, hint
+    if key == "graph.location":
+        good = isinstance(value, str) and (value == EMBEDDED or value.startswith(("http://", "https://")))
+        if good and "@" in value:
+            raise ConfigError(
+                f"{setting.written!r} carries a user name or a password, or another '@'",
+                hint="set HYBRIDKG_ENDPOINT_USERNAME and HYBRIDKG_ENDPOINT_PASSWORD; write %40 for an @",
+                place=place,
+            )
+        return f'"{EMBEDDED}" or the address of a SPARQL endpoint', good, hint
+    return "a text in quotes", isinstance(value, str) and bool(value), hint

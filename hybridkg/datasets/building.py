@@ -1,0 +1,268 @@
+"""Makes a dataset: a folder with a knowledge base, topics, judgements and folds, or no folder at all.
+
+Everything is written beside the place where it will be, and moved there as
+the last step, so that a folder of that name is always whole. Beside the
+knowledge base, the same files give the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hybridkg.datasets import DATASETS
+from hybridkg.datasets.recipe import Contents, Folds, Recipe
+from hybridkg.datasets.sources import SourceFile, find_sources
+from hybridkg.errors import StorageError, UserError
+from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.kb import KnowledgeBase
+from hybridkg.kb.write.reports import IndexReport
+
+LINES_PER_REPORT = 10_000
+"""Triples between two reports of progress."""
+
+
+@dataclass(frozen=True)
+class MadeDataset:
+    """What was made.
+
+    Args:
+        recipe: of what.
+        path: the folder.
+        counts: of triples, topics, judgements and what else the dataset has.
+        index: of the knowledge base.
+    """
+
+    recipe: Recipe
+    path: Path
+    counts: Mapping[str, int]
+    index: IndexReport
+
+
+def make_dataset(name: str, given: Path, out: Path, *, progress: Progress = SILENT) -> MadeDataset:
+    """Makes a dataset in a folder that does not exist yet: kb/, topics.tsv, qrels.txt, folds.json, dataset.toml ...
+
+    Args:
+        name: of DATASETS.
+        given: the data folder, or one with the dataset's own files.
+        out: the folder to make.
+        progress: told how far the work is.
+
+    Raises:
+        UnknownNameError: no dataset of that name.
+        LoadError: a file is missing or wrong.
+        UserError: the folder exists, or the dataset is not made of a data folder.
+        StorageError: it cannot be written.
+    """
+    recipe: Recipe = DATASETS.get(name)
+    if recipe.needs or recipe.read is None:
+        raise UserError(f"{name!r} is made of {recipe.needs}, not of a data folder")
+    refuse_existing(name, out)
+    sources = find_sources(recipe.name, recipe.files, given, recipe.origin)
+    progress.start(f"reading {recipe.name}", None)
+    contents = recipe.read(sources)
+    progress.done(len(sources))
+    return write_dataset(recipe, sources, contents, out, progress=progress)
+
+
+def write_dataset(
+    recipe: Recipe, sources: Mapping[str, SourceFile], contents: Contents, out: Path, *, progress: Progress = SILENT
+) -> MadeDataset:
+    """Writes what has been read: the folder as a whole, or nothing.
+
+    Raises:
+        UserError: the folder exists.
+        StorageError: it cannot be written.
+    """
+    staging = out.absolute().parent / f".{out.name}.{secrets.token_hex(4)}"
+    try:
+        staging.mkdir(parents=True)
+        made = _write(recipe, sources, contents, staging, out, progress)
+        refuse_existing(recipe.name, out)
+        staging.rename(out)
+    except OSError as e:
+        raise StorageError(f"cannot write {str(out)!r}: {(e.strerror or str(e)).lower()}") from e
+    finally:
+        if staging.exists():
+            shutil.rmtree(staging, ignore_errors=True)
+    return made
+
+
+def refuse_existing(name: str, out: Path) -> None:
+    """Whether the folder to make is not there yet.
+
+    Raises:
+        UserError: it is.
+    """
+    if os.path.lexists(out):
+        raise UserError(
+            f"{str(out)!r} exists already", hint=f"remove it, or choose another: hybridkg dataset {name} --out FOLDER"
+        )
+
+
+def _write(
+    recipe: Recipe, sources: Mapping[str, SourceFile], contents: Contents, folder: Path, out: Path, progress: Progress
+) -> MadeDataset:
+    triples = folder / f"{recipe.name}.nt"
+    written = _write_triples(triples, contents.triples, progress)
+    with KnowledgeBase.create(folder / "kb") as kb:
+        built = kb.load(triples, index=True, profile=recipe.profile, progress=progress).index
+    assert built is not None
+    triples.unlink()
+    counts = write_collection(folder, recipe, sources, contents, {**contents.counts, "triples": written})
+    return MadeDataset(recipe, out, counts, built)
+
+
+def write_collection(
+    folder: Path, recipe: Recipe, sources: Mapping[str, SourceFile], contents: Contents, counts: Mapping[str, int]
+) -> dict[str, int]:
+    """Writes what there is beside the knowledge base: topics, judgements, folds, dataset.toml and README.md.
+
+    Args:
+        folder: holds everything else already, which README.md lists; not what begins with a dot.
+        recipe: what it is.
+        sources: the files that it was made of.
+        contents: topics, judgements, folds and categories.
+        counts: of the knowledge base.
+
+    Returns:
+        All counts.
+    """
+    _write_topics(folder / "topics.tsv", contents.topics)
+    for file, topics in contents.more_topics.items():
+        _write_topics(folder / file, topics)
+    write_qrels(folder / "qrels.txt", contents.qrels, contents.topics)
+    write_folds(folder / "folds.json", contents.folds)
+    for file, folds in contents.more_folds.items():
+        write_folds(folder / file, folds)
+    for file, lines in contents.more_files.items():
+        with (folder / file).open("w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(lines)
+    if contents.categories:
+        _write_topics(folder / "categories.tsv", contents.categories)
+    found = {
+        **counts,
+        "topics": len(contents.topics),
+        "judgements": len(contents.qrels),
+        "relevant": sum(grade > 0 for _, _, grade in contents.qrels),
+    }
+    _write_text(folder / "dataset.toml", _description(recipe, sources, found))
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    _write_text(folder / "README.md", _readme(recipe, found, names))
+    return found
+
+
+def _write_triples(path: Path, lines: Iterable[str], progress: Progress) -> int:
+    progress.start(f"writing {path.name}", None)
+    written = 0
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for line in lines:
+            file.write(line)
+            written += 1
+            if written % LINES_PER_REPORT == 0:
+                progress.advance(0, LINES_PER_REPORT)
+    progress.done(written)
+    return written
+
+
+def _write_topics(path: Path, topics: Mapping[str, str]) -> None:
+    _write_text(path, "".join(f"{topic}\t{text}\n" for topic, text in topics.items()))
+
+
+def write_qrels(path: Path, qrels: Iterable[tuple[str, str, int]], topics: Iterable[str]) -> None:
+    """By topic in their order, then as in the source."""
+    order = {topic: i for i, topic in enumerate(topics)}
+    rows = sorted(qrels, key=lambda row: order[row[0]])
+    _write_text(path, "".join(f"{topic} 0 {iri} {grade}\n" for topic, iri, grade in rows))
+
+
+def write_folds(path: Path, folds: Folds) -> None:
+    """As JSON."""
+    _write_text(path, json.dumps(folds, indent=1) + "\n")
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _description(recipe: Recipe, sources: Mapping[str, SourceFile], counts: Mapping[str, int]) -> str:
+    """dataset.toml."""
+    lines = [
+        f"name = {_toml(recipe.name)}",
+        f"title = {_toml(recipe.title)}",
+        f"profile = {_toml(recipe.profile)}",
+        f"origin = {_toml(recipe.origin)}",
+        f"licence = {_toml(recipe.licence)}",
+        "notes = [",
+        *(f"  {_toml(note)}," for note in recipe.notes),
+        "]",
+        "",
+        "[counts]",
+        *(f"{name} = {count}" for name, count in counts.items()),
+    ]
+    for source in sources.values():
+        lines += ["", "[[sources]]", f"file = {_toml(source.name)}", f"bytes = {source.path.stat().st_size}"]
+        lines += [f"sha256 = {_toml(source.sha256())}"]
+    return "\n".join([*lines, ""])
+
+
+def _toml(text: str) -> str:
+    """A TOML basic string; JSON writes the same for printable text."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+ABOUT = {
+    "kb": "the knowledge base, loaded and indexed",
+    "topics.tsv": "id and text of the judged topics",
+    "topics-unjudged.tsv": "topics without judgements",
+    "topics-unstopped.tsv": "the same topics as they were asked",
+    "topics-stopped.tsv": "the same topics without stop patterns",
+    "qrels.txt": "judgements: topic, 0, IRI, grade",
+    "candidates.txt": "what may be an answer, an IRI on each line",
+    "qrels-v1.txt": "judgements of version 1 about the same topics",
+    "links": "entities that the topics mention, as others have linked them: text, IRI, confidence",
+    "folds.json": "the split for training and testing",
+    "folds-v1.json": "the split of version 1",
+    "categories.tsv": "the category of each topic",
+    "dataset.toml": "origin, licence, notes, counts, and the SHA-256 of every source",
+}
+"""What each file is, for README.md."""
+
+
+def _readme(recipe: Recipe, counts: Mapping[str, int], names: Iterable[str]) -> str:
+    """README.md: what dataset.toml says, for people, and how to begin."""
+    files = [f"- `{name}`: {ABOUT.get(name) or _file_of_a_part(name)}" for name in names]
+    numbers = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
+    return "\n".join(
+        [
+            f"# {recipe.name}",
+            "",
+            f"{recipe.title}. Made by `hybridkg dataset {recipe.name}` from {recipe.origin}.",
+            f"Licence: {recipe.licence}.",
+            "",
+            f"{numbers}.",
+            "",
+            *files,
+            "",
+            *(f"- {note}" for note in recipe.notes),
+            "",
+            "```",
+            "hybridkg stats kb",
+            "hybridkg query kb 'SELECT ?e ?s { ?e MATCH \"words\" AS ?s } RANK BY ?s LIMIT 10'",
+            "```",
+            "",
+        ]
+    )
+
+
+def _file_of_a_part(name: str) -> str:
+    if found := re.fullmatch(r"(topics|qrels)-(.+)\.(?:tsv|txt)", name):
+        return f"{'topics' if found[1] == 'topics' else 'judgements'} of the split {found[2]}"
+    found = re.fullmatch(r"folds-(.+)\.json", name)
+    return f"the split of the topics of category {found[1]} alone" if found else "see dataset.toml"

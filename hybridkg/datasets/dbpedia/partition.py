@@ -1,0 +1,111 @@
+"""From a dump to a spill: each triple goes to those whose text or facts it becomes, by their names.
+
+A line of a spill is `key TAB predicate TAB object`, the key being the IRI
+without the namespace of resources. Before the predicate stands `^` where the
+key was the object; `?` where somebody else, the third column, wants to know
+what the key is called; and in what answers that (naming.py) `=`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hybridkg.datasets.dbpedia.routing import MOST_REMEMBERED, Route, Routing
+from hybridkg.datasets.dbpedia.rules import REVERSE
+from hybridkg.datasets.dbpedia.spill import Sample, Spill
+from hybridkg.datasets.dbpedia.triples import Lines, Triple, triples_of
+from hybridkg.interfaces.progress import Progress
+
+WANTED, ANSWER = b"?", b"="
+
+
+@dataclass(frozen=True)
+class Dump:
+    """A file of triples.
+
+    Args:
+        name: without endings, `labels_en`.
+        path: where it is.
+    """
+
+    name: str
+    path: Path
+
+
+def choose_splits(labels: Dump, resources: bytes, ranges: int, progress: Progress, *, lenient: bool) -> list[bytes]:
+    """First keys of ranges that have about the same number of labels.
+
+    Raises:
+        LoadError: the file of labels is wrong; names file and line.
+    """
+    sample, skipped = Sample(), len(resources)
+    for subject, _, _ in triples_of(labels.path, progress, Lines(), lenient=lenient):
+        if subject.startswith(resources):
+            sample.add(subject[skipped:])
+    return sample.splits(ranges)
+
+
+def partition(
+    dump: Dump, routing: Routing, splits: Sequence[bytes], out: Path, progress: Progress, *, lenient: bool
+) -> Lines:
+    """Writes the spill of a dump.
+
+    Args:
+        dump: the dump.
+        routing: what becomes of each predicate.
+        splits: of all spills.
+        out: the spill.
+        progress: told bytes and lines.
+        lenient: whether wrong lines are left out.
+
+    Returns:
+        How the lines fared. Memory: FLUSHED_AT and the blocks of the archive that are read ahead, about 150 MB.
+
+    Raises:
+        LoadError: a line is wrong; names file and line.
+    """
+    lines = Lines()
+    spill = Spill(out, splits)
+    try:
+        _spread(triples_of(dump.path, progress, lines, lenient=lenient), routing, spill)
+    except BaseException:
+        spill.discard()
+        raise
+    spill.close()
+    return lines
+
+
+def _spread(triples: Iterator[Triple], routing: Routing, spill: Spill) -> None:
+    resources = routing.rules.resources
+    cut, add = len(resources), spill.add
+    own_object, files = b"<" + resources, b"<" + resources + b"File:"
+    file_names = routing.rules.file_names
+    routes: dict[bytes, tuple[Route, bool, bool]] = {}
+    for subject, predicate, target in triples:
+        if not subject.startswith(resources):
+            continue
+        if predicate not in routes:
+            if len(routes) == MOST_REMEMBERED:
+                routes.clear()
+            route = routing.route(predicate)
+            text = bool(route.links) and not (route.by_name and not route.graph_links and not route.counts)
+            routes[predicate] = route, text or route.graph_links or route.counts, routing.reverse(predicate)
+        route, keeps_links, reverse = routes[predicate]
+        key = subject[cut:]
+        if target.startswith(b'"'):
+            if (route.literals or route.graph_literals or route.counts) and target[1:2] != b'"':
+                add(key, predicate + b"\t" + target)
+            continue
+        own = target.startswith(own_object)
+        if keeps_links or (file_names and target.startswith(files)):
+            add(key, predicate + b"\t" + target)
+        if own and route.by_name and route.links:
+            add(target[cut + 1 : -1], WANTED + predicate + b"\t<" + subject + b">")
+        if own and reverse:
+            back = routing.route(REVERSE + predicate)
+            if back.by_name:
+                add(key, WANTED + REVERSE + predicate + b"\t" + target)
+            else:
+                add(target[cut + 1 : -1], REVERSE + predicate + b"\t<" + subject + b">")

@@ -1,0 +1,222 @@
+"""From the attributes of a node to its properties: what STaRK's `get_doc_info` writes into a document, part by part.
+
+White space becomes single blanks, and what is unknown (-1, NaN, nothing) is left out. Relations are edges, not text: a
+profile makes fields of the names at their ends.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hybridkg.datasets.recipe import RDF, RDFS, XSD, Triples
+from hybridkg.errors import LoadError
+
+BASE = "https://w3id.org/hybridkg/stark/"
+
+MOST_ENTRIES = 27
+"""Reviews and questions of a product in its document: STaRK stops behind the number `max_entries` + 1, from 0."""
+
+MOST_WORDS = 50_000
+"""Words of the texts from PubMed about a gene."""
+
+MOST_TEXT = 1 << 26
+"""Characters of a node; a list that holds itself ends here."""
+
+MOST_PARTS = 1 << 21
+"""Texts, numbers, lists and dictionaries in the attributes of a node."""
+
+DEEPEST = 50
+"""Lists in lists."""
+
+Attributes = Mapping[Any, Any]
+
+_LOCAL = re.compile(r"[^A-Za-z0-9_-]+")
+_YEAR = re.compile(r"([12][0-9]{3})(?:-|$)")
+_COUNT = re.compile(r"[0-9]{1,9}")
+
+
+def local(name: str) -> str:
+    """The last part of the IRI of a type, a relation or a detail.
+
+    >>> local("gene/protein"), local("off-label use")
+    ('gene_protein', 'off-label_use')
+    """
+    return _LOCAL.sub("_", name).strip("_") or "_"
+
+
+class Node:
+    """A node in the making.
+
+    Args:
+        made: where its triples go.
+        kb: of which knowledge base.
+        number: its id.
+        type: the name of its type.
+        attributes: of the node.
+    """
+
+    def __init__(self, made: Triples, kb: str, number: int, type: str, attributes: Attributes):
+        self.made, self.iri, self.ns = made, f"{BASE}{kb}/{number}", f"{BASE}{kb}#"
+        self.type, self.attributes = type, attributes
+        self._text, self._parts = MOST_TEXT, MOST_PARTS
+        made.link(self.iri, RDF + "type", self.ns + local(type))
+
+    def put(self, name: str, value: object) -> None:
+        """A literal, where the value is one and not unknown."""
+        self.made.text(self.iri, self.ns + name, self.flat(value))
+
+    def number(self, name: str, value: object) -> None:
+        """A whole number of at least 0, where the value is one."""
+        if type(value) is float and value.is_integer():
+            value = int(value)
+        if type(value) is int and value >= 0:
+            self.made.text(self.iri, self.ns + name, str(value), XSD + "integer")
+
+    def texts(self, name: str) -> list[str]:
+        """The parts of an attribute that is a list; of a text itself; none where it is missing."""
+        value = self.attributes.get(name)
+        return [self.flat(part) for part in value] if isinstance(value, list | tuple) else [self.flat(value)]
+
+    def dicts(self, name: str) -> list[Attributes]:
+        """Those parts of an attribute that are dictionaries."""
+        value = self.attributes.get(name)
+        return [part for part in value if type(part) is dict] if type(value) is list else []
+
+    def flat(self, value: object, between: str = "; ") -> str:
+        """A value as text: the parts of a list one after another, those of a dictionary with their keys."""
+        found: list[str] = []
+        self._flatten(value, 0, found)
+        return between.join(filter(None, found))
+
+    def _flatten(self, value: object, depth: int, found: list[str]) -> None:
+        self._parts -= 1
+        if depth > DEEPEST or self._parts < 0 or self._text < 0:
+            raise LoadError(f"the attributes of the node {self.iri} are too large, or hold themselves")
+        if isinstance(value, str):
+            self._text -= len(value)
+            found.append(value)
+        elif type(value) in (int, bool) or (type(value) is float and math.isfinite(value)):
+            found.append(str(value))
+        elif isinstance(value, list | tuple):
+            for part in value:
+                self._flatten(part, depth + 1, found)
+        elif isinstance(value, dict):
+            for key, part in value.items():
+                inner: list[str] = []
+                self._flatten(part, depth + 1, inner)
+                if text := "; ".join(filter(None, inner)):
+                    found.append(f"{self.flat(key)}: {text}")
+
+
+def mag(node: Node) -> None:
+    """Papers by title, abstract, date and venue; authors, institutions and fields of study by name; -1 is unknown."""
+    get = {name: value for name, value in node.attributes.items() if value not in (-1, "-1")}.get
+    if node.type != "paper":
+        node.put("name", get("DisplayName"))
+        node.number("paper_count", get("PaperCount"))
+        node.number("citation_count", get("CitationCount"))
+        return
+    node.put("title", get("title"))
+    node.put("abstract", get("abstract"))
+    date = node.flat(get("Date"))
+    node.put("date", date)
+    if year := _YEAR.match(date):
+        node.number("year", int(year[1]))
+    venues = ("OriginalVenue", "JournalDisplayName", "ConferenceSeriesDisplayName", "ConferenceInstancesDisplayName")
+    node.put("venue", next(filter(None, (node.flat(get(name)) for name in venues)), ""))
+
+
+def amazon(node: Node) -> None:
+    """Products by title, dimensions, weight, description, features, reviews, questions; what else there is by name."""
+    get = node.attributes.get
+    if node.type != "product":
+        node.put("name", get(f"{node.type}_name"))
+        return
+    node.put("title", get("title"))
+    details = get("details")
+    size = details.get("product_dimensions") if type(details) is dict else None
+    if type(size) is str and size.count(" ; ") == 1:
+        dimensions, _, weight = size.partition(" ; ")
+        node.put("dimensions", dimensions)
+        node.put("weight", weight)
+    node.put("description", " ".join(node.texts("description")))
+    for feature in node.texts("feature"):
+        if "asin" not in feature.lower():
+            node.put("feature", feature)
+    reviews = sorted(node.dicts("review"), key=lambda review: -_votes(review.get("vote")))
+    for review in reviews[:MOST_ENTRIES]:
+        node.put("review", node.flat([review.get("summary"), review.get("reviewText")], ". "))
+    for question in node.dicts("qa")[:MOST_ENTRIES]:
+        node.put("qa", node.flat([question.get("question"), question.get("answer")], " "))
+
+
+def _votes(value: object) -> int:
+    """How many found a review helpful, such as "1,204"."""
+    text = value.replace(",", "") if type(value) is str else ""
+    return int(text) if _COUNT.fullmatch(text) else 0
+
+
+def prime(node: Node) -> None:
+    """Name, type, source, and details by their names, as `detail_KEY`."""
+    node.put("name", node.attributes.get("name"))
+    node.put("source", node.attributes.get("source"))
+    details = node.attributes.get("details")
+    for key, value in details.items() if type(details) is dict else ():
+        if type(key) is not str or key.startswith("_") or "_id" in key or value == "nan":
+            continue
+        node.put(f"detail_{local(key)[:80]}", _detail(node, key, value))
+
+
+def _detail(node: Node, key: str, value: Any) -> object:
+    """Of a gene, what is said about its protein family, its place and in PubMed has more around it than its text."""
+    if node.type != "gene/protein" or key not in ("interpro", "generif", "genomic_pos"):
+        return value
+    parts = [value] if type(value) is dict else value
+    if type(parts) is not list:
+        return value
+    if key == "genomic_pos":
+        return parts[0] if parts else None
+    part = "desc" if key == "interpro" else "text"
+    texts = [one.get(part) if type(one) is dict else one for one in parts]
+    return " ".join(node.flat(texts).split(" ")[:MOST_WORDS])
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One of the three knowledge bases.
+
+    Args:
+        title: one line.
+        write: writes the properties of a node.
+        candidates: types of nodes that may be an answer; empty for all.
+    """
+
+    title: str
+    write: Callable[[Node], None]
+    candidates: frozenset[str] = frozenset()
+
+
+KINDS = {
+    "amazon": Kind("STaRK-Amazon: products of sports and outdoors with reviews", amazon, frozenset({"product"})),
+    "mag": Kind("STaRK-MAG: papers with authors, institutions and fields of study", mag, frozenset({"paper"})),
+    "prime": Kind("STaRK-Prime: diseases, drugs, genes and what links them", prime),
+}
+
+
+def write_names(made: Triples, kb: str, names: Mapping[int, str], class_: str) -> dict[int, str]:
+    """The IRIs of types or relations by their numbers, each with its name as label.
+
+    Raises:
+        LoadError: two names make the same IRI.
+    """
+    found = {number: f"{BASE}{kb}#{local(name)}" for number, name in names.items()}
+    if len(set(found.values())) < len(found):
+        raise LoadError(f"two names make the same IRI: {', '.join(names.values())}")
+    for number, iri in found.items():
+        made.link(iri, RDF + "type", class_)
+        made.text(iri, RDFS + "label", names[number])
+    return found

@@ -1,0 +1,197 @@
+"""Makes the dataset: the knowledge base of STaRK's files, its questions, their splits, and what may be an answer."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+
+from hybridkg.datasets.building import MadeDataset, refuse_existing, write_dataset
+from hybridkg.datasets.recipe import RDF, RDFS, Contents, Folds, Recipe, Triples, one_line
+from hybridkg.datasets.sources import SourceFile
+from hybridkg.datasets.stark.documents import BASE, KINDS, Node, write_names
+from hybridkg.datasets.stark.layout import ORIGIN, Layout, find_files, read_layout
+from hybridkg.datasets.stark.tensors import Whole
+from hybridkg.errors import LoadError, StorageError
+from hybridkg.evaluation.stark import StarkQuestions, question_files, read_stark, read_stark_questions
+from hybridkg.interfaces.progress import SILENT, Progress
+
+HUMAN = "human"
+"""The split of the questions that people have written; `human-` stands before their ids, which are others' too."""
+
+NAMES_OF_FOLDERS = {"amazon": ("amazon",), "mag": ("mag",), "prime": ("prime", "primekg")}
+"""How the folder of the questions may be called."""
+
+EDGES_AT_ONCE = 1 << 16
+
+_Asked: TypeAlias = tuple[Mapping[str, str], Mapping[str, Mapping[str, int]]]
+"""Texts of questions, and the grades of their answers."""
+
+Value = TypeVar("Value")
+
+
+STARK = Recipe(
+    name="stark",
+    title="STaRK: questions over knowledge bases with text",
+    profile="stark-mag",
+    files={},
+    origin=ORIGIN,
+    licence="MIT (code and questions of snap-stanford/stark); see there for what it is made of",
+    notes=(
+        "A node N is https://w3id.org/hybridkg/stark/KB/N; types, relations and properties are below .../stark/KB#.",
+        "Edges are those of the files, in their direction; STaRK itself adds the opposite ones, and where two nodes "
+        "have edges of several types, one of the mean of their numbers.",
+        "candidates.txt has what may be an answer: hybridkg eval qrels-test.txt RUN --candidates candidates.txt.",
+        "folds.json: the fold `test` trains on train and val, and tests the official test questions; the folds "
+        "`train` and `val` test the others, so that each topic is tested once.",
+        "Questions that people have written, where the files have them, are topics-human.tsv, with ids human-ID.",
+    ),
+    read=None,
+    needs="--skb DIR and --qa DIR",
+)
+
+
+def make_stark(skb: Path, qa: Path, out: Path, *, progress: Progress = SILENT) -> MadeDataset:
+    """Makes a folder as `make_dataset` does, from a knowledge base of STaRK as it is published and its questions.
+
+    Args:
+        skb: the folder with node_info.pkl and the others, a folder above it, or processed.zip.
+        qa: the folder with stark_qa/ and split/, or one that has it by the name of the knowledge base.
+        out: the folder to make.
+        progress: told how far the work is.
+
+    Raises:
+        LoadError: a file is missing or wrong; a pickle asks for more than plain data.
+        UserError: the folder exists.
+        StorageError: it cannot be written.
+    """
+    refuse_existing(STARK.name, out)
+    try:
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.absolute().parent) as work:
+            progress.start("reading the graph", None)
+            files = find_files(skb, Path(work))
+            layout = read_layout(files)
+            progress.done(len(files))
+            kind = KINDS[layout.kb]
+            recipe = replace(STARK, title=kind.title, profile=f"stark-{layout.kb}")
+            folder = _questions_folder(qa, layout.kb)
+            sources = {name: SourceFile(name, path) for name, path in files.items()}
+            sources |= {name: SourceFile(name, path) for name, path in question_files(folder).items()}
+            return write_dataset(recipe, sources, _contents(layout, folder), out, progress=progress)
+    except OSError as e:
+        raise StorageError(f"cannot write {str(out)!r}: {(e.strerror or str(e)).lower()}") from e
+
+
+def _contents(layout: Layout, folder: Path) -> Contents:
+    """Triples, which are made as they are written, and questions."""
+    kb, kind = layout.kb, KINDS[layout.kb]
+    candidates = layout.of_type(kind.candidates or frozenset(layout.node_names.values()))
+    questions = read_stark(folder)
+    human = question_files(folder).get(HUMAN)
+    sets: dict[str, _Asked] = {
+        name: (questions.topics(name).texts, questions.qrels(name).grades) for name in questions.splits
+    }
+    everything: _Asked = (questions.topics().texts, questions.qrels().grades)
+    if human is not None:
+        texts, answers = read_stark_questions(human)
+        asked = StarkQuestions(texts, answers, {})
+        sets[HUMAN] = _prefixed(asked.topics().texts), _prefixed(asked.qrels().grades)
+    counts = {"nodes": len(layout.node_types), "edges": len(layout.edge_types), "candidates": len(candidates)}
+    counts["answers_beside_candidates"] = _check_answers(layout, candidates, folder, [everything, *sets.values()])
+    lists = {
+        f"qrels-{name}.txt": [f"{topic} 0 {iri} 1\n" for topic, iri in _judged(kb, grades)]
+        for name, (_, grades) in sets.items()
+    }
+    return Contents(
+        triples_of(layout),
+        {topic: one_line(text) for topic, text in everything[0].items()},
+        [(topic, iri, 1) for topic, iri in _judged(kb, everything[1])],
+        _folds(questions),
+        more_topics={
+            f"topics-{name}.tsv": {topic: one_line(text) for topic, text in texts.items()}
+            for name, (texts, _) in sets.items()
+        },
+        more_files={**lists, "candidates.txt": (f"{BASE}{kb}/{number}\n" for number in candidates.tolist())},
+        counts=counts,
+    )
+
+
+def _prefixed(table: Mapping[str, Value]) -> dict[str, Value]:
+    return {f"{HUMAN}-{topic}": value for topic, value in table.items()}
+
+
+def _judged(kb: str, grades: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, str]]:
+    """(topic, IRI) of each answer."""
+    for topic, answers in grades.items():
+        for number in answers:
+            yield topic, f"{BASE}{kb}/{int(number)}"
+
+
+def _folds(questions: StarkQuestions) -> Folds:
+    """Each of the three splits tested by what is trained on the other two."""
+    parts = {name: list(questions.splits[name]) for name in ("test", "val", "train")}
+    return {
+        name: {
+            "training": [topic for other in ("train", "val", "test") if other != name for topic in parts[other]],
+            "testing": testing,
+        }
+        for name, testing in parts.items()
+    }
+
+
+def triples_of(layout: Layout) -> Iterator[str]:
+    """Lines of N-Triples: names of types and relations, nodes, edges."""
+    kb, made, write = layout.kb, Triples(), KINDS[layout.kb].write
+    write_names(made, kb, layout.node_names, RDFS + "Class")
+    relations = write_names(made, kb, layout.edge_names, RDF + "Property")
+    yield from made.lines
+    types = layout.node_types
+    for number, attributes in layout.nodes():
+        made.lines.clear()
+        write(Node(made, kb, number, layout.node_names[int(types[number])], attributes))
+        yield from made.lines
+    middle = {number: f"> <{iri}> <{BASE}{kb}/" for number, iri in relations.items()}
+    start = f"<{BASE}{kb}/"
+    for first in range(0, len(layout.edge_types), EDGES_AT_ONCE):
+        part = slice(first, first + EDGES_AT_ONCE)
+        heads, tails = layout.edges[:, part].tolist()
+        for head, tail, relation in zip(heads, tails, layout.edge_types[part].tolist(), strict=True):
+            yield f"{start}{head}{middle[relation]}{tail}> .\n"
+
+
+def _check_answers(layout: Layout, candidates: Whole, folder: Path, sets: Sequence[_Asked]) -> int:
+    """How many answers are no candidates, which STaRK's evaluator leaves out.
+
+    Raises:
+        LoadError: an answer is not in the knowledge base.
+    """
+    allowed = np.zeros(len(layout.node_types), bool)
+    allowed[candidates] = True
+    beside = 0
+    for position, (_, grades) in enumerate(sets):
+        for topic, answers in grades.items():
+            for number in map(int, answers):
+                if number >= len(allowed):
+                    raise LoadError(
+                        f"the question {topic!r} has the answer {number}, and the nodes are 0 to {len(allowed) - 1:,}",
+                        hint=f"--qa must have the questions of the knowledge base of --skb, which is {layout.kb}",
+                        place=str(folder),
+                    )
+                beside += position == 0 and not allowed[number]
+    return beside
+
+
+def _questions_folder(given: Path, kb: str) -> Path:
+    """The folder with stark_qa/: the one given, or in it that of the knowledge base."""
+    for folder in (given, *(given / name for name in NAMES_OF_FOLDERS[kb])):
+        if (folder / "stark_qa").is_dir():
+            return folder
+    raise LoadError(
+        f"{str(given)!r} has no questions of {kb}",
+        hint=f"--qa is the folder with stark_qa/ and split/\nit comes from {ORIGIN}",
+    )

@@ -1,0 +1,204 @@
+"""Reads a tensor of whole numbers that torch has saved, without torch.
+
+Since torch 1.6 such a file is a zip archive, stored and not packed: `NAME/data.pkl` says which storage, offset, shape
+and strides the tensor has, `NAME/data/0` is the storage. Before that it was five pickles one after another (a magic
+number, the version, the machine, the tensor, the keys of the storages) and then the storages, each after its length.
+
+Source: pytorch, `torch/serialization.py`, `torch/_utils.py`.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from hybridkg.datasets.stark.pickles import Named, Names, PickleReader
+from hybridkg.errors import LoadError
+
+Whole = npt.NDArray[np.integer[Any]]
+
+LARGEST_TENSOR = 1 << 33
+"""Bytes; the edges of MAG take 0.6 billion."""
+
+LONGEST_DESCRIPTION = 1 << 20
+"""Bytes of data.pkl, which has some 150."""
+
+LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
+
+STORAGES = {
+    "torch.LongStorage": "i8",
+    "torch.IntStorage": "i4",
+    "torch.ShortStorage": "i2",
+    "torch.CharStorage": "i1",
+    "torch.ByteStorage": "u1",
+}
+
+
+@dataclass(frozen=True)
+class _Storage:
+    """Where the numbers are: the key of the storage, its type, and how many there are."""
+
+    key: str
+    code: str
+    numbers: int
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """How a tensor lies in a storage, in numbers."""
+
+    storage: _Storage
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def of(self, numbers: Whole) -> Whole:
+        """The tensor in its storage, not copied."""
+        last = self.offset + sum((n - 1) * step for n, step in zip(self.shape, self.strides, strict=True))
+        size = math.prod(self.shape)
+        if size > len(numbers) or (size and last >= len(numbers)):
+            raise ValueError("a tensor that is larger than its storage")
+        steps = tuple(step * numbers.itemsize for step in self.strides)
+        return np.lib.stride_tricks.as_strided(numbers[self.offset :], self.shape, steps, writeable=False)
+
+
+def read_tensor(path: Path) -> Whole:
+    """A tensor of whole numbers, of one or two dimensions.
+
+    Raises:
+        LoadError: the file cannot be read, or holds something else.
+    """
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+        return _zipped(path) if start == b"PK\3\4" else _legacy(path)
+    except OSError as e:
+        raise LoadError(f"cannot read {path.name!r}: {(e.strerror or str(e)).lower()}", place=str(path)) from e
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as e:
+        raise LoadError(f"{path.name!r} is no tensor of torch: {e}", place=str(path)) from e
+    except ValueError as e:
+        raise LoadError(f"{path.name!r}: {e}", place=str(path)) from e
+
+
+def _zipped(path: Path) -> Whole:
+    with zipfile.ZipFile(path) as archive:
+        described = [name for name in archive.namelist() if name.endswith("/data.pkl") and name.count("/") == 1]
+        if len(described) != 1:
+            raise ValueError("no tensor of torch: the archive has no data.pkl")
+        folder = described[0].removesuffix("data.pkl")
+        tensor = _described(_member(archive, described[0], LONGEST_DESCRIPTION), str(path))
+        order = ">" if f"{folder}byteorder" in archive.namelist() and _order(archive, folder) == b"big" else "<"
+        data = _member(archive, f"{folder}data/{tensor.storage.key}", LARGEST_TENSOR)
+    return tensor.of(_numbers(data, tensor.storage, order))
+
+
+def _order(archive: zipfile.ZipFile, folder: str) -> bytes:
+    return _member(archive, f"{folder}byteorder", 10)
+
+
+def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    """A file of the archive, which is stored as it is, so that it cannot be larger than the archive."""
+    try:
+        info = archive.getinfo(name)
+    except KeyError:
+        raise ValueError(f"no tensor of torch: the archive has no {name[:60]!r}") from None
+    if info.compress_type != zipfile.ZIP_STORED or info.file_size > most:
+        raise ValueError(f"{name[:60]!r} is packed, or larger than {most:,} bytes")
+    return archive.read(info)
+
+
+def _legacy(path: Path) -> Whole:
+    if path.stat().st_size > LARGEST_TENSOR:
+        raise ValueError(f"larger than {LARGEST_TENSOR:,} bytes")
+    data, place = path.read_bytes(), str(path)
+    first = PickleReader(data, place)
+    if first.value() != LEGACY_MAGIC:
+        raise ValueError("no tensor of torch: it does not begin with its magic number")
+    version = PickleReader(data, place, start=first.end)
+    version.value()
+    machine = PickleReader(data, place, start=version.end)
+    about = machine.value()
+    order = "<" if type(about) is not dict or about.get("little_endian", True) else ">"
+    reader = _reader(data, place, machine.end)
+    tensor = _tensor(reader.value())
+    keys = PickleReader(data, place, start=reader.end)
+    if keys.value() != [tensor.storage.key]:
+        raise ValueError("more than one storage")
+    (count,) = np.frombuffer(data[keys.end : keys.end + 8], f"{order}i8")
+    if count != tensor.storage.numbers:
+        raise ValueError("a storage of another length")
+    size = tensor.storage.numbers * int(tensor.storage.code[1:])
+    return tensor.of(_numbers(data[keys.end + 8 : keys.end + 8 + size], tensor.storage, order))
+
+
+def _numbers(data: bytes, storage: _Storage, order: str) -> Whole:
+    if len(data) != storage.numbers * int(storage.code[1:]):
+        raise ValueError(f"a storage of {len(data):,} bytes in place of {storage.numbers:,} numbers")
+    found: Whole = np.frombuffer(data, order + storage.code)
+    return found
+
+
+def _described(data: bytes, place: str) -> _Tensor:
+    return _tensor(_reader(data, place).value())
+
+
+def _tensor(found: object) -> _Tensor:
+    if not isinstance(found, _Tensor):
+        _wrong("something else than a tensor")
+    return found
+
+
+def _reader(data: bytes, place: str, start: int = 0) -> PickleReader:
+    return PickleReader(data, place, _NAMES, _storage, start)
+
+
+def _storage(identifier: object) -> _Storage:
+    """The storage of a persistent id: ("storage", its class, key, device, length), before 1.6 also a view of it."""
+    if type(identifier) is not tuple or len(identifier) not in (5, 6) or identifier[0] != "storage":
+        _wrong("a persistent id is no storage")
+    _, kind, key, _, numbers, *view = identifier
+    if not isinstance(kind, Named) or kind.name not in STORAGES or view not in ([], [None]):
+        _wrong("a storage of a kind that is not read")
+    if type(key) is not str or not (key.isascii() and key.isdigit()) or len(key) > 30:
+        _wrong("the key of a storage is no number")
+    if not _is_size(numbers):
+        _wrong("the length of a storage is none")
+    return _Storage(key, STORAGES[kind.name], numbers)
+
+
+def _rebuild(arguments: tuple[Any, ...]) -> _Tensor:
+    """torch._utils._rebuild_tensor_v2(storage, offset, shape, strides, requires_grad, hooks, metadata)."""
+    if len(arguments) not in (6, 7) or not isinstance(arguments[0], _Storage):
+        _wrong("a tensor without its storage")
+    storage, offset, shape, strides = arguments[:4]
+    if type(shape) is not tuple or type(strides) is not tuple or not 1 <= len(shape) == len(strides) <= 2:
+        _wrong("a tensor of other than one or two dimensions")
+    if not all(map(_is_size, (offset, *shape, *strides))):
+        _wrong("the shape of a tensor is none")
+    return _Tensor(storage, offset, shape, strides)
+
+
+def _is_size(number: object) -> bool:
+    return type(number) is int and 0 <= number < 1 << 40
+
+
+def _wrong(message: str) -> NoReturn:
+    raise ValueError(message)
+
+
+_Make = Callable[[tuple[Any, ...]], object]
+_CALLED: dict[str, _Make] = {
+    "torch._utils._rebuild_tensor_v2": _rebuild,
+    "collections.OrderedDict": lambda arguments: {} if arguments == () else _wrong("hooks of a tensor"),
+}
+_NAMES: Names = {
+    **{name: Named(name) for name in STORAGES},
+    **{name: Named(name, make) for name, make in _CALLED.items()},
+}

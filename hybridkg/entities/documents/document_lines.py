@@ -1,0 +1,152 @@
+"""Reads text documents: one JSON object on a line, `{"id": IRI, "field": "text" or ["text", ...], ...}`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from hybridkg.errors import LoadError
+from hybridkg.interfaces.progress import Progress
+from hybridkg.rdf.input_file import CONVERT, InputFile, extensions
+from hybridkg.rdf.terms import NamedNode
+
+LONGEST_LINE = 64 << 20
+"""Bytes; a book has about one million."""
+
+MAX_FIELDS = 256
+"""Distinct field names in one knowledge base; each costs the text index arrays of its own."""
+
+FIELD = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+
+LINES_PER_REPORT = 1_000
+
+TEXT_DOCUMENTS = (".jsonl", ".ndjson")
+"""Extensions of text documents."""
+
+SHAPE = '{"id": "http://...", "title": "text", "note": ["text", "text"]}'
+
+
+@dataclass(frozen=True, slots=True)
+class TextDocument:
+    """One line: an IRI and the texts of its fields, in the order written."""
+
+    id: str
+    fields: tuple[tuple[str, list[str]], ...]
+
+
+def read_documents(file: InputFile, progress: Progress, known_fields: set[str]) -> Iterator[TextDocument]:
+    """The documents of a file; empty lines are skipped.
+
+    Args:
+        file: a .jsonl file, plain or compressed; UTF-8.
+        progress: told bytes and documents.
+        known_fields: field names seen so far; those of the file are added.
+
+    Raises:
+        LoadError: a line is wrong; names file and line.
+    """
+    waiting = 0
+    for number, line in enumerate(file.lines(LONGEST_LINE), 1):
+        place = f"{file.path}:{number}"
+        if len(line) > LONGEST_LINE:
+            raise LoadError(f"a line of more than {LONGEST_LINE >> 20} MB", hint=f"one document: {SHAPE}", place=place)
+        if line.isspace():
+            continue
+        document = _document(line, place)
+        known_fields.update(field for field, _ in document.fields)
+        if len(known_fields) > MAX_FIELDS:
+            raise LoadError(
+                f"more than {MAX_FIELDS} different fields", hint="field names are kinds of text, not data", place=place
+            )
+        yield document
+        waiting += 1
+        if waiting == LINES_PER_REPORT:
+            progress.advance(file.advanced(), waiting)
+            waiting = 0
+    progress.advance(file.advanced(), waiting)
+
+
+def check_name(file: InputFile) -> None:
+    """Whether the file name says that it has text documents.
+
+    Raises:
+        LoadError: it says something else.
+    """
+    if extensions(file.path)[0] not in TEXT_DOCUMENTS:
+        raise LoadError(
+            f"text documents come as .jsonl, plain or .gz, .bz2, .xz; not as {str(file.path)!r}",
+            hint="RDF files are given without --text",
+        )
+
+
+def _document(line: bytes, place: str) -> TextDocument:
+    try:
+        value = json.loads(line.decode(), object_pairs_hook=_object)
+    except UnicodeDecodeError as e:
+        raise LoadError(
+            f"not UTF-8 text: byte {line[e.start]:#04x} at position {e.start + 1}", hint=CONVERT, place=place
+        ) from e
+    except json.JSONDecodeError as e:
+        reason = e.msg[:1].lower() + e.msg[1:]
+        raise LoadError(f"not JSON: {reason} at character {e.colno}", hint=f"one line: {SHAPE}", place=place) from e
+    except RecursionError as e:
+        raise LoadError("JSON nested too deeply", hint=f"one line: {SHAPE}", place=place) from e
+    except ValueError as e:  # a name given twice; a number of thousands of digits
+        raise LoadError(str(e), hint=f"one line: {SHAPE}", place=place) from e
+    if not isinstance(value, dict):
+        raise LoadError(f"a line must be a JSON object, not {_kind(value)}", hint=f"one line: {SHAPE}", place=place)
+    iri = _iri(value, place)
+    return TextDocument(iri, tuple((k, _texts(k, v, place)) for k, v in value.items() if k != "id"))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the name {next(n for n in names if names.count(n) > 1)!r} is given twice")
+    return value
+
+
+def _iri(value: dict[str, Any], place: str) -> str:
+    if "id" not in value:
+        raise LoadError("no 'id'", hint=f"one line: {SHAPE}", place=place)
+    iri = value["id"]
+    try:
+        if isinstance(iri, str):
+            NamedNode(iri)
+            return iri
+    except ValueError:
+        pass
+    raise LoadError(f"'id' must be an absolute IRI, not {iri!r}", place=place)
+
+
+def _texts(field: str, value: Any, place: str) -> list[str]:
+    if not FIELD.fullmatch(field):
+        raise LoadError(
+            f"the field name {field[:80]!r} is not allowed",
+            hint="a field name has lower-case letters, digits, '_' and '-', and starts with a letter",
+            place=place,
+        )
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list):
+        _wrong_text(field, value, place)
+    for text in texts:
+        if not isinstance(text, str):
+            _wrong_text(field, text, place)
+        try:
+            text.encode()
+        except UnicodeEncodeError as e:
+            raise LoadError(f"field {field!r} has half a surrogate pair, which is no character", place=place) from e
+    return texts
+
+
+def _wrong_text(field: str, value: Any, place: str) -> NoReturn:
+    raise LoadError(f"field {field!r} must be a text or a list of texts, not {_kind(value)}", place=place)
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", bool: "true or false", type(None): "null", str: "a text"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,279 @@
+"""Sorts triples into the fields of a profile.
+
+One Gathering takes the rows of a whole graph, or those of one entity; the
+rules of what is text, and of what a field keeps, are here only, so that
+snippets show what was indexed. A value is (text, language tag or "").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hybridkg.entities.profile.labels import local_name, says_same
+from hybridkg.entities.profile.paths import single_steps
+from hybridkg.entities.profile.profile import Field, Profile, TextKind
+from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Node, Term
+from hybridkg.rdf.tsv import literal_parts, unescaped
+
+Value: TypeAlias = tuple[str, str]
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+STRING = XSD + "string"
+
+STRING_TYPES = frozenset(
+    (
+        *(XSD + name for name in ("string", "normalizedString", "token", "language")),
+        *(RDF + name for name in ("langString", "dirLangString", "HTML", "XMLLiteral")),
+    )
+)
+"""Datatypes whose literals are words; those with a language tag are words anyway."""
+
+BINARY_TYPES = frozenset(XSD + name for name in ("base64Binary", "hexBinary"))
+"""Datatypes whose literals are never text."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where the triples of one predicate go: positions of fields, and its rank among the label predicates."""
+
+    strings: tuple[int, ...]
+    others: tuple[int, ...]
+    links: tuple[int, ...]
+    label_rank: int | None
+
+    def is_empty(self) -> bool:
+        """Whether no field and no label needs the predicate."""
+        return not (self.strings or self.others or self.links) and self.label_rank is None
+
+
+class Routing:
+    """The routes of a profile, worked out once for each predicate."""
+
+    def __init__(self, profile: Profile):
+        self._steps = [frozenset(single_steps(f.path)) if f.path else frozenset() for f in profile.fields]
+        self._fields = profile.fields
+        self._ignored = frozenset(profile.ignore)
+        self.needs_labels = any(field.text == "labels" for field in profile.fields)
+        self._ranks = {iri: i for i, iri in reversed(list(enumerate(profile.labels)))} if self.needs_labels else {}
+        self.has_rest = any(field.rest for field in profile.fields)
+
+    def predicates(self) -> list[str]:
+        """The predicates of single steps and of labels, sorted; a rest field may need others."""
+        return sorted({*(iri for steps in self._steps for iri in steps), *self._ranks})
+
+    def route(self, iri: str) -> Route:
+        """Where triples with this predicate go."""
+        return Route(
+            strings=self._taking(iri, ("literals", "strings", "labels"), ("literals", "strings")),
+            others=self._taking(iri, ("literals",), ("literals",)),
+            links=self._taking(iri, ("labels",), ("labels",)),
+            label_rank=self._ranks.get(iri),
+        )
+
+    def path_route(self, position: int) -> Route:
+        """Where the ends of a longer path of the field at `position` go."""
+        own, text = (position,), self._fields[position].text
+        return Route(own, own if text == "literals" else (), own if text == "labels" else (), None)
+
+    def _taking(self, iri: str, kinds: tuple[TextKind, ...], rest_kinds: tuple[TextKind, ...]) -> tuple[int, ...]:
+        """The fields that name the predicate and take these kinds; the rest fields where there are none."""
+        named = {i for i, field in enumerate(self._fields) if field.text in kinds and iri in self._steps[i]}
+        if iri in self._ignored:
+            return tuple(sorted(named))
+        rest = {i for i, field in enumerate(self._fields) if field.rest and field.text in rest_kinds}
+        return tuple(sorted(named or rest))
+
+
+class Gathering:
+    """The values and links of entities, by field; nodes are held as their tokens, which hash fast.
+
+    Args:
+        profile: the fields.
+        keep_nodes: also remember every node that a row mentions, which local names need.
+        routing: that of the profile, where it has been worked out already.
+    """
+
+    def __init__(self, profile: Profile, *, keep_nodes: bool = False, routing: Routing | None = None):
+        self.profile = profile
+        self.routing = Routing(profile) if routing is None else routing
+        self.literals: list[dict[str, list[Value]]] = [{} for _ in profile.fields]
+        self.links: list[dict[str, list[str]]] = [{} for _ in profile.fields]
+        self.names: dict[str, tuple[int, list[Value]]] = {}
+        self.nodes: dict[str, str] = {}
+        self.keep_nodes = keep_nodes
+        self._local_names: dict[str, str] = {}
+
+    def add_lines(self, route: Route, lines: Sequence[str]) -> None:
+        """Takes rows (node, end of the route) as lines of SPARQL TSV."""
+        intern = self.nodes.setdefault
+        links = [self.links[i] for i in route.links]
+        targets = bool(links) or self.keep_nodes
+        add_literal = self._literal_taker(route)
+        for line in lines:
+            start, target = line.split("\t")
+            mark = start[0]
+            if mark not in "<_" or start[1] == "<":  # a path may start anywhere
+                continue
+            subject = intern(start, start)
+            mark = target[0]
+            if mark == '"' and target[-1] == '"':
+                text = target[1:-1]
+                add_literal(subject, unescaped(text) if "\\" in text else text, "", STRING)
+            elif mark not in "<_":
+                add_literal(subject, *literal_parts(target))
+            elif targets and target[1] != "<":  # or else it is a triple
+                linked = intern(target, target)
+                for held in links:
+                    if subject in held:
+                        held[subject].append(linked)
+                    else:
+                        held[subject] = [linked]
+
+    def add_row(self, route: Route, start: Term | None, target: Term | None) -> None:
+        """Takes one such row as terms."""
+        if not isinstance(start, NamedNode | BlankNode):
+            return
+        subject = self._interned(start)
+        if isinstance(target, Literal):
+            language = target.language or ""
+            take = self._literal_taker(route)
+            take(subject, target.value, language, "" if language else target.datatype.value)
+        elif isinstance(target, NamedNode | BlankNode):
+            for i in route.links:
+                self.links[i].setdefault(subject, []).append(self._interned(target))
+
+    def add_text(self, position: int, node: Node, texts: Iterable[str]) -> None:
+        """Takes texts that are not in the graph."""
+        kept = [(text, "") for text in texts if text and not text.isspace()]
+        if kept:
+            self.literals[position].setdefault(self._interned(node), []).extend(kept)
+
+    def _interned(self, node: Node) -> str:
+        token = str(node)
+        return self.nodes.setdefault(token, token)
+
+    def _literal_taker(self, route: Route) -> Callable[[str, str, str, str], None]:
+        """A function that takes (node, text, language, datatype) of the literals of a route."""
+        strings, others = (
+            [(self.profile.fields[i], self.literals[i]) for i in ids] for ids in (route.strings, route.others)
+        )
+        names, rank = self.names, route.label_rank
+
+        def take(subject: str, text: str, language: str, datatype: str) -> None:
+            if not text or text.isspace():
+                return
+            value = text, language
+            is_string = language or datatype in STRING_TYPES
+            for field, held in strings if is_string else () if datatype in BINARY_TYPES else others:
+                if not language or field.accepts(language):
+                    if subject in held:
+                        held[subject].append(value)
+                    else:
+                        held[subject] = [value]
+            if is_string and rank is not None:
+                known = names.get(subject)
+                if known is None or rank < known[0]:
+                    names[subject] = rank, [value]
+                elif rank == known[0]:
+                    known[1].append(value)
+
+        return take
+
+    def names_of(self, token: str) -> list[Value]:
+        """The labels of a node, as far as its rows have been taken."""
+        names = self.names.get(token)
+        return names[1] if names else []
+
+    def with_text(self, members: Iterable[str] | None) -> set[str]:
+        """The tokens of the nodes of which a field has a value, once all rows have been taken.
+
+        Args:
+            members: the tokens that count; None for all.
+        """
+        found: set[str] = set().union(*self.literals)
+        for position, links in enumerate(self.links):
+            found.update(node for node in links if node not in found and self.values(position, node, self.names_of))
+        if any(field.local_name for field in self.profile.fields):
+            candidates = self.nodes if members is None else members
+            found.update(node for node in candidates if node.startswith("<") and self._local_name(node))
+        return found if members is None else found.intersection(members)
+
+    def stream(self, position: int, tokens: Iterable[str]) -> Iterator[tuple[int, list[Value]]]:
+        """What the field at `position` holds of each of some nodes that have any: (index of the node, values)."""
+        literals, links = self.literals[position], self.links[position]
+        if self.profile.fields[position].local_name:
+            for i, token in enumerate(tokens):
+                values = self.values(position, token, self.names_of)
+                if values:
+                    yield i, values
+            return
+        for i, token in enumerate(tokens):
+            if token in links:
+                values = self.values(position, token, self.names_of)
+                if values:
+                    yield i, values
+            elif token in literals:
+                values = literals[token]
+                yield i, values if len(values) == 1 else sorted(set(values))
+
+    def early_stream(
+        self, position: int, members: Collection[str] | None, numbers: dict[str, int]
+    ) -> Iterator[tuple[int, list[Value]]]:
+        """What `stream` gives of a field of literals, by the numbers that entities get as they come.
+
+        Args:
+            position: of a field without links and local names, of which all rows have been taken.
+            members: the tokens that count; None for all.
+            numbers: token -> number, those of new entities are added.
+        """
+        for token, values in self.literals[position].items():
+            if members is None or token in members:
+                yield numbers.setdefault(token, len(numbers)), values if len(values) == 1 else sorted(set(values))
+
+    def values(self, position: int, token: str, names_of: Callable[[str], list[Value]]) -> list[Value]:
+        """What the field at `position` holds of a node: distinct values, sorted by text, then language.
+
+        Args:
+            position: of the field in the profile.
+            token: of the entity.
+            names_of: the labels of a linked node.
+        """
+        field = self.profile.fields[position]
+        values = self.literals[position].get(token, [])
+        targets = self.links[position].get(token)
+        if targets:
+            values = values.copy()
+            for target in targets:
+                names = names_of(target)
+                values += names if names and not field.languages else self._linked_names(field, target, names)
+        if len(values) < 2 and not field.local_name:
+            return values
+        found = set(values)
+        if field.local_name and token.startswith("<"):
+            name = self._local_name(token, field)
+            if name and not (found and says_same(name, (text for text, _ in found))):
+                found.add((name, ""))
+        return sorted(found) if len(found) > 1 else list(found)
+
+    def _linked_names(self, field: Field, token: str, names: list[Value]) -> list[Value]:
+        """What a field of labels takes of a linked node: its labels, or else the local name of its IRI."""
+        kept = [value for value in names if field.accepts(value[1])] if field.languages else names
+        if kept or not token.startswith("<"):
+            return kept
+        name = self._local_name(token, field)
+        return [(name, "")] if name else []
+
+    def _local_name(self, token: str, field: Field | None = None) -> str:
+        """The local name of an IRI, worked out once, since a class has as many links as instances.
+
+        A field whose analyzer takes identifiers apart gets it as it is, so that it has the whole as well.
+        """
+        if field is not None and field.analyzer == "identifier":
+            return local_name(token[1:-1], divided=False)
+        name = self._local_names.get(token)
+        if name is None:
+            name = self._local_names[token] = local_name(token[1:-1])
+        return name

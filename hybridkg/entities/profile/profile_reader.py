@@ -1,0 +1,356 @@
+"""Reads a profile from Turtle and says what is wrong with it.
+
+Vocabulary: ontologies/hybridkg.ttl; paths are SHACL property paths
+(https://www.w3.org/TR/shacl/#property-paths). A new property of the
+vocabulary is added there, in PROFILE_PROPERTIES or FIELD_PROPERTIES, and in
+fields.py.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import math
+from collections.abc import Iterable
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+from hybridkg.entities.profile.labels import LABEL_PREDICATES
+from hybridkg.entities.profile.paths import DEEPEST_PATH, Alternative, Inverse, Path, Predicate, Repeat, Sequence
+from hybridkg.entities.profile.profile import TEXT_KINDS, Field, Profile, TextKind
+from hybridkg.errors import HybridkgError, ProfileError, UnknownNameError
+from hybridkg.registry import did_you_mean
+from hybridkg.resources import resource
+
+if TYPE_CHECKING:
+    from rdflib import Graph
+
+HK = "https://w3id.org/hybridkg/ns#"
+SH = "http://www.w3.org/ns/shacl#"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+PROFILE_PROPERTIES = ("entities", "fields", "filters", "ignore", "labels")
+FIELD_PROPERTIES = ("analyzer", "b", "languages", "localName", "name", "path", "rest", "text", "weight")
+VALUES = ("Literals", "Strings", "Labels")
+NAMES = ("Profile", "Field", *PROFILE_PROPERTIES, *FIELD_PROPERTIES, *VALUES)
+PATH_PROPERTIES = ("inversePath", "alternativePath", "zeroOrMorePath", "oneOrMorePath", "zeroOrOnePath")
+MARKS = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
+
+RELATIVE = "https://relative.invalid/"
+"""Base for the parser: an IRI that starts with it was written without a scheme."""
+
+LARGEST_PROFILE = 1_000_000
+"""Bytes of a profile file; Turtle of this size parses in seconds, and a real profile has a few thousand."""
+
+MOST_FILTERS = 32
+"""Predicates of hk:filters; each is a field of the index on the server, which has about 1,000 for everything."""
+
+LONGEST_LIST = 10_000
+"""Members of an RDF list; a list that runs in a circle ends here."""
+
+
+def known_profiles() -> list[str]:
+    """Names of the profiles that travel with hybridkg, in alphabetical order.
+
+    >>> "default" in known_profiles()
+    True
+    """
+    return sorted(path.stem for path in resource("ontologies", "profiles").glob("*.ttl"))
+
+
+def load_profile(name_or_path: str | FilePath = "default") -> Profile:
+    """Reads a profile that travels with hybridkg by its name, or one of the user's by its path.
+
+    A text with a path separator or the ending `.ttl` is a path.
+
+    Raises:
+        UnknownNameError: no profile of that name; the message lists the known ones.
+        ProfileError: the file cannot be read, is not Turtle, or breaks a rule of the vocabulary; names the
+            file, and the line where it is known.
+
+    >>> [field.name for field in load_profile("default").fields]
+    ['label', 'description', 'attributes', 'related', 'types']
+    """
+    text = str(name_or_path)
+    if isinstance(name_or_path, FilePath) or "/" in text or "\\" in text or text.endswith(".ttl"):
+        path = FilePath(name_or_path)
+        return _Reader(path, path.name.removesuffix(".ttl")).profile()
+    if text not in known_profiles():
+        near = did_you_mean(text, known_profiles())
+        raise UnknownNameError(
+            f"no profile {text!r}; known: {', '.join(known_profiles())}",
+            hint="\n".join(filter(None, [near, "a profile of your own is given as a path that ends in '.ttl'"])),
+        )
+    return _Reader(resource("ontologies", "profiles", f"{text}.ttl"), text).profile()
+
+
+class _Reader:
+    """One profile file. Every error that leaves it carries a place."""
+
+    def __init__(self, path: FilePath, name: str):
+        self.path, self.name = path, name
+        self.text = _read(path)
+        self.graph = _parse(path, self.text)
+
+    def profile(self) -> Profile:
+        try:
+            return self._profile()
+        except ProfileError as e:
+            e.place = e.place or str(self.path)
+            raise
+
+    def _profile(self) -> Profile:
+        self._check_vocabulary()
+        from rdflib import RDF as RDF_NAMES
+        from rdflib import URIRef
+
+        found = sorted(self.graph.subjects(RDF_NAMES.type, URIRef(HK + "Profile")), key=str)
+        if len(found) != 1:
+            raise ProfileError(
+                f"the file describes {len(found) or 'no'} profile{'s' * bool(found)}; it must describe one",
+                hint="" if found else f"a profile is a node of type <{HK}Profile>",
+            )
+        self._check_properties(found[0], "profile", PROFILE_PROPERTIES)
+        lists = [self._list(node, "hk:fields") for node in self._values(found[0], "fields")]
+        if len(lists) > 1:
+            raise self._error("hk:fields is given twice", "fields", hint="one list with all fields in it")
+        labels = [self._list(node, "hk:labels") for node in self._values(found[0], "labels")]
+        return Profile(
+            self.name,
+            tuple(self._field(node) for node in (lists[0] if lists else [])),
+            entities=self._iris(self._values(found[0], "entities"), "hk:entities"),
+            labels=self._iris(labels[0], "hk:labels") if labels else LABEL_PREDICATES,
+            ignore=self._iris(self._values(found[0], "ignore"), "hk:ignore"),
+            filters=self._filters(self._values(found[0], "filters")),
+        )
+
+    def _filters(self, nodes: list[Any]) -> tuple[str, ...]:
+        """The predicates of hk:filters, in the order written."""
+        if len(nodes) > 1:
+            raise self._error("hk:filters is given twice", "hk:filters", hint="one list with all predicates in it")
+        filters = self._iris(self._list(nodes[0], "hk:filters"), "hk:filters") if nodes else ()
+        for i, iri in enumerate(filters):
+            if iri in filters[:i]:
+                raise self._error(f"hk:filters: <{iri}> is listed twice", "hk:filters")
+        if len(filters) > MOST_FILTERS:
+            raise self._error(
+                f"hk:filters has {len(filters):,} predicates; at most {MOST_FILTERS}",
+                "hk:filters",
+                hint="list those that queries give a constant or a range of numbers beside a MATCH",
+            )
+        return filters
+
+    def _field(self, node: Any) -> Field:
+        name = self._one(node, "name", "field without hk:name")
+        if name is None:
+            raise ProfileError("a field has no name", hint='hk:name "title"')
+        name = str(name)
+        self._check_properties(node, f"field {name!r}", FIELD_PROPERTIES)
+        what = f"field {name!r}"
+        paths = sorted((self._path(value, what, 0) for value in self._values(node, "path")), key=repr)
+        rest, text = self._kind(node, "rest", what), self._kind(node, "text", what)
+        if rest == "strings":
+            raise self._error(f"{what}: hk:rest is hk:Literals or hk:Labels", name)
+        if rest and text and rest != text:
+            raise self._error(f"{what}: hk:rest and hk:text disagree", name, hint="leave out hk:text")
+        languages = [self._list(value, "hk:languages") for value in self._values(node, "languages")]
+        try:
+            return Field(
+                name,
+                path=None if not paths else paths[0] if len(paths) == 1 else Alternative(tuple(paths)),
+                text=rest or text or "literals",
+                rest=rest is not None,
+                local_name=self._boolean(node, "localName", what),
+                languages=tuple(sorted(str(tag).lower() for tags in languages for tag in tags)),
+                weight=self._number(node, "weight", what, 1.0),
+                b=self._number(node, "b", what, 0.75),
+                analyzer=str(self._one(node, "analyzer", what) or "standard"),
+            )
+        except ProfileError as e:
+            raise self._located(e, f'"{name}"') from None
+
+    def _path(self, node: Any, what: str, depth: int) -> Path:
+        """The SHACL path at a node."""
+        from rdflib import URIRef
+
+        if depth > DEEPEST_PATH:
+            raise self._error(f"{what}: the path nests deeper than {DEEPEST_PATH}")
+        if self._is_list(node):
+            parts = tuple(self._path(part, what, depth + 1) for part in self._list(node, f"the path of {what}"))
+            if not parts:
+                raise self._error(f"{what}: a path is an empty list")
+            return parts[0] if len(parts) == 1 else Sequence(parts)
+        if isinstance(node, URIRef):
+            return Predicate(self._iri(node, f"the path of {what}"))
+        found = sorted((str(p), o) for p, o in self.graph.predicate_objects(node))
+        if len(found) != 1 or found[0][0].removeprefix(SH) not in PATH_PROPERTIES:
+            shown = ", ".join(p for p, _ in found) or repr(str(node))
+            raise self._error(
+                f"{what}: this is no property path: {shown}",
+                hint="an IRI, a list, or [ sh:PROPERTY path ] with one of " + ", ".join(PATH_PROPERTIES),
+            )
+        operator, inner = found[0][0].removeprefix(SH), found[0][1]
+        if operator == "alternativePath":
+            if not self._is_list(inner):
+                raise self._error(f"{what}: sh:alternativePath takes a list", "alternativePath")
+            parts = tuple(self._path(part, what, depth + 1) for part in self._list(inner, "sh:alternativePath"))
+            if not parts:
+                raise self._error(f"{what}: a path is an empty list")
+            return Alternative(parts) if len(parts) > 1 else parts[0]
+        path = self._path(inner, what, depth + 1)
+        return Inverse(path) if operator == "inversePath" else Repeat(path, MARKS[operator])
+
+    # --- values ------------------------------------------------------------
+
+    def _values(self, node: Any, name: str) -> list[Any]:
+        from rdflib import URIRef
+
+        return sorted(self.graph.objects(node, URIRef(HK + name)), key=str)
+
+    def _one(self, node: Any, name: str, what: str) -> Any:
+        values = self._values(node, name)
+        if len(values) > 1:
+            raise self._error(f"{what}: hk:{name} is given {len(values)} times", str(values[0]))
+        return values[0] if values else None
+
+    def _number(self, node: Any, name: str, what: str, default: float) -> float:
+        value = self._one(node, name, what)
+        if value is None:
+            return default
+        try:
+            number = float(str(value))
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise self._error(f"{what}: hk:{name} {str(value)!r} is not a number", str(value))
+        return number
+
+    def _boolean(self, node: Any, name: str, what: str) -> bool:
+        value = self._one(node, name, what)
+        if value is not None and str(value) not in ("true", "false"):
+            raise self._error(f"{what}: hk:{name} {str(value)!r} is neither true nor false", str(value))
+        return str(value) == "true"
+
+    def _kind(self, node: Any, name: str, what: str) -> TextKind | None:
+        value = self._one(node, name, what)
+        if value is None:
+            return None
+        kind = str(value).removeprefix(HK)
+        if kind not in VALUES:
+            known = ", ".join(f"hk:{v}" for v in VALUES)
+            hint = _did_you_mean(kind, VALUES) if str(value).startswith(HK) else ""
+            raise self._error(f"{what}: hk:{name} is {str(value)!r}; known: {known}", str(value), hint=hint)
+        return TEXT_KINDS[VALUES.index(kind)]
+
+    def _iris(self, nodes: list[Any], what: str) -> tuple[str, ...]:
+        return tuple(self._iri(node, what) for node in nodes)
+
+    def _iri(self, node: Any, what: str) -> str:
+        from rdflib import URIRef
+
+        written = str(node).removeprefix(RELATIVE)
+        if not isinstance(node, URIRef):
+            raise self._error(f"{what}: {written!r} is not an IRI", written)
+        try:
+            return Predicate(written).iri
+        except ValueError:
+            hint = "IRIs are written in full, or with a declared prefix"
+            raise self._error(f"{what}: <{written}> is not an absolute IRI", written, hint=hint) from None
+
+    def _is_list(self, node: Any) -> bool:
+        from rdflib import RDF as RDF_NAMES
+
+        return bool(node == RDF_NAMES.nil) or (node, RDF_NAMES.first, None) in self.graph
+
+    def _list(self, node: Any, what: str) -> list[Any]:
+        from rdflib import RDF as RDF_NAMES
+
+        items: list[Any] = []
+        while node != RDF_NAMES.nil:
+            first = list(self.graph.objects(node, RDF_NAMES.first))
+            rest = list(self.graph.objects(node, RDF_NAMES.rest))
+            if len(first) != 1 or len(rest) != 1 or len(items) == LONGEST_LIST:
+                raise self._error(f"{what} takes a list: ( ... )", what.removeprefix("hk:"))
+            items.append(first[0])
+            node = rest[0]
+        return items
+
+    # --- checks and errors ---------------------------------------------------
+
+    def _check_vocabulary(self) -> None:
+        """Every name in the namespace of profiles must exist, wherever it stands."""
+        fitting: dict[str, tuple[str, ...]] = {}
+        for _, predicate, value in sorted(self.graph):
+            for term, known in (
+                (predicate, (*PROFILE_PROPERTIES, *FIELD_PROPERTIES)),
+                (value, ("Profile", "Field") if str(predicate) == RDF + "type" else VALUES),
+            ):
+                if str(term).startswith(HK):
+                    fitting.setdefault(str(term).removeprefix(HK), known)
+        for name in sorted(fitting):
+            if name not in NAMES:
+                raise self._error(
+                    f"hk:{name} is not in the vocabulary of profiles; known: {', '.join(sorted(NAMES))}",
+                    name,
+                    hint=_did_you_mean(name, fitting[name]),
+                )
+
+    def _check_properties(self, node: Any, what: str, known: tuple[str, ...]) -> None:
+        for iri in sorted({str(p) for p in self.graph.predicates(node) if str(p).startswith(HK)}):
+            name = iri.removeprefix(HK)
+            if name not in known:
+                raise self._error(f"{what}: hk:{name} does not belong here; known: {', '.join(known)}", name)
+
+    def _error(self, message: str, needle: str = "", *, hint: str = "") -> ProfileError:
+        return self._located(ProfileError(message, hint=hint), needle)
+
+    def _located(self, error: ProfileError, needle: str) -> ProfileError:
+        """Adds the line, where the words in question occur on one line only (rdflib keeps no positions)."""
+        lines = [i for i, line in enumerate(self.text.splitlines(), 1) if needle and needle in line.split(" #")[0]]
+        if not error.place:
+            error.place = f"{self.path}:{lines[0]}" if len(lines) == 1 else str(self.path)
+        return error
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint with the nearest name that can stand in its place, whatever letters are capital, or nothing."""
+    by_lower = {one.lower(): one for one in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, 1)
+    return f"did you mean 'hk:{by_lower[near[0]]}'?" if near else ""
+
+
+def _read(path: FilePath) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_PROFILE + 1)
+        if len(data) > LARGEST_PROFILE:
+            raise ProfileError(f"the profile is larger than {LARGEST_PROFILE:,} bytes", place=str(path))
+        return data.decode("utf-8-sig")
+    except OSError as e:
+        raise ProfileError(f"cannot read the profile: {(e.strerror or str(e)).lower()}", place=str(path)) from e
+    except UnicodeDecodeError as e:
+        line = data.count(b"\n", 0, e.start) + 1
+        raise ProfileError("the profile is not UTF-8 text", place=f"{path}:{line}") from e
+
+
+def _parse(path: FilePath, text: str) -> Graph:
+    """Turtle to a graph. rdflib logs the IRIs that it doubts; ours are checked with an error instead."""
+    import rdflib
+
+    log = logging.getLogger("rdflib.term")
+    silent, log.disabled = log.disabled, True
+    try:
+        return rdflib.Graph().parse(data=text, format="turtle", publicID=RELATIVE)
+    except HybridkgError:
+        raise
+    except RecursionError as e:
+        raise ProfileError("the profile nests too deeply", place=str(path)) from e
+    except IndexError as e:  # how rdflib meets the end of a file that it did not expect
+        end = f"{path}:{text.rstrip().count(chr(10)) + 1}"
+        raise ProfileError("this is not Turtle: the file ends within a statement", place=end) from e
+    except Exception as e:  # rdflib raises SyntaxError, ValueError and others on malformed Turtle
+        lines, why = getattr(e, "lines", None), str(getattr(e, "_why", "") or e)
+        place = f"{path}:{lines + 1}" if isinstance(lines, int) else str(path)
+        raise ProfileError(f"this is not Turtle: {why[:1].lower()}{why[1:]}", place=place) from e
+    finally:
+        log.disabled = silent

@@ -1,0 +1,248 @@
+"""Triples of numbers become adjacency: grouped by predicate, sorted, repeated ones left out, in both directions.
+
+A pair of ids is one number of 64 bits. All pairs lie in one mapped file, in which each predicate has its place; so
+this needs no memory that the system could not take back, and 8 bytes of disk for each triple.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.compute.kernels import LazyKernel
+from hybridkg.graph.build.nquads_reader import I64, U32
+from hybridkg.graph.build.spool import Spool, mapped
+from hybridkg.graph.build.term_runs import Runs
+from hybridkg.graph.stored_projection import DIRECTIONS, PLACES
+from hybridkg.storage.arrays import Array, ArrayStream, Writer, smallest_unsigned
+
+KERNEL = LazyKernel("hybridkg.graph.build.adjacency_kernel")
+
+BLOCK = 1 << 20
+"""Entries that are written at once."""
+
+SORTED_AT_ONCE = 1 << 20
+"""Pairs of several predicates that one thread sorts before it takes the next."""
+
+_HALF = np.uint64(32)
+
+_STRETCH = 1 << 63
+"""Added to the first of numbers that follow each other, in place of a place."""
+
+_STARTS, _COUNTS = [1, 3, 4, 6], [2, 2, 5, 5]
+"""Columns of `predicates.places`: where keys and offsets begin, in both directions, and those with how many keys."""
+
+Pairs = NDArray[np.uint64]
+
+
+def write_adjacency(runs: Runs, ids: U32, out: Writer, folder: Path) -> int:
+    """Writes the arrays of predicates and of both directions.
+
+    Args:
+        runs: complete.
+        ids: uint32[terms of all runs].
+        out: gets the arrays.
+        folder: for temporary files.
+
+    Returns:
+        the number of distinct triples.
+    """
+    triples = runs.triples.map()
+    kernel = KERNEL.for_work(8 * len(triples))
+    names, numbers, bounds = _predicates(runs, triples)
+    pairs = mapped(folder / "pairs", np.uint64, (len(triples),))
+    cursors = bounds[:-1].copy()
+    for run in runs.runs:
+        own, predicates = triples[run.first_triple : run.end_triple], numbers[run.predicates]
+        if kernel is None:
+            _scatter(own, run.first, ids, predicates, cursors, pairs)
+        else:
+            kernel.scatter(own, run.first, ids, predicates, cursors, pairs)
+    places = np.zeros((len(names) + 1, PLACES), np.uint64)
+    shared = _Shared(out)
+    for number, direction in enumerate(DIRECTIONS):
+        if number:
+            for i in range(0, len(pairs), BLOCK):
+                part = pairs[i : i + BLOCK]
+                part[:] = (part << _HALF) | (part >> _HALF)
+        _sort(pairs, bounds)
+        keys, offsets = (
+            Spool(folder / f"{direction}.keys", np.uint32),
+            Spool(folder / f"{direction}.offsets", np.uint64),
+        )
+        targets = out.stream(f"{direction}.targets", np.uint32)
+        sizes = _emit_all(pairs, bounds, (keys, offsets, targets), kernel)
+        targets.close()
+        places[1:, 0] = np.cumsum(sizes[:, 0])
+        shared.add(keys.map(), offsets.map(), sizes, places[:, 1 + 3 * number : 4 + 3 * number])
+    shared.close(places[:-1])
+    text = np.frombuffer(b"".join(names), np.uint8)
+    out.write("predicates.text", text)
+    out.write("predicates.offsets", np.cumsum([0, *map(len, names)], dtype=np.uint64))
+    out.write("predicates.places", places)
+    return int(places[-1, 0])
+
+
+class _Shared:
+    """Keys and offsets of all predicates, those that are equal only once: every paper has a title and a year.
+
+    Numbers that follow each other are stretches of 0, 1, 2 ...: the keys of a class whose ids do, and the offsets of
+    keys that have one target each. They are marked until all are known; then each number of them is written once.
+    """
+
+    def __init__(self, out: Writer):
+        self._keys, self._offsets = out.stream("keys", np.uint32), out.stream("offsets", np.uint8)
+        self._known: dict[bytes, int] = {}
+
+    def add(self, keys: U32, offsets: Pairs, sizes: I64, places: Pairs) -> None:
+        """Writes one direction.
+
+        Args:
+            keys: of all predicates, one behind the other.
+            offsets: of all predicates.
+            sizes: int64[predicates, 2], targets and keys of each.
+            places: gets, for each predicate, where its keys begin, how many there are, where its offsets begin.
+        """
+        key = 0
+        for i, (n_targets, n_keys) in enumerate(sizes.tolist()):
+            own, ends = keys[key : key + n_keys], offsets[key + i : key + i + n_keys + 1]
+            first = int(own[0])
+            follow_each_other = int(own[-1]) - first == n_keys - 1
+            place = _STRETCH + first if follow_each_other else self._place_of(own)
+            places[i] = place, n_keys, _STRETCH if n_targets == n_keys else self._place_of_offsets(ends)
+            key += n_keys
+
+    def _place_of(self, keys: U32) -> int:
+        digest = blake2b(keys.data, digest_size=16).digest()
+        place = self._known.get(digest)
+        if place is None:
+            place = self._known[digest] = self._keys.rows
+            self._keys.append(keys)
+        return place
+
+    def _place_of_offsets(self, offsets: Pairs) -> int:
+        dtype = smallest_unsigned(int(offsets[-1]))
+        self._offsets.append(np.zeros(-self._offsets.rows % dtype.itemsize, np.uint8))
+        place = self._offsets.rows
+        self._offsets.append(offsets.astype(dtype).view(np.uint8))
+        return place
+
+    def close(self, places: Pairs) -> None:
+        """Ends the arrays.
+
+        Args:
+            places: uint64[predicates, PLACES]; those that are marked are made places among the keys.
+        """
+        starts, counts = places[:, _STARTS], places[:, _COUNTS]
+        counts[:, 1::2] += np.uint64(1)  # offsets are one more than keys
+        marked = starts >= _STRETCH
+        first = (starts[marked] - np.uint64(_STRETCH)).astype(np.int64)
+        begins, ends = _stretches(first, first + counts[marked].astype(np.int64))
+        written = self._keys.rows + np.cumsum(ends - begins) - (ends - begins)
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            for i in range(begin, end, BLOCK):
+                self._keys.append(np.arange(i, min(i + BLOCK, end)))
+        within = np.searchsorted(begins, first, "right") - 1
+        starts[marked] = written[within] + first - begins[within]
+        places[:, _STARTS] = starts
+        self._keys.close()
+        self._offsets.close()
+
+
+def _stretches(first: I64, end: I64) -> tuple[I64, I64]:
+    """The union of ranges of numbers, as (first, end) of ranges that do not touch, ascending.
+
+    >>> _stretches(np.array([7, 0, 2]), np.array([9, 3, 5]))
+    (array([0, 7]), array([5, 9]))
+    """
+    order = np.argsort(first, kind="stable")
+    first, reach = first[order], np.maximum.accumulate(end[order])
+    new = np.ones(len(first), bool)
+    new[1:] = first[1:] > reach[:-1]
+    return first[new], reach[np.roll(new, -1)]
+
+
+def _predicates(runs: Runs, triples: U32) -> tuple[list[bytes], U32, I64]:
+    """Those that have triples, in order; the place of each number there; and where the pairs of each begin."""
+    counts = np.zeros(len(runs.predicates.numbers), np.int64)
+    for run in runs.runs:
+        for i in range(run.first_triple, run.end_triple, BLOCK):
+            part = triples[i : min(i + BLOCK, run.end_triple), 1]
+            found = np.bincount(part, minlength=len(run.predicates))
+            np.add.at(counts, run.predicates, found)
+    names = sorted(name for name, number in runs.predicates.numbers.items() if counts[number])
+    numbers, bounds = np.zeros(len(counts), np.uint32), np.zeros(len(names) + 1, np.int64)
+    for place, name in enumerate(names):
+        number = runs.predicates.numbers[name]
+        numbers[number], bounds[place + 1] = place, bounds[place] + counts[number]
+    return names, numbers, bounds
+
+
+def _scatter(triples: U32, first: int, ids: U32, predicates: U32, cursors: I64, pairs: Pairs) -> None:
+    """What the kernel does."""
+    own = predicates[triples[:, 1]]
+    order = np.argsort(own, kind="stable")
+    counts = np.bincount(own, minlength=len(cursors))
+    before = np.cumsum(counts) - counts
+    places = np.arange(len(own)) + np.repeat(cursors - before, counts)
+    subjects, targets = (ids[first + triples[order, column].astype(np.int64)].astype(np.uint64) for column in (0, 2))
+    pairs[places] = (subjects << _HALF) | targets
+    cursors += counts
+
+
+def _sort(pairs: Pairs, bounds: I64) -> None:
+    """Sorts the pairs of each predicate."""
+    edges = bounds.tolist()
+
+    def batches() -> Iterator[tuple[int, int]]:
+        first = 0
+        for i in range(1, len(edges)):
+            if edges[i] - edges[first] >= SORTED_AT_ONCE or i == len(edges) - 1:
+                yield first, i
+                first = i
+
+    def sort(batch: tuple[int, int]) -> None:
+        for i in range(*batch):
+            pairs[edges[i] : edges[i + 1]].sort()
+
+    todo = list(batches())
+    if len(todo) < 2:
+        for batch in todo:
+            sort(batch)
+        return
+    with ThreadPoolExecutor(os.cpu_count() or 1, "hybridkg-projection") as pool:
+        for _ in pool.map(sort, todo):
+            pass
+
+
+def _emit_all(pairs: Pairs, bounds: I64, streams: tuple[Spool, Spool, ArrayStream], kernel: ModuleType | None) -> I64:
+    """Writes one direction; int64[predicates, 2]: targets and keys of each."""
+
+    def append(keys: Array, offsets: Array, targets: Array) -> None:
+        streams[0].append(keys)
+        streams[1].append(offsets)
+        streams[2].append(targets)
+
+    sizes = np.zeros((len(bounds) - 1, 2), np.int64)
+    if kernel is None:
+        for i in range(len(sizes)):
+            found = np.unique(pairs[bounds[i] : bounds[i + 1]])
+            keys, counts = np.unique(found >> _HALF, return_counts=True)
+            parts = keys, np.concatenate(([0], np.cumsum(counts))), found & np.uint64(0xFFFFFFFF)
+            append(*parts)
+            sizes[i] = len(found), len(keys)
+        return sizes
+    keys, offsets, targets = np.empty(BLOCK, np.uint32), np.empty(BLOCK + 1, np.uint64), np.empty(BLOCK, np.uint32)
+    state = np.array([0, 0, -1, 0, 0, 0], np.int64)
+    while state[0] < len(sizes):
+        kernel.emit(pairs, bounds, state, keys, offsets, targets, sizes)
+        n_keys, n_offsets, n_targets = state[3:].tolist()
+        append(keys[:n_keys], offsets[:n_offsets], targets[:n_targets])
+    return sizes

@@ -1,0 +1,103 @@
+"""The projection of a few triples, built by sorting Python objects: slow, obvious, the oracle of the real builder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.graph.columns import Adjacency, Columns, Predicate
+from hybridkg.graph.literal_order import SEGMENTS, literal_key
+from hybridkg.interfaces.graph_index import UNBOUND, Ids
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term, Triple
+
+
+class ListedTerms:
+    """A TermTable over Python lists.
+
+    Args:
+        entities: ids 0.., in this order.
+        others: further nodes, in any order.
+        literals: as the store has them, in any order.
+    """
+
+    def __init__(self, entities: Sequence[Node], others: Iterable[Node], literals: Iterable[Literal]):
+        rest = sorted(set(others) - set(entities), key=_node_key)
+        keyed = sorted((literal_key(literal), literal) for literal in set(literals))
+        self._terms: list[Term] = [*entities, *rest, *(literal for _, literal in keyed)]
+        self._ids = {term: i for i, term in enumerate(self._terms)}
+        self.n_entities, self.n_nodes, self.n_terms = len(entities), len(entities) + len(rest), len(self._terms)
+        self.values = np.array([key[1] for key, _ in keyed], np.float64)
+        counts = [sum(key[0] == number for key, _ in keyed) for number in range(len(SEGMENTS))]
+        ends = [self.n_nodes + sum(counts[: number + 1]) for number in range(len(SEGMENTS))]
+        self.segments: Mapping[str, tuple[int, int]] = {
+            name: (end - count, end) for name, end, count in zip(SEGMENTS, ends, counts, strict=True)
+        }
+
+    def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+        """As TermTable has it."""
+        texts = [term.value.encode() for term in self._terms[first:end] if isinstance(term, Literal)]
+        offsets = np.zeros(len(texts) + 1, np.uint64)
+        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        return np.frombuffer(b"".join(texts), np.uint8), offsets
+
+    def terms(self, ids: Ids) -> list[Term | None]:
+        """As TermTable has it."""
+        return [None if i == UNBOUND else self._terms[i] for i in ids.tolist()]
+
+    def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
+        """As TermTable has it."""
+        return np.array([self.id_of(term) for term in terms], np.int64)
+
+    def id_of(self, term: Term) -> int:
+        """As TermTable has it."""
+        return self._ids.get(term, -1)
+
+
+def columns_of(triples: Iterable[Triple], entities: Sequence[Node] = ()) -> Columns:
+    """The projection of some triples, repeated or not.
+
+    Args:
+        triples: as the store gives them back.
+        entities: nodes that have the first ids, in term order; those without a triple too.
+
+    >>> a, p, b = (NamedNode(f"e:{x}") for x in "apb")
+    >>> columns = columns_of([Triple(a, p, b), Triple(a, p, Literal("x"))])
+    >>> columns.predicates["e:p"].forward.targets.tolist()
+    [1, 2]
+    """
+    triples = list(triples)
+    held = sorted({t for t in triples if _is_held(t.object)}, key=str)
+    omitted = frozenset(t.predicate.value for t in triples if not _is_held(t.object))
+    nodes = [term for t in held for term in (t.subject, t.object) if isinstance(term, NamedNode | BlankNode)]
+    table = ListedTerms(entities, nodes, (t.object for t in held if isinstance(t.object, Literal)))
+    predicates = {}
+    for iri, group in groupby(sorted(held, key=lambda t: t.predicate.value), key=lambda t: t.predicate.value):
+        of_predicate = list(group)
+        subjects, objects = table.find([t.subject for t in of_predicate]), table.find([t.object for t in of_predicate])
+        predicates[iri] = Predicate(adjacency(subjects, objects), adjacency(objects, subjects))
+    return Columns(table, predicates, omitted)
+
+
+def adjacency(sources: NDArray[np.int64], targets: NDArray[np.int64]) -> Adjacency:
+    """The adjacency of distinct pairs.
+
+    >>> made = adjacency(np.array([5, 2, 5]), np.array([1, 9, 0]))
+    >>> made.keys.tolist(), made.offsets.tolist(), made.targets.tolist()
+    ([2, 5], [0, 1, 3], [9, 0, 1])
+    """
+    order = np.lexsort((targets, sources))
+    keys, counts = np.unique(sources, return_counts=True)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
+    return Adjacency(keys.astype(np.uint32), offsets, targets[order].astype(np.uint32))
+
+
+def _is_held(term: Term) -> bool:
+    """Whether the projection has such an object: no triple term, no literal with a base direction (RDF 1.2)."""
+    return not isinstance(term, Triple) and getattr(term, "direction", None) is None
+
+
+def _node_key(node: Node) -> tuple[bool, str]:
+    return (isinstance(node, NamedNode), node.value)

@@ -1,0 +1,344 @@
+"""The statistics of a graph: what has been counted, the estimates that follow from it, and the file that keeps it.
+
+Every figure follows from the graph alone, so the same graph gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, prod
+from pathlib import Path
+from typing import Any
+
+from hybridkg.errors import CorruptError
+from hybridkg.graph.statistics.characteristic_sets import Bound, CharacteristicSets, whole
+from hybridkg.graph.statistics.histograms import finite, triples_in_range
+from hybridkg.graph.statistics.pattern_cardinality import least_read, rows_of, values_of
+from hybridkg.interfaces.graph_index import Pattern, Size
+from hybridkg.interfaces.statistics import Bucket, Degrees, Leg, PredicateStatistics
+from hybridkg.rdf.terms import RDF_TYPE, Term
+
+FORMAT = 1
+"""Version of the file. Another one is not read: statistics can always be counted again."""
+
+PART = "statistics"
+"""What a generation calls them."""
+
+FILE = f"{PART}.json"
+"""In the folder of a generation."""
+
+MOST_FREQUENT = 100
+"""Objects of each predicate that are listed with their counts, as PostgreSQL does (its default_statistics_target)."""
+
+LONGEST_TERM = 200
+"""Characters of a term that is kept, as N-Triples writes it."""
+
+REBUILD = "build the index again: hybridkg index KB"
+
+
+@dataclass(frozen=True)
+class Others:
+    """The predicates, or classes, that are too rare to be listed.
+
+    Args:
+        names: how many.
+        triples: of all of them together.
+        most: of the most frequent of them, no fewer than it has.
+    """
+
+    names: int
+    triples: int
+    most: int
+
+    @property
+    def one(self) -> Size:
+        """Of one that is not listed: none, where all are."""
+        return Size(0.0, self.triples / self.names if self.names else 0.0, float(self.most))
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What is known of a graph; implements GraphStatistics.
+
+    Args:
+        triples: how many the projection holds.
+        subjects: distinct ones.
+        entities, nodes, terms: of the term table.
+        predicates: the most frequent, most frequent first.
+        other_predicates: the others.
+        classes: statements `rdf:type` by IRI of the class, the most frequent first.
+        other_classes: the others, and classes without an IRI.
+        sets: the characteristic sets.
+        omitted: predicates that have more triples than are counted here, sorted.
+    """
+
+    triples: int
+    subjects: int
+    entities: int
+    nodes: int
+    terms: int
+    predicates: tuple[PredicateStatistics, ...]
+    other_predicates: Others
+    classes: Mapping[str, int]
+    other_classes: Others
+    sets: CharacteristicSets
+    omitted: tuple[str, ...]
+
+    @cached_property
+    def _by_iri(self) -> dict[str, PredicateStatistics]:
+        return {predicate.iri: predicate for predicate in self.predicates}
+
+    def predicate(self, iri: str) -> PredicateStatistics | None:
+        """What is known of a predicate; None for one that is too rare to be listed, or does not occur."""
+        return self._by_iri.get(iri)
+
+    def triples_of(self, iri: str) -> Size:
+        """How many triples a predicate has."""
+        found = self.predicate(iri)
+        size = self.other_predicates.one if found is None else Size(*[float(found.triples)] * 3)
+        return self._unsure(size, iri)
+
+    def instances(self, class_iri: str) -> Size:
+        """How many subjects state that they are of a class."""
+        found = self.classes.get(class_iri)
+        size = self.other_classes.one if found is None else Size(*[float(found)] * 3)
+        return self._unsure(size, RDF_TYPE)
+
+    def having(self, iri: str, value: Term) -> Size:
+        """How many triples of a predicate have an object: exact for the most frequent ones."""
+        found = self.predicate(iri)
+        if found is None:
+            return self._unsure(self.other_predicates.one, iri)
+        text = str(value)
+        for listed, triples in found.frequent:
+            if listed == text:
+                return self._unsure(Size(*[float(triples)] * 3), iri)
+        full = len(found.frequent) == MOST_FREQUENT
+        most = found.frequent[-1][1] if full else min(1, found.objects)
+        if len(text) > LONGEST_TERM:
+            most = max([most, *(triples for listed, triples in found.frequent if listed is None)])
+        rest = found.objects - len(found.frequent)
+        mean = (found.triples - sum(triples for _, triples in found.frequent)) / rest if rest else 0.0
+        return self._unsure(Size(0.0, min(mean, most), float(most)), iri)
+
+    def in_range(
+        self,
+        iri: str,
+        segment: str,
+        low: float | None = None,
+        high: float | None = None,
+        *,
+        open_low: bool = False,
+        open_high: bool = False,
+    ) -> Size:
+        """How many triples of a predicate have a value of a segment in a range."""
+        found = self.predicate(iri)
+        if found is None:
+            return self._unsure(self.other_predicates.one, iri)
+        buckets = found.histograms.get(segment, ())
+        return self._unsure(triples_in_range(buckets, low, high, open_low=open_low, open_high=open_high), iri)
+
+    def values(self, pattern: Pattern, variable: str) -> Size | None:
+        """How many distinct values a variable has in the solutions of a pattern; None where nothing is known."""
+        return values_of(pattern, variable, self)
+
+    def rows(self, pattern: Pattern) -> float | None:
+        """About how many solutions a pattern has; None where nothing is known."""
+        return rows_of(pattern, self)
+
+    def least_read(self, pattern: Pattern) -> float | None:
+        """About how many triples an engine reads at least to find them; None where nothing is known."""
+        return least_read(pattern, self)
+
+    def star(self, legs: Sequence[Leg]) -> Size:
+        """How many distinct subjects have all of these predicates, with these objects.
+
+        Exact without constants where every characteristic set was kept. A constant is taken to be independent of the
+        rest of the star.
+        """
+        if not legs:
+            return Size(*[float(self.nodes)] * 3)
+        size = self.sets.subjects_with(self._bounds(legs))
+        return self._with_constants(size, legs)
+
+    def star_rows(self, legs: Sequence[Leg]) -> Size:
+        """How many solutions the star has with a variable of its own for each object that is not a constant."""
+        free = [iri for iri, value in legs if value is None]
+        if not free:
+            return self.star(legs)
+        bounds = self._bounds(legs)
+        size = self.sets.rows_with(bounds)
+        low, guess, high = size.low, size.guess, size.high
+        for iri in {iri for iri in free if free.count(iri) > 1}:
+            again = free.count(iri) - 1
+            found = self.predicate(iri)
+            guess *= (1.0 if found is None else found.triples / max(found.subjects, 1)) ** again
+            high = high * bounds[iri].most ** again if high else 0.0
+        size = self._unsure(Size(low, guess, high), *bounds)
+        if len(free) == len(legs):
+            return size
+        star, share = self.star(legs), self._share_of_constants(legs)
+        most = star.high * prod(bounds[iri].most for iri in free) if star.high else 0.0
+        high = min(size.high, most)
+        return Size(star.low, min(max(size.guess * share, star.low), high), high)
+
+    def _with_constants(self, size: Size, legs: Sequence[Leg]) -> Size:
+        low, high = size.low, size.high
+        for iri, value in legs:
+            if value is not None:
+                having = self.having(iri, value)
+                # A subject without this object has another one of the same predicate, or is not in the star.
+                low -= self._bound(iri).subjects - having.low
+                high = min(high, having.high)
+        low = max(0.0, min(low, high))
+        guess = size.guess * self._share_of_constants(legs)
+        return self._unsure(Size(low, min(max(guess, low), high), high), *(iri for iri, _ in legs))
+
+    def _share_of_constants(self, legs: Sequence[Leg]) -> float:
+        """Of the subjects that have the predicates, how many have the objects as well."""
+        share = 1.0
+        for iri, value in legs:
+            subjects = self._bound(iri).subjects
+            if value is not None and 0 < subjects < inf:
+                share *= min(1.0, self.having(iri, value).guess / subjects)
+        return share
+
+    def _bounds(self, legs: Sequence[Leg]) -> dict[str, Bound]:
+        free = {iri for iri, value in legs if value is None}
+        return {iri: self._bound(iri, once=iri not in free) for iri, _ in legs}
+
+    def _bound(self, iri: str, *, once: bool = False) -> Bound:
+        found = self.predicate(iri)
+        if found is None:
+            most = float(self.other_predicates.most)
+            return Bound(most, most, once)
+        return Bound(float(found.subjects), float(found.outward.most), once)
+
+    def _unsure(self, size: Size, *iris: str) -> Size:
+        """Of predicates that have triples which are not counted, only the lower bound is sure."""
+        return Size(size.low, size.guess, inf) if any(iri in self.omitted for iri in iris) else size
+
+    # --- the file --------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "format": FORMAT,
+            "triples": self.triples,
+            "subjects": self.subjects,
+            "entities": self.entities,
+            "nodes": self.nodes,
+            "terms": self.terms,
+            "predicates": [_predicate_to_json(predicate) for predicate in self.predicates],
+            "other_predicates": _others_to_json(self.other_predicates),
+            "classes": dict(self.classes),
+            "other_classes": _others_to_json(self.other_classes),
+            "characteristic_sets": self.sets.to_json(),
+            "omitted": list(self.omitted),
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> Statistics:
+        """What `to_json` has written.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: it is something else.
+        """
+        return cls(
+            whole(value["triples"]),
+            whole(value["subjects"]),
+            whole(value["entities"]),
+            whole(value["nodes"]),
+            whole(value["terms"]),
+            tuple(map(_predicate_from_json, value["predicates"])),
+            _others_from_json(value["other_predicates"]),
+            {str(iri): whole(n) for iri, n in value["classes"].items()},
+            _others_from_json(value["other_classes"]),
+            CharacteristicSets.from_json(value["characteristic_sets"]),
+            tuple(map(str, value["omitted"])),
+        )
+
+
+def write_statistics(folder: Path, statistics: Statistics) -> None:
+    """Writes the file into the folder of a generation that is being built."""
+    text = json.dumps(statistics.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    (folder / FILE).write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def read_statistics(folder: Path) -> Statistics | None:
+    """The statistics in the folder of a generation; None where there are none, or of another version.
+
+    Raises:
+        CorruptError: the file cannot be read, or is not what was written. No query needs it.
+    """
+    path = folder / FILE
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as e:
+        raise CorruptError(f"{str(path)!r} cannot be read: {e}", hint=REBUILD) from e
+    if not isinstance(value, dict):
+        raise CorruptError(f"{str(path)!r} is damaged: it is no object", hint=REBUILD)
+    if value.get("format") != FORMAT:
+        return None
+    try:
+        return Statistics.from_json(value)
+    except (KeyError, TypeError, ValueError, AttributeError) as e:
+        raise CorruptError(f"{str(path)!r} is damaged: {type(e).__name__}: {e}", hint=REBUILD) from e
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is not a number of JSON")
+
+
+def _predicate_to_json(predicate: PredicateStatistics) -> dict[str, Any]:
+    def degrees(of: Degrees) -> list[int]:
+        return [of.p50, of.p90, of.p99, of.most]
+
+    return {
+        "iri": predicate.iri,
+        "triples": predicate.triples,
+        "subjects": predicate.subjects,
+        "objects": predicate.objects,
+        "kinds": dict(predicate.kinds),
+        "out_degrees": degrees(predicate.outward),
+        "in_degrees": degrees(predicate.inward),
+        "histograms": {name: finite(buckets) for name, buckets in predicate.histograms.items()},
+        "frequent": [list(item) for item in predicate.frequent],
+    }
+
+
+def _predicate_from_json(value: Any) -> PredicateStatistics:
+    def degrees(of: Any) -> Degrees:
+        p50, p90, p99, most = map(whole, of)
+        return Degrees(p50, p90, p99, most)
+
+    return PredicateStatistics(
+        str(value["iri"]),
+        whole(value["triples"], 1),
+        whole(value["subjects"], 1),
+        whole(value["objects"], 1),
+        {str(kind): whole(n) for kind, n in value["kinds"].items()},
+        degrees(value["out_degrees"]),
+        degrees(value["in_degrees"]),
+        {str(name): tuple(map(_bucket, buckets)) for name, buckets in value["histograms"].items()},
+        tuple((None if term is None else str(term), whole(n)) for term, n in value["frequent"]),
+    )
+
+
+def _bucket(value: Any) -> Bucket:
+    low, high, triples, values = value
+    return Bucket(float(low), float(high), whole(triples, 1), whole(values, 1))
+
+
+def _others_to_json(others: Others) -> list[int]:
+    return [others.names, others.triples, others.most]
+
+
+def _others_from_json(value: Any) -> Others:
+    names, triples, most = map(whole, value)
+    return Others(names, triples, most)

@@ -1,0 +1,224 @@
+"""Distributions in a few numbers: degree quantiles, frequent keys, equi-depth histograms of values.
+
+All of them are read off sorted adjacency. A histogram costs a few hundred binary searches, however many triples there
+are; the others read the offsets once, CHUNK of them at a time.
+Source of the equi-depth histogram: Piatetsky-Shapiro and Connell, SIGMOD 1984; that a frequent value has a bucket for
+itself makes its estimate exact ("compressed" in Poosala et al., SIGMOD 1996).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.statistics import Bucket, Degrees
+
+if TYPE_CHECKING:
+    from hybridkg.graph.columns import Adjacency
+
+BUCKETS = 64
+"""Wanted of one histogram; there may be up to twice as many, where frequent values have their own."""
+
+CHUNK = 1 << 20
+"""Entries that are worked on at once; 8 MiB an array."""
+
+
+def chunks(begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """begin..end in pieces of at most CHUNK."""
+    for start in range(begin, end, CHUNK):
+        yield start, min(start + CHUNK, end)
+
+
+def degrees_of(adjacency: Adjacency, begin: int, end: int) -> NDArray[np.int64]:
+    """int64[end - begin]: how many neighbours each of these keys has."""
+    offsets = adjacency.offsets[begin : end + 1].astype(np.int64)
+    return offsets[1:] - offsets[:-1]
+
+
+def degree_quantiles(adjacency: Adjacency) -> Degrees:
+    """Quantiles over the keys of one direction, exact: the least degree that so large a share does not exceed.
+
+    >>> from hybridkg.graph.build.reference_builder import adjacency
+    >>> degree_quantiles(adjacency(np.array([1, 1, 1, 5]), np.array([2, 3, 4, 2])))
+    Degrees(p50=1, p90=3, p99=3, most=3)
+    """
+    counted: dict[int, int] = {}
+    for begin, end in chunks(0, len(adjacency.keys)):
+        for degree, keys in zip(*_counts(degrees_of(adjacency, begin, end)), strict=True):
+            counted[degree] = counted.get(degree, 0) + keys
+    if not counted:
+        return Degrees(0, 0, 0, 0)
+    degrees = np.array(sorted(counted))
+    below = np.cumsum([counted[degree] for degree in degrees.tolist()])
+    # Per cent as whole numbers: 0.9 * 10 is not quite 9.
+    ranks = [-(-percent * int(below[-1]) // 100) for percent in (50, 90, 99)]
+    p50, p90, p99 = (int(degrees[np.searchsorted(below, rank)]) for rank in ranks)
+    return Degrees(p50, p90, p99, int(degrees[-1]))
+
+
+def _counts(values: NDArray[np.int64]) -> tuple[list[int], list[int]]:
+    """Distinct values, and how often each occurs."""
+    if len(values) and values.max() <= 4 * CHUNK:
+        times = np.bincount(values)
+        found = np.flatnonzero(times)
+        return found.tolist(), times[found].tolist()
+    found, times = np.unique(values, return_counts=True)
+    return found.tolist(), times.tolist()
+
+
+def most_frequent(adjacency: Adjacency, n: int, end: int | None = None, least: int = 2) -> list[tuple[int, int]]:
+    """(key, neighbours) of the keys with the most neighbours: most first, then by id.
+
+    Args:
+        adjacency: one direction of a predicate.
+        n: how many at most.
+        end: only the keys before this place count; None for all.
+        least: neighbours that a key must have.
+
+    >>> from hybridkg.graph.build.reference_builder import adjacency
+    >>> most_frequent(adjacency(np.array([9, 9, 7, 7, 5]), np.array([2, 3, 2, 4, 2])), 16)
+    [(7, 2), (9, 2)]
+    """
+    best: list[tuple[int, int]] = []
+    for first, last in chunks(0, len(adjacency.keys) if end is None else end):
+        degrees = degrees_of(adjacency, first, last)
+        if len(degrees) > n:
+            least = max(least, int(np.partition(degrees, -n)[-n]))
+        places = np.flatnonzero(degrees >= least)
+        # Many may tie with the least: a stable sort keeps the first of them, which have the smallest ids.
+        places = places[np.argsort(-degrees[places], kind="stable")[:n]]
+        new = zip(adjacency.keys[first + places].tolist(), degrees[places].tolist(), strict=True)
+        best = sorted([*best, *new], key=lambda item: (-item[1], item[0]))[:n]
+    return best
+
+
+def equi_depth(
+    adjacency: Adjacency,
+    values: NDArray[np.float64],
+    first: int,
+    last: int,
+    buckets: int = BUCKETS,
+) -> tuple[Bucket, ...]:
+    """The values of a segment among the keys of a backward adjacency, in buckets of about equally many triples.
+
+    Args:
+        adjacency: backward, so that keys are objects; those in first..last are literals of the segment.
+        values: float64[last - first], ascending: the value of each literal of the segment.
+        first: the first id of the segment.
+        last: the id after its last.
+        buckets: how many are wanted.
+
+    Returns:
+        At most twice as many; a value with a bucket's worth of triples has one for itself.
+    """
+    keys, offsets = adjacency.keys, adjacency.offsets
+    begin, end = (int(np.searchsorted(keys, keys.dtype.type(id))) for id in (first, last))
+    if begin == end:
+        return ()
+    start, stop = int(offsets[begin]), int(offsets[end])
+    depth = max(1, -(-(stop - start) // buckets))
+
+    def run_of(place: int) -> tuple[int, int]:
+        """The keys that have the same value as the one at a place."""
+        value = values[int(keys[place]) - first]
+        ids = (first + int(np.searchsorted(values, value, side)) for side in ("left", "right"))
+        return tuple(int(np.searchsorted(keys, keys.dtype.type(id))) for id in ids)  # type: ignore[return-value]
+
+    cuts = {begin, end}
+    for target in range(start, stop, depth):
+        place = int(np.searchsorted(offsets[begin : end + 1], offsets.dtype.type(target), "right")) - 1 + begin
+        run = run_of(place)
+        cuts.add(run[0])
+        if int(offsets[run[1]]) - int(offsets[run[0]]) >= depth:
+            cuts.add(run[1])
+    edges = sorted(cuts)
+    return tuple(
+        Bucket(
+            float(values[int(keys[a]) - first]),
+            float(values[int(keys[b - 1]) - first]),
+            int(offsets[b]) - int(offsets[a]),
+            b - a,
+        )
+        for a, b in pairwise(edges)
+    )
+
+
+def triples_in_range(
+    buckets: Sequence[Bucket],
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
+) -> Size:
+    """How many triples have a value in a range: buckets within it for sure, those that it cuts perhaps.
+
+    The guess takes values to be spread evenly within a bucket.
+
+    Args:
+        buckets: ascending.
+        low: the least value; None for no bound.
+        high: the greatest value; None for no bound.
+        open_low: `low` itself is outside.
+        open_high: `high` itself is outside.
+
+    >>> buckets = (Bucket(0.0, 10.0, 100, 11), Bucket(20.0, 20.0, 100, 1))
+    >>> triples_in_range(buckets, 5.0)
+    Size(low=101.0, guess=150.0, high=199.0)
+    """
+    bottom = -np.inf if low is None else low
+    top = np.inf if high is None else high
+    open_low, open_high = open_low and low is not None, open_high and high is not None
+    least = guess = most = 0.0
+    if np.isnan(bottom) or np.isnan(top) or bottom > top or (bottom == top and (open_low or open_high)):
+        return Size(0.0, 0.0, 0.0)
+    for bucket in buckets:
+        outside_low = bucket.high < bottom or (open_low and bucket.high == bottom)
+        outside_high = bucket.low > top or (open_high and bucket.low == top)
+        if outside_low or outside_high:
+            continue
+        ends = _inside(bucket.low, bottom, top, open_low, open_high) + _inside(
+            bucket.high, bottom, top, open_low, open_high
+        )
+        if ends == 2:
+            least, guess, most = least + bucket.triples, guess + bucket.triples, most + bucket.triples
+            continue
+        # An end of the bucket occurs at least once, so it is inside, or outside, with one triple at least.
+        least += ends
+        high_here = bucket.triples - (2 - ends)
+        most += high_here
+        guess += min(max(bucket.triples * _share(bucket, bottom, top), ends), high_here)
+    return Size(least, guess, most)
+
+
+def _inside(value: float, bottom: float, top: float, open_low: bool, open_high: bool) -> int:
+    above = value > bottom or (value == bottom and not open_low)
+    below = value < top or (value == top and not open_high)
+    return int(above and below)
+
+
+def _share(bucket: Bucket, bottom: float, top: float) -> float:
+    """The share of a bucket's width that is in a range; a value or two where the range is a point."""
+    width = bucket.high - bucket.low
+    inside = min(bucket.high, top) - max(bucket.low, bottom)
+    if not np.isfinite(width):
+        return 0.5
+    return max(inside / width, 1 / bucket.values)
+
+
+def finite(buckets: Sequence[Bucket]) -> list[list[Any]]:
+    """Buckets as JSON has them, which knows no infinity: it is written as text.
+
+    >>> finite([Bucket(1.5, np.inf, 3, 2)])
+    [[1.5, 'INF', 3, 2]]
+    """
+    return [[_number(b.low), _number(b.high), b.triples, b.values] for b in buckets]
+
+
+def _number(value: float) -> float | str:
+    return value if np.isfinite(value) else "INF" if value > 0 else "-INF"

@@ -1,0 +1,292 @@
+"""The projection on disk, opened: nothing but a header is read, everything else is mapped.
+
+docs/projection.md lists the arrays of the folder.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.entities.node_table import NodeTable
+from hybridkg.errors import CorruptError
+from hybridkg.graph.columns import Adjacency, Columns, Predicate
+from hybridkg.graph.literal_order import SEGMENTS, literal_key
+from hybridkg.interfaces.graph_index import UNBOUND, Ids
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term
+from hybridkg.storage.arrays import Array, Layout, Reader, smallest_unsigned
+
+LAYOUT = Layout("hybridkg-projection", 2, "projection.json", "projection of the graph")
+
+FOLDER = "projection"
+"""In a generation."""
+
+NODES = NamedNode, BlankNode
+
+DIRECTIONS = ("forward", "backward")
+
+PLACES = 7
+"""Columns of `predicates.places`: where the targets of a predicate begin, then for each direction where its keys begin,
+how many there are, and where its offsets begin: the byte in `offsets`, or the place in `keys` where each key has one
+target."""
+
+_UNBOUND = int(UNBOUND)
+
+
+def view(array: Array) -> memoryview:
+    """What gives single elements as Python numbers, several times quicker than the array does."""
+    return array.data
+
+
+APART = 64
+"""Every search begins with the same strings: of so many, about one is remembered."""
+
+
+class Strings:
+    """Byte strings one behind the other, in byte order within ranges that the caller knows."""
+
+    def __init__(self, text: Array, offsets: Array):
+        self.text, self.offsets = text, offsets
+        self._view, self._ends = view(text), view(offsets)
+        self._probed: dict[int, bytes] = {}
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def string(self, i: int) -> str:
+        """One of them, as text."""
+        return str(self._view[self._ends[i] : self._ends[i + 1]], "utf-8")
+
+    def find(self, key: bytes, first: int, end: int) -> int:
+        """The place of a string in the range first..end, which is sorted; -1 where it is not there."""
+        probed, text, ends, low, high = self._probed, self._view, self._ends, first, end
+        while low < high:
+            middle = (low + high) >> 1
+            own = probed.get(middle)
+            if own is None:
+                own = bytes(text[ends[middle] : ends[middle + 1]])
+                if high - low > APART:
+                    probed[middle] = own
+            if own < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < end and bytes(text[ends[low] : ends[low + 1]]) == key else -1
+
+
+class StoredTerms:
+    """A TermTable on disk; safe to use from many threads.
+
+    Args:
+        reader: of the folder.
+        nodes: the entities.
+    """
+
+    def __init__(self, reader: Reader, nodes: NodeTable):
+        self._nodes = nodes
+        self.n_entities, self.n_nodes, self.n_terms = (
+            int(reader.about(name)) for name in ("n_entities", "n_nodes", "n_terms")
+        )
+        self.segments: Mapping[str, tuple[int, int]] = {
+            name: (int(first), int(end)) for name, (first, end) in zip(SEGMENTS, reader.about("segments"), strict=True)
+        }
+        self.values: NDArray[np.float64] = reader.array("literals.values")
+        self._others = Strings(reader.array("others.text"), reader.array("others.offsets"))
+        self._others_blank = int(reader.about("other_blank_nodes"))
+        self._literals = Strings(reader.array("literals.text"), reader.array("literals.offsets"))
+        self._kinds = Strings(reader.array("kinds.text"), reader.array("kinds.offsets"))
+        self._kind_of = view(reader.array("literals.kinds"))
+        self._strings = self.segments["string"][1] - self.n_nodes
+        self._values_view = view(self.values)
+        self._made: dict[int, str | NamedNode] = {}
+
+    def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+        """As TermTable has it."""
+        offsets = self._literals.offsets[first - self.n_nodes : end - self.n_nodes + 1]
+        return self._literals.text[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0]
+
+    def terms(self, ids: Ids) -> list[Term | None]:
+        """As TermTable has it; 1 to 2 us each."""
+        n_entities, n_nodes = self.n_entities, self.n_nodes
+        of_entities = ids < n_entities
+        nodes = iter(self._nodes.nodes(ids[of_entities]))
+        if of_entities.all():
+            return list(nodes)
+        return [
+            next(nodes) if i < n_entities
+            else self._other(i - n_entities) if i < n_nodes
+            else None if i == _UNBOUND
+            else self._literal(i - n_nodes)
+            for i in ids.tolist()
+        ]  # fmt: skip
+
+    def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
+        """As TermTable has it."""
+        return np.array([self.id_of(term) for term in terms], np.int64)
+
+    def id_of(self, term: Term) -> int:
+        """As TermTable has it; a few us."""
+        if isinstance(term, NODES):
+            found = self._nodes.find(term)
+            if found is not None:
+                return found
+            n, blank = self.n_entities, self._others_blank
+            first, end = (blank, self.n_nodes - n) if isinstance(term, NamedNode) else (0, blank)
+            found = self._others.find(term.value.encode(), first, end)
+            return found if found < 0 else found + n
+        return self._find_literal(term) if isinstance(term, Literal) else -1
+
+    def _find_literal(self, literal: Literal) -> int:
+        if getattr(literal, "direction", None) is not None:
+            return -1
+        segment, value, _ = literal_key(literal)
+        first, end = self.segments[SEGMENTS[segment]]
+        first, end = first - self.n_nodes, end - self.n_nodes
+        if first == end:
+            return -1
+        if segment > 1:
+            first, end = self._equal(self._values_view, value, first, end)
+        if segment > 0:
+            tag = literal.datatype.value if literal.language is None else f"@{literal.language}"
+            kind = self._kinds.find(tag.encode(), 0, len(self._kinds))
+            strings = self._strings
+            first, end = self._equal(self._kind_of, kind, first - strings, end - strings)
+            first, end = first + strings, end + strings
+        found = self._literals.find(literal.value.encode(), first, end)
+        return found if found < 0 else found + self.n_nodes
+
+    @staticmethod
+    def _equal(sorted_values: Any, value: float, first: int, end: int) -> tuple[int, int]:
+        first = bisect_left(sorted_values, value, first, end)
+        if first == end or sorted_values[first] != value:
+            return first, first
+        if first + 1 == end or sorted_values[first + 1] != value:
+            return first, first + 1
+        return first, bisect_right(sorted_values, value, first, end)
+
+    def _other(self, i: int) -> Node:
+        text = self._others.string(i)
+        return BlankNode(text) if i < self._others_blank else NamedNode(text)
+
+    def _literal(self, i: int) -> Literal:
+        text = self._literals.string(i)
+        if i < self._strings:
+            return Literal(text)
+        number = self._kind_of[i - self._strings]
+        kind = self._made.get(number)
+        if kind is None:
+            tag = self._kinds.string(number)
+            kind = self._made[number] = tag[1:] if tag.startswith("@") else NamedNode(tag)
+        return Literal(text, language=kind) if isinstance(kind, str) else Literal(text, datatype=kind)
+
+
+class StoredPredicates(Mapping[str, Predicate]):
+    """The predicates by IRI; each is a few slices of the mapped arrays, made when it is first asked for."""
+
+    def __init__(self, reader: Reader):
+        self._names = Strings(reader.array("predicates.text"), reader.array("predicates.offsets"))
+        self._places: Array = reader.array("predicates.places")
+        self._keys, self._offsets = reader.array("keys"), reader.array("offsets")
+        self._targets = [reader.array(f"{direction}.targets") for direction in DIRECTIONS]
+        self._made: dict[str, Predicate] = {}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the table of places."""
+        return self._places.shape
+
+    @property
+    def triples(self) -> int:
+        """Of all predicates."""
+        return int(self._places[-1, 0])
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._names.string, range(len(self)))
+
+    def __getitem__(self, iri: str) -> Predicate:
+        found = self._made.get(iri)
+        if found is None:
+            number = self._names.find(iri.encode("utf-8", "surrogatepass"), 0, len(self._names))
+            if number < 0:
+                raise KeyError(iri)
+            found = self._made[iri] = self._predicate(number)
+        return found
+
+    def _predicate(self, number: int) -> Predicate:
+        begin, end = self._places[number : number + 2].tolist()
+        forward, backward = (
+            self._adjacency(begin[1 + 3 * i : 4 + 3 * i], targets[begin[0] : end[0]])
+            for i, targets in enumerate(self._targets)
+        )
+        return Predicate(forward, backward)
+
+    def _adjacency(self, place: list[int], targets: Array) -> Adjacency:
+        first, count, at = place
+        if len(targets) == count:  # one each, so the offsets are 0, 1, 2 ..., which the keys have too
+            offsets = self._keys[at : at + count + 1]
+        else:
+            dtype = smallest_unsigned(len(targets))
+            offsets = self._offsets[at : at + (count + 1) * dtype.itemsize].view(dtype)
+        return Adjacency(self._keys[first : first + count], offsets, targets)
+
+
+def about(folder: Path) -> dict[str, Any]:
+    """What the header of a projection says: counts, segments, sizes.
+
+    Raises:
+        CorruptError: there is none that can be read.
+    """
+    return Reader(LAYOUT, folder).header
+
+
+def open_columns(folder: Path, nodes: NodeTable, *, union_default_graph: bool) -> Columns:
+    """Opens the projection in a folder.
+
+    Args:
+        folder: of the projection.
+        nodes: the node table of its generation.
+        union_default_graph: what a query sees outside GRAPH by now.
+
+    Raises:
+        CorruptError: a file is missing, damaged or of another version, or it was built from something else.
+    """
+    reader = Reader(LAYOUT, folder)
+    if reader.about("union_default_graph") != union_default_graph:
+        raise CorruptError(
+            "the projection holds another default graph than kb.toml names now", hint="index again", place=str(folder)
+        )
+    try:
+        terms, predicates = StoredTerms(reader, nodes), StoredPredicates(reader)
+        omitted = frozenset(str(iri) for iri in reader.about("omitted"))
+        whole = _fits(reader, terms, predicates)
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError) as e:
+        raise CorruptError(
+            f"the header of the projection is damaged: {e}", hint="index again", place=str(folder)
+        ) from e
+    if terms.n_entities != len(nodes) or not whole:
+        raise CorruptError("the projection does not belong to this generation", hint="index again", place=str(folder))
+    return Columns(terms, predicates, omitted)
+
+
+def _fits(reader: Reader, terms: StoredTerms, predicates: StoredPredicates) -> bool:
+    """Whether the lengths of the arrays agree with each other; their files have these lengths, or had not opened."""
+    n_literals = terms.n_terms - terms.n_nodes
+    ends = [terms.n_nodes, *(place for pair in terms.segments.values() for place in pair), terms.n_terms]
+    lengths = {name: int(declared["shape"][0]) for name, declared in reader.about("arrays").items()}
+    return (
+        terms.n_entities <= terms.n_nodes <= terms.n_terms <= _UNBOUND
+        and ends == sorted(ends)
+        and lengths["literals.values"] == n_literals == lengths["literals.offsets"] - 1
+        and lengths["literals.kinds"] == n_literals - (terms.segments["string"][1] - terms.n_nodes)
+        and lengths["others.offsets"] - 1 == terms.n_nodes - terms.n_entities
+        and predicates.shape == (lengths["predicates.offsets"], PLACES)
+        and all(lengths[f"{direction}.targets"] == predicates.triples for direction in DIRECTIONS)
+    )

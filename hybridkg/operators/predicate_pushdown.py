@@ -1,0 +1,44 @@
+"""Conditions that go along with a MATCH to a text index that is far away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
+from hybridkg.interfaces.text_index import AnyOf, Condition, TextQuery
+from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.pushdown_conditions import conditions, leaves
+
+
+def said_of(variable: str, fragment: GraphFragment) -> tuple[Condition | AnyOf, ...]:
+    """What a fragment says of an entity; the index knows the default graph, so nothing of any other."""
+    return () if fragment.dataset else conditions(fragment.group, variable)
+
+
+def with_conditions(
+    query: RankedQuery, said: Callable[[], Sequence[Condition | AnyOf]], index: RankedIndex
+) -> RankedQuery:
+    """A question with what the graph says of the entity, as far as the index knows about it; one at hand knows
+    nothing, so it is not found out.
+    """
+    if not index.is_remote or not isinstance(query, TextQuery):
+        return query
+    held = tuple(one for one in said() if all(map(index.holds, leaves(one))))
+    return replace(query, conditions=held) if held else query
+
+
+def shown(pushed: Sequence[Condition | AnyOf]) -> str:
+    """Conditions for EXPLAIN: ` where 2018 <= <year> <= 2022`; empty without any."""
+    return f" where {' and '.join(map(_shown, pushed))}" if pushed else ""
+
+
+def _shown(condition: Condition | AnyOf) -> str:
+    """A condition for EXPLAIN: `2018 <= <year> <= 2022`."""
+    if isinstance(condition, AnyOf):
+        return f"({' or '.join(' and '.join(map(_shown, branch)) for branch in condition.branches)})"
+    if condition.equals is not None:
+        return f"<{condition.predicate}> = {condition.equals}"
+    low = "" if condition.low is None else f"{condition.low:.10g} <= "
+    high = "" if condition.high is None else f" <= {condition.high:.10g}"
+    return f"{low}<{condition.predicate}>{high}"

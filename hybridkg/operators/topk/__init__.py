@@ -1,0 +1,1 @@
+"""Top-k operators: the family around `TopKRows`, one for each strategy."""

@@ -1,0 +1,240 @@
+"""The candidate set of a query: which entities of a variable the graph lets take part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+from hybridkg.algebra.certain import certain
+from hybridkg.interfaces.graph_index import IdTable
+from hybridkg.interfaces.meter import GRAPH_QUESTIONS, STORE_QUESTIONS, STORE_ROWS
+from hybridkg.interfaces.ranked_index import is_remote_relation
+from hybridkg.interfaces.text_index import Ids
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import Known, times
+from hybridkg.operators.fragment import SparqlFragment
+from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.id_sets import both, held
+from hybridkg.operators.index_access import every_match, scores_among
+from hybridkg.operators.probing import FEW_VALUES, rows_meeting
+from hybridkg.operators.pushdown_conditions import whole
+from hybridkg.operators.text_query import checked_index, ranked_query
+from hybridkg.query import ast
+from hybridkg.query.write import write
+from hybridkg.rdf.solutions import Row
+from hybridkg.rdf.terms import BlankNode, NamedNode, Term
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MATCHES_PER_CANDIDATE = 2
+"""Candidates that are tested for a text as quickly as one more entity is read of all that match it."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Finds the entities of one variable that the fragments and filtering MATCHes of a query leave.
+
+    Args:
+        variable: bound in every row of every fragment.
+        fragments: what they are in.
+        filters: MATCHes whose scores order nothing; those on other variables of the fragments, and on this one.
+    """
+
+    variable: str
+    fragments: tuple[GraphFragment, ...]
+    filters: tuple[ast.RankedItem, ...] = ()
+
+    @property
+    def unrestricted(self) -> bool:
+        """Whether every entity is a candidate."""
+        return not self.fragments and not self.filters
+
+    @property
+    def shown(self) -> str:
+        """What they are in, in one line; empty where every entity is one."""
+        filters = (" ".join(write(match).split()) for match in self.filters)
+        return " and ".join([*(fragment.shown for fragment in self.fragments), *filters])
+
+    def asks(self, known: Known) -> list[str]:
+        """The texts sent to the store about fragments that the projection does not hold, without values."""
+        outside = [fragment for fragment in self.fragments if known.prepared(fragment.pattern) is None]
+        elsewhere = dict.fromkeys(match.entity.name for match in self.filters if match.entity.name != self.variable)
+        return [
+            _question(fragment, (self.variable, *(name for name in elsewhere if name in certain(fragment.group))))
+            for fragment in outside
+        ]
+
+    def estimate(self, known: Known) -> float | None:
+        """How many it expects to find; of those that only the store can tell nothing is known."""
+        expected: float | None = known.entities
+        for fragment in self.fragments:
+            size = known.size(fragment.pattern, self.variable)
+            expected = times(expected, size, 1 / max(known.entities, 1.0))
+        for match in self.filters:
+            expected = times(expected, known.share(match))
+        return expected
+
+    def find(self, context: ExecutionContext, among: Ids | None = None) -> Ids | None:
+        """uint32[n], ascending and distinct, below the number of entities; None where every entity is a candidate.
+
+        Args:
+            context: of the run.
+            among: only these are asked about, and the answer is among them; ascending and distinct.
+        """
+        own = [match for match in self.filters if match.entity.name == self.variable]
+        elsewhere: dict[str, list[ast.RankedItem]] = {}
+        for match in self.filters:
+            if match.entity.name != self.variable:
+                elsewhere.setdefault(match.entity.name, []).append(match)
+        last = among is None and bool(own) and self._graph_leaves_less(own, context)
+        found = among if last else self._filtered(own, among, context)
+        for fragment in self.fragments:
+            sure = certain(fragment.group) if elsewhere else frozenset()
+            tested = {name: matches for name, matches in elsewhere.items() if name in sure}
+            found = self._of_fragment(fragment, tested, found, context)
+        return self._filtered(own, found, context) if last else found
+
+    def _graph_leaves_less(self, own: list[ast.RankedItem], context: ExecutionContext) -> bool:
+        """Whether the fragments are expected to leave fewer entities than the shortest relation has."""
+        prepared = [fragment.prepared(context) for fragment in self.fragments]
+        sizes = [one.size(self.variable).guess for one in prepared if one is not None]
+        if not sizes or len(sizes) < len(prepared):
+            return False
+        return min(sizes) < min(_most(match, context) for match in own)
+
+    def _filtered(self, filters: list[ast.RankedItem], found: Ids | None, context: ExecutionContext) -> Ids | None:
+        """Of some entities, or of all, those that every filter matches."""
+        for match in filters:
+            found = self._matching(match, context, found)
+        return found
+
+    def _passing(self, filters: list[ast.RankedItem], found: Ids | None, context: ExecutionContext) -> Ids:
+        """The same for at least one filter."""
+        passing = self._filtered(filters, found, context)
+        assert passing is not None
+        return passing
+
+    def _matching(self, match: ast.RankedItem, context: ExecutionContext, among: Ids | None) -> Ids:
+        """The entities that match, among those that are left."""
+        import numpy as np
+
+        index, query = checked_index(context.text, match), ranked_query(match)
+        if among is None:
+            return every_match(index, query, context)[0]
+        if not is_remote_relation(index, query) and len(among) > MATCHES_PER_CANDIDATE * index.most(query):
+            return both(among, every_match(index, query, context)[0])
+        return among[~np.isnan(scores_among(index, query, among, context))]
+
+    def _of_fragment(
+        self,
+        fragment: GraphFragment,
+        tested: dict[str, list[ast.RankedItem]],
+        among: Ids | None,
+        context: ExecutionContext,
+    ) -> Ids:
+        """The entities in the solutions of a fragment of which other variables pass the filters on them.
+
+        Either all entities that match are found first, or the solutions, and only what they have is scored: whichever
+        are expected to be fewer.
+        """
+        prepared = fragment.prepared(context)
+        if prepared is not None and tested:
+            size = prepared.size().guess
+            if among is not None:
+                size = min(size, len(among) * size / max(prepared.size(self.variable).guess, 1.0))
+            if size < min(_most(match, context) for matches in tested.values() for match in matches):
+                bound = {} if among is None else {self.variable: among}
+                context.meter.add(GRAPH_QUESTIONS, 1)
+                table = prepared.rows([self.variable, *tested], context.meter, bound)
+                return self._of_table(table, tested, context)
+        bound = {name: self._passing(matches, None, context) for name, matches in tested.items()}
+        return _candidates(fragment, self.variable, among, bound, context)
+
+    def _of_table(self, table: IdTable, tested: dict[str, list[ast.RankedItem]], context: ExecutionContext) -> Ids:
+        """The entities of the rows that pass the filters on other columns."""
+        import numpy as np
+
+        assert context.graph is not None
+        kept = np.ones(table.size, bool)
+        for name, matches in tested.items():
+            column = table.column(name)
+            ids = _entities_of(np.unique(column), context)
+            kept &= held(column, self._passing(matches, ids, context))
+        return _entities_of(np.unique(table.column(self.variable)[kept]), context)
+
+
+def _most(match: ast.RankedItem, context: ExecutionContext) -> float:
+    """No fewer entities match; of an index that is far away, whose complete relations are not to be read, inf."""
+    index, query = checked_index(context.text, match), ranked_query(match)
+    return index.most(query) if not is_remote_relation(index, query) else inf
+
+
+def _candidates(
+    fragment: GraphFragment, variable: str, among: Ids | None, bound: dict[str, Ids], context: ExecutionContext
+) -> Ids:
+    """The entities of a variable in the solutions of a fragment."""
+    prepared = fragment.prepared(context)
+    if prepared is None:
+        found = _asked(fragment, variable, among, bound, context)
+        return found if among is None else both(found, among)
+    context.meter.add(GRAPH_QUESTIONS, 1)
+    found = prepared.candidates(variable, context.meter, among, bound)
+    return _entities_of(found, context)
+
+
+def _entities_of(ids: Ids, context: ExecutionContext) -> Ids:
+    """Those of a set of nodes and literals that the text index knows."""
+    assert context.graph is not None
+    n = context.graph.n_entities
+    return ids[: ids.searchsorted(ids.dtype.type(n))] if len(ids) and int(ids[-1]) >= n else ids
+
+
+def _asked(
+    fragment: GraphFragment, variable: str, among: Ids | None, bound: dict[str, Ids], context: ExecutionContext
+) -> Ids:
+    """The same from the store, of a few entities or of all; perhaps more of them than `among`."""
+    import numpy as np
+
+    assert context.nodes is not None
+    names = (variable, *bound)
+    rows = None if among is None else _probed(fragment, names, among, context)
+    if rows is None:
+        rows = context.collect(context.store.select(_question(fragment, names), joined=True).rows)
+    context.meter.add(STORE_QUESTIONS, 1)
+    context.meter.add(STORE_ROWS, len(rows))
+    kept = np.ones(len(rows), bool)
+    for at, name in enumerate(names[1:], 1):
+        kept &= held(_entities([row[at] for row in rows], context), bound[name])
+    wanted = _entities([row[0] for row in rows], context)[kept]
+    return np.unique(wanted[wanted >= 0].astype(np.uint32))
+
+
+def _question(fragment: GraphFragment, names: tuple[str, ...]) -> str:
+    """The text sent to the store."""
+    projection = tuple(ast.Projection(ast.Var(name)) for name in names)
+    return write(ast.SelectQuery(projection, whole(fragment.group), reduction="DISTINCT", dataset=fragment.dataset))
+
+
+def _probed(fragment: GraphFragment, names: tuple[str, ...], among: Ids, context: ExecutionContext) -> list[Row] | None:
+    """The rows of a few entities; None where it takes less to ask for all, or they cannot be named in a query."""
+    assert context.nodes is not None
+    if len(among) > FEW_VALUES:
+        return None
+    terms = context.nodes.nodes(among)
+    if not all(isinstance(term, NamedNode) for term in terms):
+        return None
+    asked = SparqlFragment(fragment.group, names, fragment.dataset)
+    return rows_meeting(asked, names[0], len(terms), lambda: terms, context)
+
+
+def _entities(terms: list[Term | None], context: ExecutionContext) -> NDArray[np.int64]:
+    """int64[len(terms)]: the id of each, -1 for one that is no entity."""
+    import numpy as np
+
+    assert context.nodes is not None
+    distinct = dict.fromkeys(term for term in terms if isinstance(term, NamedNode | BlankNode))
+    ids: dict[Term | None, int] = dict(zip(distinct, context.nodes.find_many(list(distinct)).tolist(), strict=True))
+    return np.array([ids.get(term, -1) for term in terms], np.int64)

@@ -1,0 +1,137 @@
+"""Filter first: the graph says who takes part, then only those are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hybridkg.interfaces.ranked_index import is_remote_relation
+from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.operators.context import CANDIDATES, JOINED, ExecutionContext
+from hybridkg.operators.id_sets import held
+from hybridkg.operators.index_access import relation, scores_among
+from hybridkg.operators.text_query import checked_index, ranked_query
+from hybridkg.operators.topk.candidates import MATCHES_PER_CANDIDATE
+from hybridkg.operators.topk.relation_prefix import Slice
+from hybridkg.operators.topk.survivor_scores import Surviving
+from hybridkg.operators.topk.top_k_rows import BestRows
+from hybridkg.query import ast
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+GROWTH = 4
+"""Each slice has as many times the entities of those before it, where rows were lost on the way."""
+
+
+@dataclass(frozen=True)
+class FilterFirst(BestRows):
+    """Scores the whole candidate set of one variable, and keeps its best.
+
+    Exact: the score of a candidate is what it has in the complete relation (law a).
+    """
+
+    def slices(self, context: ExecutionContext) -> Iterator[Slice]:
+        """The best k of the candidates; more, the next best, where those were not enough."""
+        import numpy as np
+
+        (candidates,) = self.candidates
+        ids = candidates.find(context)
+        if ids is not None:
+            context.note(CANDIDATES, len(ids))
+            context.tell(self, candidates=len(ids))
+        ids, scores = scored(self.top.matches, ids, context)
+        if not candidates.unrestricted:
+            context.note(JOINED, len(ids))
+        context.tell(self, matching=len(ids))
+        for match, score in self.top.optional:
+            scores[score] = where_present(match, ids, context)
+        assert context.nodes is not None
+        all_of_them = Surviving(ids, scores, self.top, context.nodes)
+        if self.top.k is None or self.top.value is None:
+            yield self._slice(slice(None), all_of_them, -np.inf)
+            return
+        values = all_of_them.values
+        begin, end = 0, self.top.k
+        while True:
+            order = best_first(values, end + 1, ids, context)
+            bound = float(values[order[end]]) if end < len(order) else -np.inf
+            yield self._slice(order[begin:end], all_of_them, bound)
+            if end >= len(ids):
+                return
+            begin, end = end, GROWTH * end
+
+    def _slice(self, chosen: Any, surviving: Surviving, bound: float) -> Slice:
+        (candidates,) = self.candidates
+        return Slice(
+            surviving.relations(chosen),
+            bound,
+            self.top.ties_follow(candidates.variable),
+            surviving.statistics(chosen) if self.top.functions else {},
+            surviving.floors,
+        )
+
+
+def scored(
+    matches: tuple[tuple[ast.RankedItem, str], ...], ids: Ids | None, context: ExecutionContext
+) -> tuple[Ids, dict[str, Scores]]:
+    """The entities that every MATCH matches, and their scores.
+
+    Args:
+        matches: on one variable; (MATCH, score variable).
+        ids: uint32[n], ascending and distinct: who takes part; None for everyone.
+        context: of the run.
+
+    Returns:
+        (uint32[m], ascending; float64[m] for each score variable).
+    """
+    import numpy as np
+
+    found: dict[str, Scores] = {}
+    # Short relations first: what they leave out need not be scored by the others.
+    for match, score in sorted(matches, key=lambda pair: pair[0].top is None):
+        if match.top is not None or ids is None:
+            listed, own = relation(match, context)
+            if ids is None:
+                ids, found[score] = listed, own
+                continue
+            ids, mine, theirs = np.intersect1d(ids, listed, assume_unique=True, return_indices=True)
+            own = own[theirs]
+        elif not len(ids):
+            own, mine = np.zeros(0), np.zeros(0, np.int64)
+        else:
+            own = scores_among(checked_index(context.text, match), ranked_query(match), ids, context)
+            mine = np.flatnonzero(~np.isnan(own))
+            ids, own = ids[mine], own[mine]
+        found = {name: of_match[mine] for name, of_match in found.items()}
+        found[score] = own
+    assert ids is not None
+    return ids, found
+
+
+def where_present(match: ast.RankedItem, ids: Ids, context: ExecutionContext) -> Scores:
+    """float64[n]: the scores of some entities, ascending and distinct; NaN where there is none."""
+    import numpy as np
+
+    index, query = checked_index(context.text, match), ranked_query(match)
+    near = not is_remote_relation(index, query)
+    if match.top is None and not (near and len(ids) > MATCHES_PER_CANDIDATE * index.most(query)):
+        return scores_among(index, query, ids, context) if len(ids) else np.zeros(0)
+    listed, own = relation(match, context)
+    found = np.full(len(ids), np.nan)
+    taking = held(listed, ids)
+    found[ids.searchsorted(listed[taking])] = own[taking]
+    return found
+
+
+def best_first(values: Scores, k: int, ids: Ids, context: ExecutionContext) -> NDArray[Any]:
+    """int64[m], m >= min(k, n): indices of the best values, best first, equal ones in term order of their entities."""
+    import numpy as np
+
+    assert context.nodes is not None
+    chosen = np.arange(len(values))
+    if k < len(values) // 2:
+        least = np.partition(values, len(values) - k)[len(values) - k]
+        chosen = np.flatnonzero(values >= least)
+    return chosen[np.lexsort((context.nodes.rank(ids[chosen]), -values[chosen]))]

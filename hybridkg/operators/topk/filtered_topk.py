@@ -1,0 +1,46 @@
+"""The candidate set pushed into the text index, which ranks nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybridkg.operators.context import CANDIDATES, JOINED, ExecutionContext
+from hybridkg.operators.index_access import best_matches
+from hybridkg.operators.text_query import checked_index, ranked_query
+from hybridkg.operators.topk.filter_first import GROWTH
+from hybridkg.operators.topk.relation_prefix import Slice
+from hybridkg.operators.topk.top_k_rows import BestRows
+
+
+@dataclass(frozen=True)
+class FilteredTopK(BestRows):
+    """The index's own best k among the candidates of one variable, by one MATCH without TOP.
+
+    Exact: what is not among the candidates is left out, never scored 0 (law c).
+    """
+
+    def slices(self, context: ExecutionContext) -> Iterator[Slice]:
+        """The best k of the candidates; more, the next best, where those were not enough."""
+        (candidates,), ((match, score),) = self.candidates, self.top.matches
+        assert self.top.value is not None
+        assert self.top.k is not None
+        index, query = checked_index(context.text, match), ranked_query(match)
+        among = candidates.find(context)
+        if among is not None:
+            context.note(CANDIDATES, len(among))
+            context.tell(self, candidates=len(among))
+        begin, end = 0, self.top.k
+        while True:
+            ids, scores = best_matches(index, query, end + 1, context, among, sized=True)
+            context.tell(self, read=len(ids))
+            if len(ids) <= end and among is not None:
+                context.note(JOINED, len(ids))
+            bound = float(self.top.value.of({score: scores[end]}, {})) if len(ids) > end else -np.inf
+            relations = {score: (ids[begin:end], scores[begin:end])}
+            yield Slice(relations, bound, self.top.ties_follow(candidates.variable))
+            if len(ids) <= end:
+                return
+            begin, end = end, GROWTH * end

@@ -1,0 +1,217 @@
+"""Rank first: the best of the text are taken one after the other until enough of them satisfy the pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from hybridkg.interfaces.meter import LOOKS
+from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
+from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
+from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.id_sets import held
+from hybridkg.operators.index_access import best_matches, scores_among
+from hybridkg.operators.predicate_pushdown import said_of, shown, with_conditions
+from hybridkg.operators.text_query import checked_index, ranked_query
+from hybridkg.operators.topk.filter_first import best_first
+from hybridkg.operators.topk.relation_prefix import Slice
+from hybridkg.operators.topk.top_k_rows import BestRows
+from hybridkg.query import ast
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LEAST_DEPTH = 32
+"""Entities of the first look at a relation."""
+
+DEEPER = 4
+"""How many times deeper each look goes; a look costs little more than the one before it, because the best k of an
+index are found by passing over the rest."""
+
+
+@dataclass(frozen=True)
+class RankFirst(BestRows):
+    """Reads the ranked relations of one variable from their best entities on, and asks the graph about those.
+
+    With several relations it is the threshold algorithm (Fagin, Lotem and Naor, "Optimal aggregation algorithms for
+    middleware", 2003): every entity that one list brings is scored by the others at once, and no entity that is still
+    to come has a greater rank score than the last scores of the lists together.
+
+    Args:
+        instead: where this has cost as much as the cheapest of these would, that goes on.
+        budgets: what each of them would cost, in microseconds of the cost model.
+    """
+
+    instead: tuple[BestRows, ...] = ()
+    budgets: tuple[float, ...] = ()
+
+    @property
+    def other(self) -> tuple[BestRows | None, float]:
+        """The cheapest of those, and what it would cost."""
+        if not self.instead:
+            return None, inf
+        least = min(self.budgets)
+        return self.instead[self.budgets.index(least)], least
+
+    def slices(self, context: ExecutionContext) -> Iterator[Slice]:
+        """Those candidates that no entity to come can beat, look by look."""
+        import numpy as np
+
+        value, k = self.top.value, self.top.k
+        assert value is not None
+        assert k is not None
+        spent_before, depth = context.spent(), max(LEAST_DEPTH, 2 * k)
+        follow = len(self.top.matches) == 1 and self.top.ties_follow(self.candidates[0].variable)
+        seen, pool = np.zeros(0, np.uint32), Pool.empty([score for _, score in self.top.matches])
+        looks, passed, (other, budget) = 0, 0, self.other
+        queries = self._queries(checked_index(context.text, self.top.matches[0][0]))
+        spent = 0.0
+        while True:
+            context.meter.add(LOOKS, 1)
+            lists = [self._look(match, query, depth, context) for match, query in queries]
+            done = any(ends for _, _, ends in lists)
+            last = {score: own[-1] for (_, own, _), (_, score) in zip(lists, self.top.matches, strict=True) if len(own)}
+            bound = -np.inf if done else float(value.of(last, {}))
+            every = [ids for ids, _, _ in lists]
+            brought = np.sort(every[0]) if len(every) == 1 else np.unique(np.concatenate(every))
+            fresh = brought[~held(brought, seen)] if len(seen) else brought
+            seen = np.sort(np.concatenate([seen, fresh])) if len(seen) else fresh
+            survivors = self._survivors(fresh, lists, context)
+            pool, looks, passed = pool.joined(survivors), looks + 1, passed + len(survivors.ids)
+            context.tell(self, looks=looks, read=max(len(ids) for ids, _, _ in lists), seen=len(seen), passed=passed)
+            chosen = pool.sure(bound if follow or done else bound + value.slack(bound), follow or done, context)
+            if self.top.exact:
+                chosen = _first(chosen, pool, k, follow) if done or len(chosen) >= k else chosen[:0]
+            if done or len(chosen) or not k:
+                part, pool = pool.split(chosen, bound, follow)
+                yield part
+                if not part.complete and done:
+                    part, pool = pool.split(np.arange(len(pool.ids)), bound, follow)
+                    yield part
+                if done:
+                    return
+            last_look, spent = context.spent() - spent_before - spent, context.spent() - spent_before
+            # The next look costs as much as the last one, or more.
+            if other is not None and spent + last_look > budget:
+                context.tell(self, switched=1)
+                yield from other.from_the_start(context)
+                return
+            depth *= DEEPER
+
+    def _queries(self, index: RankedIndex) -> list[tuple[ast.RankedItem, RankedQuery]]:
+        """What the index is asked for each MATCH: for a single one, those that the graph may let take part."""
+        queries = [(match, ranked_query(match)) for match, _ in self.top.matches]
+        (candidates,), (match, query) = self.candidates, queries[0]
+        if len(queries) > 1 or match.top is not None or not candidates.fragments:
+            return queries
+        said = lambda: said_of(candidates.variable, candidates.fragments[0])
+        return [(match, with_conditions(query, said, index))]
+
+    def _look(
+        self, match: ast.RankedItem, query: RankedQuery, depth: int, context: ExecutionContext
+    ) -> tuple[Ids, Scores, bool]:
+        """As `look`; but beside other lists, one of TOP is read to its end: no score tells who is in it."""
+        return look(match, query, depth if match.top is None or len(self.top.matches) == 1 else match.top, context)
+
+    def details(self, known: Known) -> str:
+        """The conditions that go along to the index."""
+        if known.text is None:
+            return ""
+        _, query = self._queries(known.text)[0]
+        return shown(query.conditions).lstrip() if isinstance(query, TextQuery) else ""
+
+    def _survivors(self, fresh: Ids, lists: list[tuple[Ids, Scores, bool]], context: ExecutionContext) -> Pool:
+        """Those of some entities that the graph lets take part and that every MATCH matches."""
+        import numpy as np
+
+        assert self.top.value is not None
+        (candidates,) = self.candidates
+        ids = fresh if candidates.unrestricted else candidates.find(context, fresh)
+        assert ids is not None
+        scores: dict[str, Scores] = {}
+        for (match, score), (listed, own, _) in zip(self.top.matches, lists, strict=True):
+            if len(lists) == 1 or match.top is not None:
+                order = np.argsort(listed)
+                ascending = listed[order]
+                if len(lists) > 1:  # of one list every survivor is in it
+                    kept = held(ids, ascending)
+                    ids, scores = ids[kept], {name: of_match[kept] for name, of_match in scores.items()}
+                scores[score] = own[order[ascending.searchsorted(ids)]]
+            else:
+                known = scores_among(checked_index(context.text, match), ranked_query(match), ids, context)
+                kept = ~np.isnan(known)
+                ids, scores = ids[kept], {name: of_match[kept] for name, of_match in scores.items()}
+                scores[score] = known[kept]
+        return Pool(ids, scores, np.asarray(self.top.value.of(scores, {}), np.float64))
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Candidates that have been scored and not yet been given on.
+
+    Args:
+        ids: uint32[n].
+        scores: float64[n] for each score variable.
+        values: float64[n], the rank scores.
+    """
+
+    ids: Ids
+    scores: dict[str, Scores]
+    values: Scores
+
+    @classmethod
+    def empty(cls, scores: list[str]) -> Pool:
+        """Without candidates."""
+        import numpy as np
+
+        return cls(np.zeros(0, np.uint32), {score: np.zeros(0) for score in scores}, np.zeros(0))
+
+    def joined(self, other: Pool) -> Pool:
+        """Those of both."""
+        if not len(self.ids):
+            return other
+        import numpy as np
+
+        scores = {name: np.concatenate([own, other.scores[name]]) for name, own in self.scores.items()}
+        ids = np.concatenate([self.ids, other.ids])
+        return Pool(ids, scores, np.concatenate([self.values, other.values]))
+
+    def sure(self, bound: float, equal_too: bool, context: ExecutionContext) -> NDArray[Any]:
+        """Indices of those above a bound, or at it as well; best first, equal ones in term order."""
+        import numpy as np
+
+        above = np.flatnonzero(self.values >= bound if equal_too else self.values > bound)
+        chosen: NDArray[Any] = above[best_first(self.values[above], len(above), self.ids[above], context)]
+        return chosen
+
+    def split(self, chosen: NDArray[Any], bound: float, follow: bool) -> tuple[Slice, Pool]:
+        """The chosen ones as a slice, and the others; `bound` is that of the entities that have not been seen."""
+        import numpy as np
+
+        rest = np.ones(len(self.ids), bool)
+        rest[chosen] = False
+        left = Pool(self.ids[rest], {name: own[rest] for name, own in self.scores.items()}, self.values[rest])
+        own = self.ids[chosen]
+        relations = {name: (own, of_match[chosen]) for name, of_match in self.scores.items()}
+        return Slice(relations, max(bound, float(left.values.max(initial=-np.inf))), follow), left
+
+
+def look(match: ast.RankedItem, query: RankedQuery, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:
+    """The best of the relation of a MATCH, best first, and whether there are no more."""
+    index = checked_index(context.text, match)
+    k = depth if match.top is None else min(depth, match.top)
+    ids, scores = best_matches(index, query, k, context, sized=True)
+    return ids, scores, len(ids) < k or k == match.top
+
+
+def _first(chosen: NDArray[Any], pool: Pool, k: int, follow: bool) -> NDArray[Any]:
+    """The first k of some that are ordered; unless equal ones follow, with those that equal the last of them."""
+    if len(chosen) <= k:
+        return chosen
+    if follow or not k:
+        return chosen[:k]
+    least = pool.values[chosen[k - 1]]
+    return chosen[: k + int((pool.values[chosen[k:]] == least).sum())]

@@ -1,0 +1,157 @@
+"""A relation of which every score is known up to an error: what is enough to say who may be among the best, and where.
+
+To compare a query with all vectors exactly takes several times as long as a product of matrices, whose numbers have an
+error that is known. Scores of a text index are known exactly, with the error 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from hybridkg.interfaces.meter import POSTINGS, TEXT_QUESTIONS
+from hybridkg.interfaces.ranked_index import postings_read
+from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.interfaces.vector_index import VectorQuery
+from hybridkg.operators.id_sets import held
+from hybridkg.operators.index_access import relation, scores_among
+from hybridkg.operators.text_query import checked_index, ranked_query
+from hybridkg.operators.topk.filter_first import where_present
+from hybridkg.query import ast
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hybridkg.operators.context import ExecutionContext, Nodes
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """The relation of a MATCH or NEAR, of the entities that take part.
+
+    Args:
+        ids: uint32[n], ascending.
+        about: float[n], the scores, each at most `error` from the true one.
+        error: of the scores.
+        exact: float64[m], the true scores of some of the ids.
+        nodes: the order of terms.
+    """
+
+    ids: Ids
+    about: NDArray[Any]
+    error: float
+    exact: Callable[[Ids], Scores]
+    nodes: Nodes
+
+    @classmethod
+    def of(cls, match: ast.RankedItem, among: Ids | None, context: ExecutionContext) -> Listing:
+        """The relation, of everyone or of some entities (ascending, distinct)."""
+        import numpy as np
+
+        index, query = checked_index(context.text, match), ranked_query(match)
+        assert context.nodes is not None
+        if isinstance(match, ast.Near) and match.top is None:
+            assert isinstance(query, VectorQuery)
+            ids, about, error = index.estimates(query, among)
+            context.meter.add(TEXT_QUESTIONS, 1)
+            context.meter.add(POSTINGS, int(postings_read(index, query, None if among is None else len(among))))
+            return cls(ids, about, error, lambda some: scores_among(index, query, some, context), context.nodes)
+        if among is None:
+            ids, scores = relation(match, context)
+        else:
+            of_all = where_present(match, among, context)
+            present = ~np.isnan(of_all)
+            ids, scores = among[present], of_all[present]
+        return cls(ids, scores, 0.0, lambda some: scores[ids.searchsorted(some)], context.nodes)
+
+    def among(self, ids: Ids) -> Listing:
+        """Of those entities only that are in a set, ascending and distinct."""
+        kept = held(self.ids, ids)
+        return self if kept.all() else replace(self, ids=self.ids[kept], about=self.about[kept])
+
+    @cached_property
+    def ascending(self) -> NDArray[Any]:
+        """float[n]: the scores in their order."""
+        import numpy as np
+
+        return np.sort(self.about)
+
+    def reached(self, depth: int) -> float:
+        """What the score of the entity at a rank is at least, to within the error; -inf behind the last one."""
+        import numpy as np
+
+        return float(self.ascending[-depth]) if depth <= len(self.ids) else -np.inf
+
+    def best(self, depth: int) -> Ids:
+        """Ids among which the best are, so many; ascending."""
+        if depth >= len(self.ids):
+            return self.ids
+        found: Ids = self.ids[self.about >= self.about.dtype.type(self.reached(depth) - 3 * self.error)]
+        return found
+
+    @cached_property
+    def low(self) -> float:
+        """The lowest score."""
+        near = self.ids[self.about <= self.about.dtype.type(float(self.ascending[0]) + 3 * self.error)]
+        return float(self.exact(near).min())
+
+    @cached_property
+    def high(self) -> float:
+        """The highest score."""
+        return float(self.exact(self.best(1)).max())
+
+    def estimates(self, ids: Ids) -> Scores:
+        """float64[len(ids)]: about the scores of some entities; NaN where they have none."""
+        return self._present(ids, lambda own: self.about[self.ids.searchsorted(own)])
+
+    def scores(self, ids: Ids) -> Scores:
+        """The same, exactly."""
+        return self._present(ids, self.exact)
+
+    def _present(self, ids: Ids, find: Callable[[Ids], Scores]) -> Scores:
+        import numpy as np
+
+        found = np.full(len(ids), np.nan)
+        has = held(ids, self.ids)
+        if has.any():
+            found[has] = find(ids[has])
+        return found
+
+    def first_ranks(self, estimates: Scores) -> Scores:
+        """float64[m], from 1: no entity with about these scores has a better rank."""
+        import numpy as np
+
+        found = len(self.ids) - self.ascending.searchsorted(estimates + 3 * self.error, "right")
+        best: Scores = (found + 1).astype(np.float64)
+        return best
+
+    def last_ranks(self, estimates: Scores) -> Scores:
+        """float64[m]: no entity with about these scores has a worse rank."""
+        import numpy as np
+
+        found = len(self.ids) - self.ascending.searchsorted(estimates - 3 * self.error, "left")
+        worst: Scores = np.maximum(found, 1).astype(np.float64)
+        return worst
+
+    def ranks(self, ids: Ids, scores: Scores) -> Scores:
+        """float64[len(ids)]: the ranks of some entities, from 1, ties by term; 1 for those that have no score.
+
+        Who is within the error of one of them is compared exactly; how many are above that is known.
+        """
+        import numpy as np
+
+        found = np.ones(len(ids))
+        own_rank = self.nodes.rank(ids)
+        for score in np.unique(scores[~np.isnan(scores)]):
+            low, high = (self.about.dtype.type(score + sign * 2 * self.error) for sign in (-1, 1))
+            first, behind = self.ascending.searchsorted(low, "left"), self.ascending.searchsorted(high, "right")
+            at, above = scores == score, len(self.ids) - int(behind)
+            found[at] = 1 + above
+            if behind - first > 1:
+                near = self.ids[(self.about >= low) & (self.about <= high)]
+                theirs = self.exact(near)
+                tied = np.sort(self.nodes.rank(near[theirs == score]))
+                found[at] += int((theirs > score).sum()) + tied.searchsorted(own_rank[at])
+        return found

@@ -1,0 +1,128 @@
+"""What is known of all surviving scores of the entities that a ranking chooses from, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from hybridkg.algebra.least import least_score
+from hybridkg.interfaces.fusion import LEAST, MOMENTS, RANKS, FusedList, Spread
+from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.operators.rank_functions import ListStatistics, fused, reads, spread
+from hybridkg.query import ast
+
+if TYPE_CHECKING:
+    from hybridkg.operators.context import Nodes
+    from hybridkg.operators.topk.top_k_rows import RankedTop
+
+
+def known_of(functions: Sequence[ast.RankFunction]) -> dict[str, frozenset[str]]:
+    """For each score, what the functions that read it have to know of it."""
+    found: dict[str, frozenset[str]] = {}
+    for function in functions:
+        for item in function.lists:
+            found[item.score.name] = found.get(item.score.name, frozenset()) | reads(function)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Surviving:
+    """The entities that survive, with all of their scores.
+
+    Args:
+        ids: uint32[n], ascending.
+        scores: float64[n] for each score variable; NaN where it is absent.
+        top: what they are ranked by.
+        nodes: the order of terms.
+    """
+
+    ids: Ids
+    scores: Mapping[str, Scores]
+    top: RankedTop
+    nodes: Nodes
+
+    @cached_property
+    def floors(self) -> dict[str, float]:
+        """What an absent score counts as, for each that may be."""
+        return {score: floor(self.scores[score]) for _, score in self.top.optional}
+
+    @cached_property
+    def floored(self) -> dict[str, Scores]:
+        """The scores, absent ones replaced."""
+        import numpy as np
+
+        return {
+            name: np.where(np.isnan(own), self.floors[name], own) if name in self.floors else own
+            for name, own in self.scores.items()
+        }
+
+    @cached_property
+    def lists(self) -> dict[str, FusedList]:
+        """As the rank functions see them, with what these have to know."""
+        import numpy as np
+
+        least = {score: least_score(match) for match, score in (*self.top.matches, *self.top.optional)}
+        found = {}
+        for name, needed in known_of(self.top.functions).items():
+            own = self.scores[name]
+            ranks = self._ranks(own) if RANKS in needed else np.ones(len(own))
+            present = own[~np.isnan(own)]
+            if MOMENTS in needed:
+                of_all = spread(present.tolist())
+            else:
+                of_all = Spread(float(present.min()), float(present.max())) if len(present) else Spread()
+            if LEAST in needed:
+                of_all = Spread(of_all.low, of_all.high, of_all.mean, of_all.deviation, least[name])
+            found[name] = FusedList(own, self.floored[name], ranks, of_all)
+        return found
+
+    @cached_property
+    def values(self) -> Scores:
+        """float64[n], the rank scores."""
+        import numpy as np
+
+        assert self.top.value is not None
+        functions = {function: fused(function, self.lists) for function in self.top.functions}
+        return np.asarray(self.top.value.of(self.floored, functions), np.float64)
+
+    def statistics(self, chosen: Any) -> dict[str, ListStatistics]:
+        """The same of some entities, for their rows."""
+        terms = self.nodes.nodes(self.ids[chosen])
+        found = {}
+        for name, one in self.lists.items():
+            ranks = one.ranks[chosen].astype(int).tolist()
+            found[name] = ListStatistics(dict(zip(terms, ranks, strict=True)), one.spread)
+        return found
+
+    def relations(self, chosen: Any) -> dict[str, tuple[Ids, Scores]]:
+        """By score variable, some of the entities, as far as they have a score."""
+        import numpy as np
+
+        own, found = self.ids[chosen], {}
+        for name, scores in self.scores.items():
+            of_chosen = scores[chosen]
+            has = ~np.isnan(of_chosen)
+            found[name] = (own, of_chosen) if name not in self.floors else (own[has], of_chosen[has])
+        return found
+
+    def _ranks(self, scores: Scores) -> Scores:
+        """float64[n]: the rank of each, from 1, the best first, ties by term; absent ones behind."""
+        import numpy as np
+
+        ranks = np.empty(len(scores))
+        ranks[np.lexsort((self.nodes.rank(self.ids), -scores))] = np.arange(1, len(scores) + 1)
+        return ranks
+
+
+def floor(scores: Scores) -> float:
+    """min(0, the lowest of the scores that are present).
+
+    >>> import numpy as np
+    >>> floor(np.array([0.5, np.nan, -0.25])), floor(np.array([0.5]))
+    (-0.25, 0.0)
+    """
+    import numpy as np
+
+    return float(np.fmin.reduce(scores, initial=0.0))

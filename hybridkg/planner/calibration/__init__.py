@@ -1,0 +1,1 @@
+"""Calibration: unit costs of this machine and of its servers."""

@@ -1,0 +1,253 @@
+"""Measures the unit costs of this machine, with about twenty short runs on a knowledge base that has just been built.
+
+Each run is repeated within a share of the time, and its median counts. What this process does itself is measured in
+time of the processor, which other processes do not disturb. A unit cost is the slope between a small and a large run,
+so that what both have in common falls out; where the data is too small for a difference that can be measured, there is
+no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import log
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.graph_index import GraphIndex, Join, Link, Scan, Variable
+from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.interfaces.meter import Meter
+from hybridkg.interfaces.text_index import Ids, TextIndex, TextQuery
+from hybridkg.planner.calibration.remote_calibration import store_elsewhere, text_elsewhere
+from hybridkg.planner.calibration.stopwatch import Stopwatch
+from hybridkg.rdf.terms import NamedNode
+
+LEAST_DIFFERENCE = 2_000
+"""Postings, or entries, that the large run must have more than the small one."""
+
+MANY, FEW = 2_000, 200
+"""Candidates, rows and names of the large and the small runs."""
+
+MASKED = 20_000
+"""Candidates of a large set that the text index ranks."""
+
+MOST_CANDIDATES = 500_000
+"""Matches of the word that candidates are taken from."""
+
+WORDS = 3
+"""In the query of common words."""
+
+PROBED, PROBED_FEW = 200, 20
+"""Values in a question to the store; more than 1,000 would fall off the cliff of planner.md."""
+
+MOST_WORDS = 120
+"""Words whose frequency is asked for, to find rare and common ones."""
+
+RARE = 100
+"""Entities that have a rare word, at most."""
+
+MOST_POSTINGS = 2_000_000
+"""Of the common word: the run must be over in milliseconds."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the runs have found.
+
+    Args:
+        us: unit costs by name, those that could be measured; not yet held against the defaults.
+        runs: how many runs there were, repeats not counted.
+        seconds: how long all of them took.
+    """
+
+    us: Mapping[str, float]
+    runs: int
+    seconds: float
+
+
+def calibrate(
+    *,
+    text: TextIndex | None = None,
+    words: Sequence[str] = (),
+    graph: GraphIndex | None = None,
+    store: GraphStore | None = None,
+    endpoint: GraphStore | None = None,
+    predicates: Sequence[tuple[str, int]] = (),
+    watch: Stopwatch | None = None,
+) -> Measured:
+    """Measures what can be measured.
+
+    Args:
+        text: the text index.
+        words: some that occur in its texts, rare and common ones.
+        graph: the projection.
+        store: the graph, where it lies here.
+        endpoint: the same, where it lies elsewhere.
+        predicates: (IRI, triples) of some, most frequent first.
+        watch: measures, and knows when to stop.
+    """
+    watch = watch or Stopwatch()
+    found: dict[str, float] = {}
+    parts: list[Callable[[], Iterator[tuple[str, float | None]]]] = []
+    if graph is not None and predicates:
+        parts.append(lambda: _graph(graph, predicates, watch))
+    if store is not None and predicates:
+        parts.append(lambda: _store(store, predicates, watch))
+    if text is not None and words:
+        parts.append(lambda: _text(text, words, watch))
+    if endpoint is not None:
+        parts.append(lambda: store_elsewhere(endpoint, watch))
+    for part in parts:
+        watch.begin()
+        try:
+            found.update((name, us) for name, us in part() if us is not None)
+        except HybridkgError:
+            # A server that does not answer now must not undo an index that is built; its part keeps the defaults.
+            continue
+    return Measured(found, watch.runs, watch.seconds)
+
+
+# --- the graph ---------------------------------------------------------------------
+
+
+def _graph(
+    graph: GraphIndex, predicates: Sequence[tuple[str, int]], watch: Stopwatch
+) -> Iterator[tuple[str, float | None]]:
+    """Semi-joins of large predicates and of the smallest one; names of nodes."""
+    small = _semi_join(graph, [predicates[-1][0]] * 2)
+    if small is None:
+        return
+    yield "us_per_graph_question", watch.us(small[0])
+    large = _semi_join(graph, [iri for iri, n in predicates if n <= MOST_POSTINGS][:2])
+    if large is not None and large[1] - small[1] >= LEAST_DIFFERENCE:
+        yield "us_per_adjacency_entry", watch.slope(small[0], large[0], large[1] - small[1])
+    if graph.n_nodes >= MANY:
+        ids = np.linspace(0, graph.n_nodes - 1, MANY).astype(np.uint32)
+        us = watch.us(lambda: {row: row for row in zip(graph.terms(ids), strict=True)})
+        yield "us_per_row_of_terms", None if us is None else us / MANY
+
+
+def _semi_join(graph: GraphIndex, iris: Sequence[str]) -> tuple[Callable[[], object], float] | None:
+    """Finding what the first predicate links the subjects of all with, and about how many entries that reads."""
+    scans = tuple(Scan(Variable("s"), Link(iri), Variable(f"o{i}")) for i, iri in enumerate(iris))
+    prepared = graph.prepare(Join(scans)) if scans else None
+    if prepared is None:
+        return None
+    return lambda: prepared.candidates("o0", Meter()), prepared.work("o0")
+
+
+# --- the store -----------------------------------------------------------------------
+
+
+def _store(
+    store: GraphStore, predicates: Sequence[tuple[str, int]], watch: Stopwatch
+) -> Iterator[tuple[str, float | None]]:
+    """Rows of a predicate, one after the other and by subject."""
+    iri, triples = predicates[0]
+
+    def rows(n: int) -> Callable[[], list[Any]]:
+        return lambda: list(store.select(f"SELECT ?s ?o WHERE {{ ?s <{iri}> ?o }} LIMIT {n}").rows)
+
+    subjects = list(dict.fromkeys(str(row[0]) for row in rows(MANY)() if isinstance(row[0], NamedNode)))
+
+    def probes(n: int) -> Callable[[], list[Any]]:
+        values = " ".join(subjects[:n])
+        text = f"SELECT ?s ?o WHERE {{ VALUES ?s {{ {values} }} ?s <{iri}> ?o }}"
+        return lambda: list(store.select(text).rows)
+
+    if subjects:
+        yield "us_per_store_question", watch.us(probes(1))
+    row_us = watch.slope(rows(FEW), rows(MANY), MANY - FEW) if triples >= MANY else None
+    yield "us_per_store_row", row_us
+    if row_us is not None and len(subjects) >= PROBED:
+        few, many = (len(probes(n)()) for n in (PROBED_FEW, PROBED))
+        us = watch.slope(probes(PROBED_FEW), probes(PROBED), PROBED - PROBED_FEW)
+        # A subject of this predicate may have many objects; of these, one is in the price.
+        further = max(0.0, (many - few) / (PROBED - PROBED_FEW) - 1)
+        yield "us_per_probe_in_store", None if us is None else max(us - further * row_us, row_us)
+
+
+# --- the text -----------------------------------------------------------------------
+
+
+def _text(text: TextIndex, words: Sequence[str], watch: Stopwatch) -> Iterator[tuple[str, float | None]]:
+    """The best of rare and of common words, all matches, and candidates."""
+    df = _frequencies(text, words)
+    if not df:
+        return
+    ordered = sorted(df, key=lambda word: (df[word], word))
+    if text.is_remote:
+        yield from text_elsewhere(text, df, ordered, watch)
+        return
+    few, rare = df[ordered[0]], TextQuery(ordered[0])
+    # Several words, as in most queries: a single one prunes much better.
+    many, common = sum(df[word] for word in ordered[-WORDS:]), TextQuery(" ".join(ordered[-WORDS:]))
+
+    def best(query: TextQuery, k: int = 10, among: Ids | None = None) -> Callable[[], object]:
+        return lambda: text.topk(query, k, among)
+
+    rarest = [word for word in ordered[:3] if df[word] <= max(few, RARE)]
+    rare_us = [us for word in rarest if (us := watch.us(best(TextQuery(word)))) is not None]
+    yield "us_per_text_question", median(rare_us) if rare_us else None
+    yield "us_per_text_scoring", watch.us(lambda: text.matching(rare))
+    if many - few < LEAST_DIFFERENCE:
+        return
+    yield "us_per_posting", watch.slope(best(rare), best(common), many - few)
+    deep = min(MANY, df[ordered[-1]])
+    if deep >= 2 * FEW:
+        yield "us_per_hit", watch.slope(best(common), best(common, deep), deep - 10)
+    # The cost of a candidate grows with the lists that it is looked up in: neither the longest nor a short one.
+    often = ordered[_at(0.75, [df[word] for word in ordered])]
+    listed = TextQuery(often)
+    ids = np.sort(text.topk(listed, MASKED)[0]) if df[often] <= MOST_CANDIDATES else np.zeros(0, np.uint32)
+    small, large = _spread(ids, FEW), _spread(ids, MANY)
+    if len(large) >= 2 * FEW:
+        yield (
+            "us_per_scored_candidate",
+            watch.slope(lambda: text.score(listed, small), lambda: text.score(listed, large), len(large) - len(small)),
+        )
+    if len(ids) >= 2 * len(small):
+        yield "us_per_masked_candidate", watch.slope(best(listed, 10, small), best(listed, 10, ids), len(ids) - FEW)
+    if df[often] - few >= FEW:
+        yield (
+            "us_per_scored_posting",
+            watch.slope(lambda: text.matching(rare), lambda: text.matching(listed), df[often] - few),
+        )
+
+
+def _frequencies(text: TextIndex, words: Sequence[str]) -> dict[str, int]:
+    """Entities that have each word, by the word as the index has it; those that occur, and are not too common."""
+    found = {one.term: one.df for one in text.terms(TextQuery(" ".join(list(dict.fromkeys(words))[:MOST_WORDS])))}
+    # A stem need not be its own stem, so the frequency that counts is that of the query that will be asked.
+    queries = {word: TextQuery(word) for word, df in found.items() if 0 < df <= MOST_POSTINGS}
+    text.prepare(list(queries.values()))
+    return {word: n for word, query in queries.items() if 0 < (n := text.most(query)) <= MOST_POSTINGS}
+
+
+def _at(share: float, df: Sequence[int]) -> int:
+    """The place of the frequency that is nearest to a share of the way from the least to the greatest, on a log scale.
+
+    >>> _at(0.5, [1, 2, 90, 10_000])
+    2
+    """
+    target = log(df[0]) + share * (log(df[-1]) - log(df[0]))
+    return min(range(len(df)), key=lambda i: abs(log(df[i]) - target))
+
+
+def _spread(ids: Ids, n: int) -> Ids:
+    """At most n of some ids, evenly spread."""
+    return ids if len(ids) <= n else ids[np.linspace(0, len(ids) - 1, n).astype(np.int64)]
+
+
+def some_words(texts: Sequence[str], most: int = MOST_WORDS) -> list[str]:
+    """Distinct words of some texts, in the order in which they come.
+
+    >>> some_words(["A red fish.", "A blue fish"])
+    ['A', 'red', 'fish', 'blue']
+    """
+    words = (word for text in texts for word in "".join(c if c.isalnum() else " " for c in text[:2_000]).split())
+    return list(islice(dict.fromkeys(words), most))

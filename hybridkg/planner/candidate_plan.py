@@ -1,0 +1,139 @@
+"""Strategies that run a ranking over a part of its relations: what they have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+
+from hybridkg.algebra.certain import certain
+from hybridkg.algebra.nodes import (
+    Extend,
+    Filter,
+    Join,
+    LeftJoin,
+    Match,
+    MatchEach,
+    Minus,
+    OrderBy,
+    Plan,
+    Project,
+    Rank,
+)
+from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.strategy import Strategy
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.topk.candidates import Candidates
+from hybridkg.operators.topk.top_k_rows import RankedTop
+from hybridkg.planner.joins import joined, lowered
+from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.ranking_costs import UNPRICED, Costs, costs_of
+from hybridkg.planner.ranking_shape import Ranking
+from hybridkg.planner.redundant_fragments import settled
+
+
+class RankingStrategy(Strategy):
+    """Base of the strategies that differ in one operator, the one that chooses the entities of the first rows."""
+
+    def applies(self, logical: Plan, planning: Planning) -> bool:
+        """Whether the plan ranks, in a way that the strategy can take."""
+        ranking = planning.ranking(logical)
+        return ranking is not None and self.takes(ranking)
+
+    def cost(self, logical: Plan, planning: Planning) -> Size:
+        """Its cost, from what all of them cost."""
+        ranking = planning.ranking(logical)
+        return UNPRICED if ranking is None else self.cost_of(costs_of(ranking, planning))
+
+    def least_cost(self, logical: Plan, planning: Planning) -> float:
+        """A lower bound of that."""
+        ranking = planning.ranking(logical)
+        return 0.0 if ranking is None else self.least_cost_of(costs_of(ranking, planning))
+
+    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
+        """The operators of the whole plan, with the one that chooses for what LIMIT and OFFSET cut."""
+        ranking = planning.ranking(logical)
+        if ranking is None or not self.takes(ranking):
+            return None
+        top = self.top(ranking, planning)
+        return None if top is None else lowered(logical, {id(ranking.top): top}, planning)
+
+    @abstractmethod
+    def takes(self, ranking: Ranking) -> bool:
+        """Whether it can run a ranking; no value of a parameter changes this."""
+
+    @abstractmethod
+    def cost_of(self, costs: Costs) -> Size:
+        """Its own cost among all."""
+
+    def least_cost_of(self, costs: Costs) -> float:
+        """A lower bound of its own cost, at less effort."""
+        return 0.0
+
+    @abstractmethod
+    def top(self, ranking: Ranking, planning: Planning) -> PhysicalOperator | None:
+        """The operator that chooses the entities of the first rows."""
+
+
+def ranked_top(ranking: Ranking) -> RankedTop:
+    """What the operator of a strategy has to give."""
+    assert isinstance(ranking.top, Project)
+    column = ranking.order.score if isinstance(ranking.order, Rank) else ranking.order.keys[0][0]
+    return RankedTop(
+        matches=tuple((match.match, match.score) for match in ranking.scored),
+        value=ranking.value,
+        k=ranking.k,
+        column=column,
+        ties=ranking.order.tie_breakers,
+        width=len(ranking.top.columns) if ranking.top.distinct else None,
+        exact=ranking.filters_are_in_fragments,
+        optional=tuple((match.match, match.score) for match in ranking.optional),
+    )
+
+
+def candidates_of(ranking: Ranking, variable: str, planning: Planning) -> Candidates:
+    """How the candidate set of a ranked variable is found."""
+    fragments = ranking.fragments_with(variable)
+    names = {variable}.union(*(certain(fragment.group) for fragment in fragments))
+    filters = tuple(match.match for match in ranking.filters if match.match.entity.name in names)
+    return Candidates(variable, tuple(map(planning.fragment, fragments)), filters)
+
+
+def rest_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
+    """The operators of what is ranked, over the parts of the scored relations that an operator above chooses."""
+    inner = ranking.spine.fragments if len(ranking.variables) > 1 else ()
+    return joined(
+        _slices_first(ranking.top, ranking.scored),
+        planning,
+        (*ranking.scored, *ranking.optional),
+        inner,
+        settled(ranking, planning),
+    )
+
+
+def _slices_first(plan: Plan, sliced: tuple[Match, ...]) -> Plan:
+    """Join(Join(fragment, other MATCH), sliced MATCH) -> Join(Join(sliced MATCH, fragment), other MATCH).
+
+    Joins commute and associate (SPARQL 1.1 section 18.3). From the few entities of a slice on, every part is asked
+    about what is left; in the order of the text, the parts before the sliced one would be read whole.
+    """
+    match plan:
+        case Join():
+            waiting = sorted(_operands(plan), key=lambda part: not any(part is match for match in sliced))
+            order = [waiting.pop(0)]
+            while waiting:
+                bound = frozenset().union(*(part.variables for part in order))
+                at = next((i for i, part in enumerate(waiting) if part.variables & bound), 0)
+                order.append(waiting.pop(at))
+            together, *rest = [_slices_first(part, sliced) for part in order]
+            for part in rest:
+                together = Join(together, part)
+            return together
+        case LeftJoin(left, _) | Minus(left, _):
+            return replace(plan, left=_slices_first(left, sliced))
+        case Project() | Rank() | OrderBy() | Filter() | Extend() | MatchEach():
+            return replace(plan, child=_slices_first(plan.child, sliced))
+    return plan
+
+
+def _operands(plan: Plan) -> list[Plan]:
+    return [*_operands(plan.left), *_operands(plan.right)] if isinstance(plan, Join) else [plan]

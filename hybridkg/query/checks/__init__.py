@@ -1,0 +1,1 @@
+"""Checks of a parsed query: scope, grouping, names of models and fields."""

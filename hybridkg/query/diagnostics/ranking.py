@@ -1,0 +1,256 @@
+"""Mistakes in MATCH and RANK BY, and in what else comes after the pattern."""
+
+from __future__ import annotations
+
+from hybridkg.query.diagnostics.entry import Help
+
+MATCH_ORDER = '?x MATCH [ALL] [QUERY] "text" [ON (...)] [USING ...] [TOP n] [AS ?score] [SNIPPET ?text]'
+NEAR_ORDER = '?x NEAR [EXACT] "text" [USING ...] [TOP n] [WITHIN number] [AS ?score]'
+RERANK_ORDER = "RERANK TOP n USING reranker [ON ?x] [AS ?score]"
+MODIFIER_ORDER = "the order is GROUP BY, HAVING, ORDER BY or RANK BY, RERANK, LIMIT and OFFSET, VALUES"
+
+RANKING: tuple[Help, ...] = (
+    Help(
+        "MATCH needs a text in quotes, a parameter or a variable",
+        'such as MATCH "machine translation" or MATCH ?text',
+        (
+            "SELECT * { ?e MATCH }",
+            "SELECT * { ?e MATCH . }",
+            "SELECT * { ?e MATCH ON (label) }",
+            "SELECT * { ?e MATCH AS ?s }",
+            "SELECT * { ?e MATCH USING bm25f }",
+            "SELECT * { ?e MATCH ALL }",
+            "SELECT * { ?e MATCH QUERY . }",
+            "SELECT * { ?e MATCH <e:x> }",
+            "SELECT * { ?e MATCH words }",
+            "SELECT * { ?e MATCH ALL words }",
+            "SELECT * { ?e MATCH (label) }",
+            "SELECT * { ?e MATCH 5 }",
+            "SELECT * { ?e MATCH",
+        ),
+    ),
+    Help(
+        "MATCH needs its variable before it",
+        'write ?x MATCH "..." as a pattern of its own, after a dot',
+        (
+            'SELECT * { MATCH "x" }',
+            'SELECT * { ?s ?p ?o . MATCH "x" }',
+            'SELECT * { ?s ?p ?o ; MATCH "x" }',
+            'SELECT * { ?s ?p ?o MATCH "x" }',
+            'SELECT * { FILTER(?x) MATCH "x" }',
+        ),
+    ),
+    Help(
+        "MATCH ranks what a variable stands for, so a variable stands before it",
+        'for one entity write VALUES ?x { <...> } ?x MATCH "..."',
+        ('SELECT * { <e:x> MATCH "x" }', 'SELECT * { _:x MATCH "x" }', 'SELECT * { "x" MATCH "x" }'),
+    ),
+    Help(
+        "the parts of a MATCH, a NEAR and a RERANK have an order",
+        f"{MATCH_ORDER}\n{NEAR_ORDER}\n{RERANK_ORDER}",
+        (
+            'SELECT * { ?e MATCH "x" AS ?s ON (label) }',
+            'SELECT * { ?e MATCH "x" AS ?s USING bm25f }',
+            'SELECT * { ?e MATCH "x" AS ?s TOP 5 }',
+            'SELECT * { ?e MATCH "x" SNIPPET ?t AS ?s }',
+            'SELECT * { ?e MATCH "x" SNIPPET ?t ON (label) }',
+            'SELECT * { ?e MATCH "x" USING bm25f ON (label) }',
+            'SELECT * { ?e MATCH "x" TOP 5 USING bm25f }',
+            'SELECT * { ?e MATCH "x" TOP 5 ON (label) }',
+            'SELECT * { ?e MATCH "x" ALL }',
+            'SELECT * { ?e MATCH QUERY ALL "x" }',
+            'SELECT * { ?e MATCH "x" QUERY }',
+        ),
+    ),
+    Help(
+        "MATCH takes one text",
+        "put all words into one pair of quotes, a phrase inside like this: MATCH 'one \"two words\"'",
+        ('SELECT * { ?e MATCH "x" "y" }', 'SELECT * { ?e MATCH "x", "y" }'),
+    ),
+    Help(
+        "ON needs its fields in parentheses",
+        "such as ON (title^3, abstract)",
+        (
+            'SELECT * { ?e MATCH "x" ON title }',
+            'SELECT * { ?e MATCH "x" ON ?title }',
+            'SELECT * { ?e MATCH "x" ON "title" }',
+            'SELECT * { ?e MATCH "x" ON <e:title> }',
+            'SELECT * { ?e MATCH "x" ON }',
+            'SELECT * { ?e MATCH "x" ON . }',
+            'SELECT * { ?e MATCH "x" ON AS ?s }',
+        ),
+    ),
+    Help(
+        "ON needs the name of a field",
+        "fields have plain names, such as label or description; `hybridkg stats` lists them",
+        (
+            'SELECT * { ?e MATCH "x" ON () }',
+            'SELECT * { ?e MATCH "x" ON (<e:title>) }',
+            'SELECT * { ?e MATCH "x" ON ("title") }',
+            'SELECT * { ?e MATCH "x" ON (?title) }',
+            'SELECT * { ?e MATCH "x" ON (*) }',
+            'SELECT * { ?e MATCH "x" ON (title, ) }',
+            'SELECT * { ?e MATCH "x" ON (rdfs:label) }',
+        ),
+    ),
+    Help(
+        "a weight follows '^', such as title^3",
+        "ON (field^weight name=value, ...)",
+        (
+            'SELECT * { ?e MATCH "x" ON (title*3) }',
+            'SELECT * { ?e MATCH "x" ON (title 3) }',
+            'SELECT * { ?e MATCH "x" ON (title=3) }',
+            'SELECT * { ?e MATCH "x" ON (title^) }',
+            'SELECT * { ?e MATCH "x" ON (title^big) }',
+            'SELECT * { ?e MATCH "x" ON (title^?w) }',
+        ),
+    ),
+    Help(
+        "USING needs the name of a ranking model",
+        "such as USING bm25f or USING bm25f(k1=1.2)",
+        (
+            'SELECT * { ?e MATCH "x" USING }',
+            'SELECT * { ?e MATCH "x" USING "bm25f" }',
+            'SELECT * { ?e MATCH "x" USING (bm25f) }',
+            'SELECT * { ?e MATCH "x" USING ?m }',
+            'SELECT * { ?e MATCH "x" USING . }',
+        ),
+    ),
+    Help(
+        "an argument has a name, '=' and a value",
+        "such as bm25f(k1=1.2); fields of ON are separated by commas, such as ON (title, abstract)",
+        (
+            'SELECT * { ?e MATCH "x" ON (title abstract) }',
+            'SELECT * { ?e MATCH "x" ON (title abstract, label) }',
+            'SELECT * { ?e MATCH "x" ON (title abstract^2) }',
+            'SELECT * { ?e MATCH "x" ON (title abstract label) }',
+            'SELECT * { ?e MATCH "x" USING bm25f(1.2) }',
+            'SELECT * { ?e MATCH "x" USING bm25f(k1) }',
+            'SELECT * { ?e MATCH "x" USING bm25f(k1 1.2) }',
+            'SELECT * { ?e MATCH "x" USING bm25f(k1=) }',
+            'SELECT * { ?e MATCH "x" USING bm25f(k1=1, ) }',
+            'SELECT * { ?e MATCH "x" ON (title b=) }',
+        ),
+    ),
+    Help(
+        "the fields of ON are not closed",
+        "write ')' after the last field, such as ON (title, abstract) AS ?score",
+        (
+            'SELECT * { ?e MATCH "x" ON (title AS ?s }',
+            'SELECT * { ?e MATCH "x" ON (title }',
+            'SELECT * { ?e MATCH "x" ON (title^2 }',
+            'SELECT * { ?e MATCH "x" ON (title . ?s ?p ?o }',
+            'SELECT * { ?e MATCH "x" ON (title^2',
+        ),
+    ),
+    Help(
+        "a variable follows AS and SNIPPET",
+        "such as AS ?score",
+        (
+            'SELECT * { ?e MATCH "x" AS s }',
+            'SELECT * { ?e MATCH "x" AS "s" }',
+            'SELECT * { ?e MATCH "x" AS . }',
+            'SELECT * { ?e MATCH "x" AS }',
+            'SELECT * { ?e MATCH "x" SNIPPET t }',
+            'SELECT * { ?e MATCH "x" SNIPPET . }',
+            'SELECT * { ?e MATCH "x" SNIPPET }',
+            "SELECT (?x AS y) { }",
+            'SELECT (?x AS "y") { }',
+            "SELECT (?x AS) { }",
+            "SELECT * { BIND(1 AS y) }",
+            "SELECT * { BIND(1 AS) }",
+            "SELECT * { } GROUP BY (?x AS y)",
+            "SELECT * { } RANK BY ?s AS s",
+        ),
+    ),
+    Help(
+        "TOP needs a whole number",
+        "such as TOP 100",
+        ('SELECT * { ?e MATCH "x" TOP ?n }', 'SELECT * { ?e MATCH "x" TOP }', 'SELECT * { ?e MATCH "x" TOP -1 }'),
+    ),
+    Help(
+        "RANK BY and ORDER BY cannot be combined",
+        "RANK BY puts the best first and breaks ties by term order; leave ORDER BY out",
+        (
+            "SELECT * { } ORDER BY ?x RANK BY ?y",
+            "SELECT * { } ORDER BY DESC(?x) RANK BY ?y",
+            "SELECT * { } RANK BY ?y ORDER BY ?x",
+            "SELECT * { } RANK BY ?y AS ?z ORDER BY ?x",
+        ),
+    ),
+    Help(
+        "RANK BY always puts the best first",
+        "leave DESC out, or use ORDER BY",
+        (
+            "SELECT * { } RANK BY DESC(?s)",
+            "SELECT * { } RANK BY ASC(?s)",
+            "SELECT * { } RANK BY ?s DESC",
+            "SELECT * { } RANK BY ?s ASC",
+        ),
+    ),
+    Help(
+        "RANK BY takes one expression",
+        "combine scores with +, such as RANK BY ?t + ?v",
+        ("SELECT * { } RANK BY ?s, ?t", "SELECT * { } RANK BY (?s) (?t)"),
+    ),
+    Help(
+        "BY is missing",
+        "write it before {found}",
+        (
+            "SELECT * { } ORDER ?x",
+            "SELECT * { } ORDER DESC(?x)",
+            "SELECT * { } RANK ?x",
+            "SELECT * { } GROUP ?x",
+            "SELECT * { } ORDER (?x)",
+            "SELECT * { } GROUP (?x)",
+            "SELECT * { } RANK (?x)",
+        ),
+    ),
+    Help(
+        "ASC and DESC stand before what they order, with parentheses",
+        "such as ORDER BY DESC(?x)",
+        (
+            "SELECT * { } ORDER BY ?x DESC",
+            "SELECT * { } ORDER BY ?x DESC LIMIT 5",
+            "SELECT * { } ORDER BY DESC ?x",
+            "SELECT * { } ORDER BY DESC COUNT(?x)",
+        ),
+    ),
+    Help(
+        "keys are separated by spaces, not by commas",
+        "such as ORDER BY ?x DESC(?y)",
+        ("SELECT * { } ORDER BY ?x, ?y", "SELECT * { } GROUP BY ?x, ?y", "SELECT * { } ORDER BY DESC(?x), ?y"),
+    ),
+    Help(
+        "the parts after the pattern have an order",
+        MODIFIER_ORDER,
+        (
+            "SELECT * { } LIMIT 5 ORDER BY ?x",
+            "SELECT * { } LIMIT 5 RANK BY ?x",
+            "SELECT * { } LIMIT 5 GROUP BY ?x",
+            "SELECT * { } LIMIT 5 OFFSET 5 ORDER BY ?x",
+            "SELECT * { } LIMIT 5 OFFSET 5 RANK BY ?x",
+            "SELECT * { } OFFSET 5 ORDER BY ?x",
+            "SELECT * { } OFFSET 5 RANK BY ?x",
+            "SELECT * { } ORDER BY ?x GROUP BY ?x",
+            "SELECT * { } ORDER BY ?x HAVING (?x)",
+            "SELECT * { } RANK BY ?x GROUP BY ?x",
+            "SELECT * { } RANK BY ?x HAVING (?x)",
+            "SELECT * { } HAVING (?x) GROUP BY ?x",
+        ),
+    ),
+    Help(
+        "a whole number follows LIMIT and OFFSET",
+        "such as LIMIT 10",
+        (
+            "SELECT * { } LIMIT",
+            "SELECT * { } LIMIT ?n",
+            "SELECT * { } LIMIT -1",
+            "SELECT * { } LIMIT 1.5",
+            'SELECT * { } LIMIT "5"',
+            "SELECT * { } OFFSET",
+            "SELECT * { } OFFSET ?n",
+            "SELECT * { } OFFSET -1",
+        ),
+    ),
+)

@@ -1,0 +1,143 @@
+"""Turns a place where the parser cannot go on into an error that helps.
+
+In this order: words that belong to later versions or to other languages, a
+keyword with a slip of the pen, the table of common mistakes, and last a list of
+what may stand there. Nothing here runs, or is even imported, unless there is an
+error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from hybridkg.errors import HybridkgError, QuerySyntaxError, UnknownNameError, UnsupportedQueryError
+from hybridkg.interfaces.fusion import FUSIONS
+from hybridkg.query.diagnostics import HELP, Help
+from hybridkg.query.diagnostics.expected import found, in_words, kind, symbols
+from hybridkg.query.iris import is_absolute
+from hybridkg.query.lexer import END, FUSION, UNKNOWN_WORD, Token
+from hybridkg.query.source import QueryText, shown
+
+if TYPE_CHECKING:
+    from hybridkg.query.parser import Machine
+
+LATER = ("arrives in a later version", "")
+UPDATE = ("is an update, and this language only asks", "`hybridkg load` adds data")
+UNSUPPORTED = {
+    **dict.fromkeys(("FACT", "FILL"), LATER),
+    **dict.fromkeys(("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"), UPDATE),
+}
+"""Words of the language's later versions and of SPARQL Update: what is wrong with them, and a hint."""
+
+OTHER_LANGUAGES = {
+    "AND": "write '&&'",
+    "OR": "write '||'",
+    "LIKE": 'write CONTAINS(?x, "text") or REGEX(?x, "pattern")',
+    "BETWEEN": "write ?x >= 1 && ?x <= 5",
+    "IS": "write !BOUND(?x) for a missing value, '=' for a comparison",
+    "NULL": "write !BOUND(?x)",
+}
+"""Words that SQL has, in expressions."""
+
+_BROKEN_IRI = re.compile(r"""<[A-Za-z][A-Za-z0-9+.-]*:[^<>"{}|^`\\\x00-\x20]*([ "{}|^`\\])[^<>\n]*>""")
+"""What was meant as an IRI: `<`, a scheme, and further on a character that no IRI has; group 1 is the first such."""
+
+_IN_RANK_BY = re.compile(r"\bRANK\s+BY\b[^{}]*\Z", re.IGNORECASE)
+"""What stands before a word in an expression of RANK BY."""
+
+SIMILAR = 0.75
+"""Below this ratio of difflib a word is not taken for a misspelled keyword."""
+
+
+def explain(machine: Machine, query: QueryText, states: Sequence[int], token: Token) -> HybridkgError:
+    """The error for a token that cannot stand where it stands.
+
+    Args:
+        machine: the parser's tables.
+        query: the text.
+        states: the parser's stack.
+        token: the first token it could not take.
+    """
+    span = query.span(token.start, token.end)
+    word = token.text.upper()
+    expected = symbols(machine.tables, states)
+    keywords = sorted(machine.tables.words.intersection(expected))
+    if token.type == UNKNOWN_WORD:
+        if word in UNSUPPORTED:
+            what, hint = UNSUPPORTED[word]
+            return UnsupportedQueryError(f"{shown(token.text)!r} {what}", hint=hint, span=span)
+        if word in OTHER_LANGUAGES and "&&" in expected:
+            return QuerySyntaxError(f"{shown(token.text)!r} is not an operator", hint=OTHER_LANGUAGES[word], span=span)
+        if FUSION in expected and (unknown := _no_fusion(query, token, keywords)):
+            return unknown
+        if near := difflib.get_close_matches(word, keywords, 1, SIMILAR):
+            return QuerySyntaxError(
+                f"{shown(token.text)!r} is not a keyword", hint=f"did you mean {near[0]}?", span=span
+            )
+    help_ = help_table(machine).get((states[-1], kind(token.type)))
+    if token.text == "<" and "IRIREF" in expected and (broken := _BROKEN_IRI.match(query.text, token.start)):
+        wrong = broken[1]
+        what = "a space" if wrong == " " else repr(wrong)
+        return QuerySyntaxError(
+            f"an IRI cannot have {what} in it",
+            hint="write it percent-encoded: " + "".join(f"%{byte:02X}" for byte in wrong.encode()),
+            span=query.span(token.start, broken.end()),
+        )
+    if token.text == "<>" and "<" in expected:
+        return QuerySyntaxError("'<>' is not an operator", hint="write '!='", span=span)
+    if token.type == "IRIREF" and "<" in expected and not is_absolute(token.text[1:]):
+        return QuerySyntaxError(
+            f"{found(token)} reads as an IRI, because nothing in it is a space",
+            hint="write a space after '<'",
+            span=span,
+        )
+    if help_ is not None:
+        return QuerySyntaxError(
+            help_.message.format(found=found(token)), hint=help_.hint.replace("{found}", found(token)), span=span
+        )
+    alternatives = in_words(expected, machine.tables)
+    if token.type == UNKNOWN_WORD:
+        return QuerySyntaxError(
+            f"{shown(token.text)!r} is neither a keyword, a variable nor an IRI",
+            hint=f"variables start with '?', IRIs look like <http://...> or prefix:name\nexpected: {alternatives}",
+            span=span,
+        )
+    if token.type == END:
+        return QuerySyntaxError(f"the query ends too early; expected {alternatives}", span=span)
+    return QuerySyntaxError(f"{found(token)} cannot stand here; expected {alternatives}", span=span)
+
+
+def _no_fusion(query: QueryText, token: Token, keywords: Sequence[str]) -> HybridkgError | None:
+    """That no function of RANK BY has this name; None where a word is none of those, or nearer to a keyword."""
+    called = query.text[token.end :].lstrip().startswith("(")
+    if not called or _IN_RANK_BY.search(query.text, 0, token.start) is None:
+        return None
+    known = [*keywords, *map(str.upper, FUSIONS.names())]
+    if any(word in keywords for word in difflib.get_close_matches(token.text.upper(), known, 1, SIMILAR)):
+        return None
+    try:
+        FUSIONS.get(token.text.lower(), span=query.span(token.start, token.end))
+    except UnknownNameError as unknown:
+        return unknown
+    return None
+
+
+@cache
+def help_table(machine: Machine) -> dict[tuple[int, str], Help]:
+    """The table of mistakes by what the parser knows: its state and the kind of the token.
+
+    Lark's match_examples also compares the depth of the stack, so a PREFIX line before the same mistake
+    would hide the message.
+    """
+    from hybridkg.query.parser import where_it_stops
+
+    table: dict[tuple[int, str], Help] = {}
+    for entry in HELP:
+        for example in entry.examples:
+            state, token = where_it_stops(machine, example)
+            table.setdefault((state, kind(token.type)), entry)
+    return table

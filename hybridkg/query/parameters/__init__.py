@@ -1,0 +1,1 @@
+"""Parameters: values that a query gets before it runs."""

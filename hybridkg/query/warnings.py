@@ -1,0 +1,305 @@
+"""Warnings about a query that can be seen in its text: what is correct, and probably not meant."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from hybridkg.errors import QueryWarning, Span
+from hybridkg.query import ast
+from hybridkg.query.checks.check_select import is_grouped, keys, outside_aggregates
+from hybridkg.query.scope import bound_by, in_scope
+from hybridkg.query.walk import children, variables, walk
+from hybridkg.registry import did_you_mean
+
+LITERAL_FUNCTIONS = frozenset(
+    ("STR", "LANG", "CONCAT", "SUBSTR", "UCASE", "LCASE", "STRLEN", "REPLACE", "ABS", "ROUND", "CEIL", "FLOOR", "YEAR",
+     "MONTH", "DAY", "NOW", "RAND", "STRBEFORE", "STRAFTER", "ENCODE_FOR_URI", "STRLANG", "STRDT", "MD5", "SHA256")
+)  # fmt: skip
+"""Functions whose value is a literal."""
+
+
+Nodes: TypeAlias = tuple[ast.Syntax, ...]
+"""Every node of a query, parents first, in the order of the text."""
+
+
+def advise(query: ast.Query, given: Container[str] = ()) -> list[QueryWarning]:
+    """The warnings about a query, in the order of the text.
+
+    Args:
+        query: as it was written, before parameters take their places.
+        given: the names of its parameters.
+
+    >>> from hybridkg.query.parser import parse
+    >>> [w.message for w in advise(parse('SELECT ?x { ?x MATCH "fish" AS ?s }'))]
+    ['nothing uses the score ?s']
+    """
+    nodes = tuple(walk(query.form))
+    unbound = [*_unbound(nodes, given), *_lost_in_groups(nodes, given)]
+    found = [*_products(nodes), *unbound, *_unused_scores(nodes), *_literals(nodes), *_mixed(nodes)]
+    return sorted(found, key=lambda warning: (warning.span or Span()).start)
+
+
+def parameters_of(query: ast.Query, text: str) -> tuple[str, ...]:
+    """The variables that are meant to get a value: written with `$`, or bound by nothing; in the order of the text.
+
+    >>> from hybridkg.query.parser import parse
+    >>> text = "SELECT ?x { ?x <http://e/p> $y FILTER(?x > ?z) }"
+    >>> parameters_of(parse(text), text)
+    ('y', 'z')
+    """
+    nodes = tuple(walk(query.form))
+    bound = _bound_somewhere(nodes)
+    named = (node for node in nodes if isinstance(node, ast.Var))
+    wanted = (node for node in named if node.name not in bound or text.startswith("$", node.span.start))
+    return tuple(dict.fromkeys(node.name for node in sorted(wanted, key=lambda node: node.span.start)))
+
+
+# --- products ------------------------------------------------------------------------
+
+
+def _products(nodes: Nodes) -> Iterator[QueryWarning]:
+    for group in nodes:
+        if isinstance(group, ast.Group):
+            parts = _parts(group)
+            if len(parts) > 1:
+                (_, first), (_, second) = parts[:2]
+                names = [" and ".join(f"?{name}" for name in sorted(own)[:3]) for own in (first, second)]
+                yield QueryWarning(
+                    "W101",
+                    f"nothing joins {names[0]} with {names[1]}: every row of one meets every row of the other",
+                    hint="share a variable between them, or ask two queries",
+                    span=parts[1][0],
+                )
+
+
+@dataclass
+class _Part:
+    """Patterns of a group that variables connect: the place of the first, and their variables."""
+
+    span: Span
+    names: set[str]
+    is_pattern: bool
+
+
+def _parts(group: ast.Group) -> list[tuple[Span, set[str]]]:
+    """(place of its first pattern, variables) of the parts of a group that no variable connects."""
+    part_of: dict[object, _Part] = {}
+    parts: dict[int, _Part] = {}
+    for element in group.elements:
+        for link in _links(element):
+            together = {id(part): part for key in link.keys if (part := part_of.get(key)) is not None}
+            part = max(together.values(), key=lambda one: len(one.names), default=_Part(link.span, set(), False))
+            parts[id(part)] = part
+            for other in together.values():
+                if other is not part:
+                    part.names |= other.names
+                    part.span = min(part.span, other.span, key=lambda span: span.start)
+                    part.is_pattern = part.is_pattern or other.is_pattern
+                    part_of.update(dict.fromkeys(other.names, part))
+                    del parts[id(other)]
+            part.names |= link.keys
+            part_of.update(dict.fromkeys(link.keys, part))
+            if link.has_rows and not part.is_pattern:
+                part.span, part.is_pattern = link.span, True
+    found = [(part.span, {name for name in part.names if not name.startswith("_:")}) for part in parts.values()
+             if part.is_pattern]  # fmt: skip
+    return sorted(((span, names) for span, names in found if names), key=lambda one: one[0].start)
+
+
+class _Link(NamedTuple):
+    """A part of an element: its place, the variables and blank nodes that connect it, whether it multiplies rows."""
+
+    span: Span
+    keys: frozenset[str]
+    has_rows: bool
+
+
+def _links(element: ast.Element) -> Iterator[_Link]:
+    match element:
+        case ast.Triples(items):
+            for item in items:
+                labels = {f"_:{node.label}" for node in walk(item) if isinstance(node, ast.Blank)}
+                # What is said of one known thing is mostly one row: looked up, not joined.
+                looked_up = isinstance(item, ast.TriplePattern) and isinstance(item.subject, ast.Iri)
+                yield _Link(item.span, variables(item) | labels, not looked_up)
+        case ast.Filter() | ast.Bind():
+            yield _Link(element.span, variables(element), False)
+        case ast.InlineData(columns, rows):
+            yield _Link(element.span, frozenset(column.name for column in columns), len(rows) > 1)
+        case ast.SubSelect(query):
+            yield _Link(element.span, bound_by(element), not _has_one_row(query))
+        case ast.MinusPattern():
+            return
+        case ast.Group() if len(element.elements) == 1:
+            yield from _links(element.elements[0])
+        case _:
+            yield _Link(element.span, bound_by(element), True)
+
+
+def _has_one_row(query: ast.SelectQuery) -> bool:
+    modifiers = query.modifiers
+    aggregates = any(
+        isinstance(node, ast.Aggregate)
+        for item in query.projection or ()
+        if item.expression is not None
+        for node in walk(item.expression)
+    )
+    return modifiers.limit in (0, 1) or (aggregates and not modifiers.group_by)
+
+
+# --- variables -------------------------------------------------------------------------
+
+
+def _unbound(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
+    """Variables that are read and never bound: mostly slips of the pen."""
+    bound = _bound_somewhere(nodes)
+    known = [f"?{name}" for name in sorted(bound)]
+    seen: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Var) and node.name not in bound and node.name not in seen and node.name not in given:
+            seen.add(node.name)
+            yield QueryWarning(
+                "W102",
+                f"nothing in the query binds ?{node.name}",
+                hint=did_you_mean(f"?{node.name}", known) or f"it binds: {', '.join(known[:8]) or 'no variable'}",
+                span=node.span,
+            )
+
+
+def _lost_in_groups(nodes: Nodes, given: Container[str]) -> Iterator[QueryWarning]:
+    """Variables that are bound in the rows, and read where there are only groups of them."""
+    bound = _bound_somewhere(nodes)
+    for query in nodes:
+        if not isinstance(query, ast.SelectQuery) or not is_grouped(query):
+            continue
+        known = keys(query) | {item.variable.name for item in query.projection or ()}
+        for clause, expressions in (
+            ("HAVING", query.modifiers.having),
+            ("ORDER BY", tuple(key.expression for key in query.modifiers.order_by)),
+        ):
+            read = {name: span for part in expressions for name, span in outside_aggregates(part)}
+            for name, span in read.items():
+                if name in bound and name not in known and name not in given:
+                    yield QueryWarning(
+                        "W102",
+                        f"no group has a value of ?{name}, which is neither a key of GROUP BY nor inside an aggregate",
+                        hint=f"write MIN(?{name}), MAX(?{name}), ... in {clause}, or add ?{name} to GROUP BY",
+                        span=span,
+                    )
+
+
+def _bound_somewhere(nodes: Nodes) -> frozenset[str]:
+    names: set[str] = set()
+    for node in nodes:
+        match node:
+            case ast.Group():
+                names |= in_scope(node)
+            case ast.InlineData():
+                names |= bound_by(node)
+            case ast.Projection(ast.Var(name), expression) if expression is not None:
+                names.add(name)
+            case ast.GroupKey(_, ast.Var(name)) | ast.RankBy(_, ast.Var(name)) | ast.Rerank(score=ast.Var(name)):
+                names.add(name)
+    return frozenset(names)
+
+
+def _unused_scores(nodes: Nodes) -> Iterator[QueryWarning]:
+    if any(
+        (isinstance(node, ast.SelectQuery) and node.projection is None)
+        or (isinstance(node, ast.DescribeQuery) and not node.subjects)
+        for node in nodes
+    ):
+        return
+    mentions: dict[str, int] = {}
+    for node in nodes:
+        if isinstance(node, ast.Var):
+            mentions[node.name] = mentions.get(node.name, 0) + 1
+    for node in nodes:
+        if isinstance(node, ast.Match | ast.Near) and node.score is not None and mentions[node.score.name] == 1:
+            yield QueryWarning(
+                "W103",
+                f"nothing uses the score ?{node.score.name}",
+                hint=f"add RANK BY ?{node.score.name}, or leave AS ?{node.score.name} out",
+                span=node.score.span,
+            )
+
+
+def _literals(nodes: Nodes) -> Iterator[QueryWarning]:
+    """MATCH on what can only be a literal; entities are IRIs and blank nodes."""
+    sources: dict[str, str] = {}
+    for node in nodes:
+        match node:
+            case ast.Bind(expression, ast.Var(name)) if _is_literal(expression):
+                sources[name] = "BIND makes it one"
+            case ast.InlineData(columns, rows):
+                for i, column in enumerate(columns):
+                    if rows and all(isinstance(row[i], ast.Lit) for row in rows):
+                        sources[column.name] = "its VALUES are"
+    for node in nodes:
+        if isinstance(node, ast.Match | ast.Near) and node.entity.name in sources:
+            yield QueryWarning(
+                "W104",
+                f"?{node.entity.name} can only be a literal ({sources[node.entity.name]}), and "
+                f"{type(node).__name__.upper()} finds entities",
+                hint=f"match the entity that has it: ?entity ?property ?{node.entity.name}",
+                span=node.entity.span,
+            )
+
+
+def _is_literal(expression: ast.Expression) -> bool:
+    match expression:
+        case ast.Lit() | ast.Binary() | ast.Unary() | ast.Aggregate():
+            return True
+        case ast.Call(str(name)):
+            return name.upper() in LITERAL_FUNCTIONS
+    return False
+
+
+# --- scores of different kinds -----------------------------------------------------------
+
+
+def _mixed(nodes: Nodes) -> Iterator[QueryWarning]:
+    kinds: dict[str, str] = {}
+    for node in nodes:
+        if isinstance(node, ast.Match) and node.score is not None:
+            kinds[node.score.name] = node.model.name if node.model else "bm25f"
+        elif isinstance(node, ast.Near) and node.score is not None:
+            kinds[node.score.name] = f"similarity of {node.encoder.name}" if node.encoder else "similarity"
+    for node in nodes:
+        if isinstance(node, ast.RankBy):
+            yield from _sums(node.expression, kinds)
+
+
+def _sums(node: ast.Syntax, kinds: dict[str, str]) -> Iterator[QueryWarning]:
+    if isinstance(node, ast.Binary) and node.op in ("+", "-"):
+        found = {kinds[name]: name for name in sorted(_raw_scores(node)) if name in kinds}
+        if len(found) > 1:
+            said = " and ".join(f"?{name} ({kind})" for kind, name in sorted(found.items(), key=lambda item: item[1]))
+            yield QueryWarning(
+                "W105",
+                f"{said} are scores of different kinds, and one may drown the other",
+                hint=_normalised(found),
+                span=node.span,
+            )
+            return
+    for child in children(node):
+        yield from _sums(child, kinds)
+
+
+def _normalised(found: dict[str, str]) -> str:
+    """What to write in place of a sum; `found` has a score for each kind."""
+    near = next((name for kind, name in found.items() if kind.startswith("similarity")), "")
+    words = next((found[kind] for kind in ("bm25f", "bm25", "combined_fields") if kind in found), "")
+    if near and words and len(found) == 2:
+        return f"to begin with, tmm(?{words}) + STRLEN($text) * tmm(?{near}) / 35 (docs/vectors.md)"
+    return "add minmax(...) of each, or use rrf(...)"
+
+
+def _raw_scores(node: ast.Syntax) -> Iterator[str]:
+    if isinstance(node, ast.Var):
+        yield node.name
+    elif not isinstance(node, ast.RankFunction):
+        for child in children(node):
+            yield from _raw_scores(child)

@@ -1,0 +1,137 @@
+"""The one total order of rows: score descending, then terms (architecture.md, law b).
+
+SPARQL 1.1 section 15.1 orders unbound < blank nodes < IRIs < literals, and
+literals by the `<` operator where it applies. The rest is settled here, so
+that two rows tie only when they are equal: literals come as numbers,
+booleans, instants, plain strings, tagged strings, others; equal values by
+datatype and text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from itertools import chain, groupby
+from typing import Any
+
+from hybridkg.rdf.solutions import Row
+from hybridkg.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Literal, NamedNode, Term
+
+NUMERIC = frozenset(
+    XSD + name
+    for name in [
+        "integer",
+        "decimal",
+        "double",
+        "float",
+        "nonPositiveInteger",
+        "negativeInteger",
+        "long",
+        "int",
+        "short",
+        "byte",
+        "nonNegativeInteger",
+        "unsignedLong",
+        "unsignedInt",
+        "unsignedShort",
+        "unsignedByte",
+        "positiveInteger",
+    ]
+)
+STRING, LANGUAGE_STRING = XSD + "string", RDF_LANG_STRING.value
+LOWEST = Decimal("-Infinity")
+
+
+def term_key(term: Term | None) -> tuple[Any, ...]:
+    """A sort key; keys of any two terms can be compared.
+
+    >>> a, b = Literal(9), Literal(10)
+    >>> sorted([b, a, None, NamedNode("x:y")], key=term_key)[0] is None
+    True
+    >>> term_key(a) < term_key(b)
+    True
+    """
+    kind = type(term)
+    if kind is NamedNode:
+        return (2, term.value)  # type: ignore[union-attr]
+    if kind is Literal:
+        return _literal_key(term)  # type: ignore[arg-type]
+    if term is None:
+        return (0,)
+    return (1, term.value) if isinstance(term, BlankNode) else (4, str(term))
+
+
+def _literal_key(literal: Literal) -> tuple[Any, ...]:
+    text, name = literal.value, literal.datatype.value
+    if name == STRING:
+        return (3, 3, text)
+    if name == LANGUAGE_STRING or literal.language:
+        return (3, 4, text, literal.language or "")
+    if name in NUMERIC:
+        number = _number(text)
+        if number is not None:
+            is_nan = number.is_nan()
+            return (3, 0, not is_nan, LOWEST if is_nan else number, name, text)
+    if name == XSD + "boolean" and text in ("true", "false", "1", "0"):
+        return (3, 1, text in ("true", "1"), text)
+    if name in (XSD + "dateTime", XSD + "date"):
+        instant = _instant(text)
+        if instant is not None:
+            return (3, 2, instant, name, text)
+    return (3, 5, name, text)
+
+
+def _number(text: str) -> Decimal | None:
+    try:
+        return Decimal(text.replace("INF", "Infinity") if "INF" in text else text)
+    except InvalidOperation:
+        return None
+
+
+def _instant(text: str) -> float | None:
+    """Seconds since 1970 in UTC; an instant without a zone is read as UTC."""
+    try:
+        value = datetime.fromisoformat(text) if "T" in text else _day(text)
+    except ValueError:
+        return None
+    return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+
+
+def _day(text: str) -> datetime:
+    day = date.fromisoformat(text[:10])
+    return datetime.fromisoformat(f"{day.isoformat()}T00:00:00{text[10:].replace('Z', '+00:00')}")
+
+
+def row_key(terms: Sequence[Term | None]) -> tuple[tuple[Any, ...], ...]:
+    """The key of several terms, compared from left to right."""
+    return tuple(term_key(term) for term in terms)
+
+
+def sorted_rows(rows: list[Row], columns: Sequence[int]) -> list[Row]:
+    """The rows in the order of the row_key of some of their cells; only cells that decide something get a key.
+
+    >>> [[str(cell) for cell in row] for row in sorted_rows([(Literal("b"), None), (Literal("a"), None)], [1, 0])]
+    [['"a"', 'None'], ['"b"', 'None']]
+    """
+    return [rows[n] for n in sorted_places(len(rows), ([row[column] for row in rows] for column in columns))]
+
+
+def sorted_places(n: int, columns: Iterable[Sequence[Term | None]]) -> list[int]:
+    """The places of n rows in the order of their cells; no column is asked for that decides nothing.
+
+    >>> sorted_places(3, [[Literal("b"), Literal("a"), Literal("b")], [None, None, None]])
+    [1, 0, 2]
+    """
+    runs, rest = [list(range(n))], iter(columns)
+    while any(len(run) > 1 for run in runs) and (column := next(rest, None)) is not None:
+        finer: list[list[int]] = []
+        for run in runs:
+            if len(run) < 2:
+                finer.append(run)
+                continue
+            keys = {place: term_key(column[place]) for place in run}
+            run.sort(key=keys.__getitem__)
+            finer += [list(tied) for _, tied in groupby(run, key=keys.__getitem__)]
+        runs = finer
+    return list(chain.from_iterable(runs))

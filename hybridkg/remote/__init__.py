@@ -1,0 +1,1 @@
+"""Servers of other makers: credentials, model servers, Elasticsearch."""

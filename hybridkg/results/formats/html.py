@@ -1,0 +1,108 @@
+"""A result as HTML, for notebooks. Everything that comes from the data is escaped."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING
+
+from hybridkg.rdf.order import NUMERIC
+from hybridkg.rdf.terms import XSD_DOUBLE, BlankNode, Literal, NamedNode, Term
+from hybridkg.results.numbers import as_float, is_number
+
+if TYPE_CHECKING:
+    from hybridkg.results.result_set import ResultSet
+
+MOST_ROWS = 50
+"""Rows shown; a notebook keeps what it shows in its file."""
+
+LONGEST_VALUE = 2_000
+"""Characters of a value that are shown."""
+
+_RIGHT = ' style="text-align: right"'
+_LEFT = ' style="text-align: left"'
+_LINK = re.compile(r"https?://[^\s\"'<>`\\\x00-\x20\x7f-\x9f]+", re.IGNORECASE)
+"""What a link may go to: nothing that runs, and nothing that could leave its attribute."""
+
+_TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+"""Characters that turn the reading direction of what follows."""
+
+
+def result_to_html(result: ResultSet) -> str:
+    """A table of the first rows, and a line that says how many there are.
+
+    IRIs are links where they are addresses of the web, the marks of a snippet are `<mark>`, numbers stand right.
+    The scores of MATCH and RANK BY are rounded to 4 places.
+    """
+    if result.boolean is not None:
+        return f"<p>{'yes' if result.boolean else 'no'}</p>"
+    scores = {variable for variable, _ in result._scores}
+    right = [_is_numeric(result, at) for at in range(len(result.columns))]
+    head = "".join(
+        f"<th{_RIGHT if is_right else _LEFT}>?{escape(name)}</th>"
+        for name, is_right in zip(result.columns, right, strict=True)
+    )
+    rows = []
+    for cells in result.cells[:MOST_ROWS]:
+        columns = zip(result.columns, cells, right, strict=False)
+        row = (
+            f"<td{_RIGHT if is_right else _LEFT}>{term_to_html(term, is_score=name in scores)}</td>"
+            for name, term, is_right in columns
+        )
+        rows.append(f"<tr>{''.join(row)}</tr>")
+    table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
+    warnings = "".join(f"\n<pre>{escape(str(warning))}</pre>" for warning in result.warnings)
+    return f"{table if result.columns else ''}\n<p>{escape(_about(result))}</p>{warnings}"
+
+
+def term_to_html(term: Term | None, *, is_score: bool = False) -> str:
+    """One value.
+
+    >>> term_to_html(NamedNode("http://e/a?b&c"))
+    '<a href="http://e/a?b&amp;c">http://e/a?b&amp;c</a>'
+    >>> term_to_html(NamedNode("javascript:alert(1)")), term_to_html(Literal("a **red** fish <"))
+    ('javascript:alert(1)', 'a <mark>red</mark> fish &lt;')
+    """
+    match term:
+        case None:
+            return ""
+        case NamedNode(value=iri):
+            if _LINK.fullmatch(iri) and iri.translate(_TURNS) == iri:
+                return f'<a href="{escape(iri)}">{_escaped(iri)}</a>'
+            return _escaped(iri)
+        case BlankNode():
+            return _escaped(f"_:{term.value}")
+        case Literal():
+            if is_score and term.datatype == XSD_DOUBLE and (score := as_float(term)) is not None:
+                return f"{score:.4f}"
+            if is_number(term):
+                return _escaped(term.value)
+            return _marked(term.value) + (f" <small>@{escape(term.language)}</small>" if term.language else "")
+    return _escaped(str(term))
+
+
+def _escaped(text: str) -> str:
+    text = text.translate(_TURNS)
+    return escape(text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…")
+
+
+def _marked(text: str) -> str:
+    """Words between the `**` marks of a snippet; a single mark stays as it is."""
+    parts = _escaped(text).split("**")
+    if len(parts) % 2 == 0:
+        return "**".join(parts)
+    return "".join(f"<mark>{part}</mark>" if i % 2 else part for i, part in enumerate(parts))
+
+
+def _is_numeric(result: ResultSet, at: int) -> bool:
+    cells = [cells[at] for cells in result.cells[:MOST_ROWS] if cells[at] is not None]
+    return bool(cells) and all(isinstance(c, Literal) and c.datatype.value in NUMERIC for c in cells)
+
+
+def _about(result: ResultSet) -> str:
+    """What is known about the answer, in a line."""
+    hidden = result.returned - MOST_ROWS
+    shown = [f"{hidden:,} more not shown"] if hidden > 0 else []
+    parts = [result.counted(), *shown, "exact" if result.exact else "not exact"]
+    parts += [f"the {index} index is older than the graph" for index in result.stale_indexes]
+    return ", ".join([*parts, *result.limits_reached])

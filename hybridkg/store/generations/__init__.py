@@ -1,0 +1,1 @@
+"""Generations: immutable builds of a knowledge base, switched atomically."""

@@ -1,0 +1,132 @@
+"""A generation: one immutable build of the graph, the documents and every index.
+
+Whoever reads a generation holds it: a shared lock on its READERS file, which
+the operating system drops when the process ends. The next writers delete no
+generation that is held, because Oxigraph opens its tables lazily.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from hybridkg.storage.durable import checksum
+from hybridkg.store.generations.manifest import DISPENSABLE, Manifest, check_checksums, check_sizes, read_manifest
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows refuses to delete open files by itself
+    fcntl = None
+
+READERS = "READERS"
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Generation:
+    """A generation that stays on disk for as long as this object lives."""
+
+    path: Path
+    manifest: Manifest
+
+    @property
+    def name(self) -> str:
+        """Name of its folder, such as `000002`."""
+        return self.path.name
+
+    @property
+    def graph(self) -> Path:
+        """Folder of the Oxigraph store."""
+        return self.path / "graph"
+
+    @property
+    def documents(self) -> Path:
+        """Folder of the texts that are not in the graph; may be missing."""
+        return self.path / "documents"
+
+    def behind(self) -> tuple[str, ...]:
+        """Indexes that do not know the newest graph or documents."""
+        return self.manifest.behind()
+
+    def verify(self) -> int:
+        """Compares every file with its checksum; returns how many there are.
+
+        Raises:
+            CorruptError: a file is missing or damaged.
+        """
+        check_checksums(self.path, self.manifest)
+        return len(self.manifest.files)
+
+    def is_intact(self, part: str) -> bool:
+        """Whether every file of a folder is as it was written; False where there is no such folder."""
+        entries = {name: entry for name, entry in self.manifest.files.items() if name.startswith(f"{part}/")}
+        try:
+            return bool(entries) and all(checksum(self.path / name) == e.checksum for name, e in entries.items())
+        except OSError:
+            return False
+
+    def bytes(self) -> int:
+        """Size of its files; those shared with other generations count in each."""
+        return sum(entry.size for entry in self.manifest.files.values())
+
+
+def open_generation(path: Path) -> Generation:
+    """Opens a generation and holds it.
+
+    Raises:
+        CorruptError: its manifest or a file is missing, damaged, or of another format version.
+    """
+    descriptor = _hold(path)
+    try:
+        manifest = read_manifest(path)
+        check_sizes(path, manifest, but=DISPENSABLE)
+    except BaseException:
+        if descriptor is not None:
+            os.close(descriptor)
+        raise
+    generation = Generation(path, manifest)
+    if descriptor is not None:
+        weakref.finalize(generation, os.close, descriptor)
+    return generation
+
+
+def _hold(path: Path) -> int | None:
+    if fcntl is None:
+        return None
+    try:
+        descriptor = os.open(path / READERS, os.O_RDONLY)
+    except OSError:
+        return None  # a copy without the file, or a file system without the right: nothing to hold
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def remove_unless_held(path: Path, graveyard: Path) -> bool:
+    """Deletes a generation that nobody reads; says whether it is gone.
+
+    Args:
+        path: folder of the generation.
+        graveyard: name in the same folder that it gets first, so that a reader finds all of it or nothing.
+    """
+    descriptor = None
+    if fcntl is not None and (path / READERS).exists():
+        descriptor = os.open(path / READERS, os.O_RDONLY)
+    try:
+        if descriptor is not None and fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.rename(graveyard)
+        shutil.rmtree(graveyard, ignore_errors=True)
+    except OSError:
+        return False
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+    return True

@@ -1,0 +1,327 @@
+"""The knowledge base folder: which generation is live, who may write, what is left over.
+
+kb.toml  CURRENT  LOCK  <generation>/  and, while somebody writes, .building-<process id>/ and .text-work/ (which an
+interrupted build of a text index leaves, for the next one to go on from), .vector-work/ (the same for vectors),
+.graph-work/ (the same for the export of a graph at an endpoint) and PENDING (settings that become live with a
+generation: hybridkg.store.generations.pending_settings)
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from hybridkg.config.settings import Config, parse_config, read_config, read_settings, write_config
+from hybridkg.config.settings_writer import change_settings
+from hybridkg.errors import CorruptError, LockedError, NotAKnowledgeBaseError, StorageError
+from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.rdf.input_file import extensions
+from hybridkg.storage.durable import fsync_folder, storage_error, write_durably
+from hybridkg.store.generations.bulk_build import Building, make_live
+from hybridkg.store.generations.generation import Generation, open_generation, remove_unless_held
+from hybridkg.store.generations.manifest import RESTORE, Manifest
+from hybridkg.store.generations.pending_settings import pending_settings, settle, write_pending
+from hybridkg.store.rdf_io.formats import FORMATS
+
+GENERATION = re.compile(r"[0-9]{6,}")
+BUILDING = ".building-"
+REMOVED = ".removed-"
+OURS = re.compile(
+    rf"kb\.toml|cost\.json|CURRENT|LOCK|ENGINES|PENDING|{GENERATION.pattern}|\.text-work|\.vector-work|\.graph-work|\.(building|removed)-.*|\.cost\.json\..*|\.(CURRENT|kb\.toml|ENGINES|PENDING)\.new"
+)
+"""Names that a knowledge base, whole or half made, may contain."""
+
+SIMILAR = 0.75
+"""How alike two names are, of 1, that are taken for one that was mistyped."""
+
+KEPT_GENERATIONS = 2
+"""The live one and the one before it: a reader that has just read CURRENT finds its generation.
+Older ones go as soon as no process holds them."""
+
+
+class Folder:
+    """A knowledge base on disk. Reading is safe from many threads and processes, beside one writer.
+
+    Args:
+        path: the folder.
+        changes: settings that count in place of those in kb.toml (see `with_settings`).
+    """
+
+    def __init__(self, path: Path, changes: Mapping[str, str] | None = None):
+        self.path, self._changes = path, dict(changes or {})
+        self._config_file = str(path / "kb.toml")
+
+    def __repr__(self) -> str:
+        return f"Folder({str(self.path)!r})"
+
+    @classmethod
+    def create(cls, path: Path, config: Config | None = None) -> Folder:
+        """Makes a knowledge base with an empty graph, in a new or an empty folder.
+
+        A creation that was interrupted is completed; a kb.toml that is there already counts, unless `config` is given.
+
+        Raises:
+            NotAKnowledgeBaseError: the folder holds something else, or is a knowledge base already.
+            StorageError: it cannot be written.
+        """
+        folder, shown = cls(path), str(path)
+        with _storage_errors(f"creating {shown!r}"):
+            if path.exists() and not path.is_dir():
+                raise NotAKnowledgeBaseError(f"{shown!r} is a file, not a folder", hint="choose another name")
+            if (path / "CURRENT").exists():
+                raise NotAKnowledgeBaseError(f"{shown!r} is a knowledge base already", hint="open it instead")
+            foreign = [] if not path.exists() else [e.name for e in path.iterdir() if not OURS.fullmatch(e.name)]
+            if foreign:
+                raise NotAKnowledgeBaseError(
+                    f"{shown!r} is not empty and no knowledge base; it holds {min(foreign)!r}",
+                    hint="choose a new or an empty folder",
+                )
+            path.mkdir(parents=True, exist_ok=True)
+            if config is not None or not (path / "kb.toml").exists():
+                write_durably(path / "kb.toml", write_config(config or Config()))
+            fsync_folder(path.parent)
+        with folder.building() as building:
+            building.writable_graph()
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> Folder:
+        """A knowledge base that exists.
+
+        Raises:
+            NotAKnowledgeBaseError: nothing is there, or something else.
+        """
+        shown = str(path)
+        try:
+            if (path / "CURRENT").is_file():
+                return cls(path)
+            entries = sorted(entry.name for entry in path.iterdir()) if path.is_dir() else []
+        except OSError as e:
+            raise storage_error(e, f"opening {shown!r}") from e
+        create = f"create one with: hybridkg load {shown} FILE..."
+        if not path.exists():
+            raise NotAKnowledgeBaseError(f"no knowledge base at {shown!r}", hint=_neighbour(path) or create)
+        if not path.is_dir():
+            raise NotAKnowledgeBaseError(f"{shown!r} is a file, not a knowledge base folder", hint=_folder_for(path))
+        if not entries:
+            raise NotAKnowledgeBaseError(f"{shown!r} is an empty folder, not a knowledge base", hint=create)
+        if all(OURS.fullmatch(name) for name in entries):
+            raise NotAKnowledgeBaseError(f"{shown!r} is a knowledge base whose creation was interrupted", hint=create)
+        raise NotAKnowledgeBaseError(
+            f"{shown!r} is a folder, but not a knowledge base; it has no file 'CURRENT'",
+            hint=f"it holds {entries[0]!r}; give the path of a knowledge base, or of a new folder to load into",
+        )
+
+    @classmethod
+    def open_or_create(cls, path: Path) -> Folder:
+        """The knowledge base at `path`, made first where there is none; same errors as `create`."""
+        return cls.open(path) if (path / "CURRENT").is_file() else cls.create(path)
+
+    @property
+    def config(self) -> Config:
+        """The settings in kb.toml, or those that became live with a generation and are not there yet.
+
+        Raises:
+            ConfigError: the file is missing or wrong.
+        """
+        pending, place = pending_settings(self.path), self.path / "kb.toml"
+        if pending is None and not self._changes:
+            return read_config(place)
+        text = read_settings(place) if pending is None else pending
+        return parse_config(change_settings(text, self._changes, str(place)), str(place))
+
+    def with_settings(self, **changes: str) -> Folder:
+        """The same folder with other settings; kb.toml gets them with the next generation built, or `write_settings`.
+
+        Args:
+            changes: new values by the name of the setting (hybridkg.config.settings_writer.PLACES).
+        """
+        return Folder(self.path, {**self._changes, **changes})
+
+    def write_settings(self) -> None:
+        """Writes the changed settings into kb.toml now; its other lines stay as they are.
+
+        Raises:
+            ConfigError: the file cannot be read, or a value in it cannot be replaced.
+        """
+        place = self.path / "kb.toml"
+        pending = pending_settings(self.path)
+        text = read_settings(place) if pending is None else pending
+        with _storage_errors(f"writing {str(place)!r}"):
+            write_durably(place, change_settings(text, self._changes, str(place)))
+
+    def config_state(self) -> object:
+        """Differs after kb.toml has been changed; one small question to the file system."""
+        try:
+            found = os.stat(self._config_file)  # noqa: PTH116 - asked for each query, and a Path makes its text anew
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def configure(self, config: Config) -> None:
+        """Replaces kb.toml."""
+        with _storage_errors(f"writing {str(self.path / 'kb.toml')!r}"):
+            write_durably(self.path / "kb.toml", write_config(config))
+
+    def engines(self) -> list[str]:
+        """Text engines that may keep something of this knowledge base outside the folder, in alphabetical order."""
+        try:
+            return sorted((self.path / "ENGINES").read_text(encoding="utf-8").split())
+        except (OSError, UnicodeDecodeError):
+            return []
+
+    def remember_engine(self, name: str) -> None:
+        """Writes down that an engine with indexes on a server is about to build; for as long as the folder lives."""
+        known = self.engines()
+        if name not in known:
+            with _storage_errors(f"writing {str(self.path / 'ENGINES')!r}"):
+                write_durably(self.path / "ENGINES", "".join(f"{engine}\n" for engine in [*known, name]))
+
+    def live_name(self) -> str:
+        """Name of the live generation, such as `000002`; one small read.
+
+        Raises:
+            CorruptError: CURRENT is damaged.
+            StorageError: it cannot be read.
+        """
+        with _storage_errors(f"reading {str(self.path / 'CURRENT')!r}"):
+            name = (self.path / "CURRENT").read_bytes().decode("ascii", "replace").strip()
+        if not GENERATION.fullmatch(name):
+            raise CorruptError(f"{str(self.path / 'CURRENT')!r} is damaged: {name[:40]!r}", hint=RESTORE)
+        return name
+
+    def generations(self) -> list[Path]:
+        """Folders of the generations on disk, oldest first; without what a crashed writer left."""
+        live = int(self.live_name())
+        found = [entry for entry in self.path.iterdir() if GENERATION.fullmatch(entry.name)]
+        return sorted((entry for entry in found if int(entry.name) <= live), key=lambda entry: int(entry.name))
+
+    def current(self) -> Generation:
+        """The live generation, held for as long as the object lives.
+
+        Raises:
+            CorruptError: a file of it is missing, damaged, or of another format version.
+            StorageError: the folder, or a file of it, may not be read.
+        """
+        name = self.live_name()
+        while True:
+            try:
+                return open_generation(self.path / name)
+            except CorruptError as e:
+                if isinstance(e.__cause__, PermissionError):
+                    raise StorageError(
+                        f"permission denied: {e.__cause__.filename or str(self.path / name)!r} cannot be read",
+                        hint=f"the owner can allow it: chmod -R u+rX {self.path}",
+                    ) from e.__cause__
+                # Two writers in a row may have removed it since CURRENT was read.
+                newer = self.live_name()
+                if newer == name:
+                    raise
+                name = newer
+
+    @contextmanager
+    def building(self, progress: Progress = SILENT) -> Iterator[Building]:
+        """Builds the next generation; it becomes live when the block ends without an exception.
+
+        Raises:
+            LockedError: another process, or another thread, is writing.
+            StorageError: the disk is full or refuses; the old state stays.
+        """
+        with _storage_errors(f"writing to {str(self.path)!r}"), self.locked():
+            previous = self._previous()
+            self._remove_leftovers(previous)
+            number = previous.manifest.generation + 1
+            path = self.path / f"{BUILDING}{os.getpid()}"
+            path.mkdir()
+            settle(self.path)
+            try:
+                building = Building(path, previous, number, progress)
+                yield building
+                building.finish()
+                if self._changes:
+                    place = self.path / "kb.toml"
+                    settings = change_settings(read_settings(place), self._changes, str(place))
+                    write_pending(self.path, f"{number:06d}", settings)
+                make_live(path, self.path, number)
+            except BaseException:
+                shutil.rmtree(path, ignore_errors=True)
+                raise
+            settle(self.path)
+            self._remove_old(number)
+
+    def _previous(self) -> Generation:
+        if (self.path / "CURRENT").exists():
+            return self.current()
+        return Generation(self.path / ".none", Manifest(0, ""))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else writes meanwhile.
+
+        Raises:
+            LockedError: somebody writes already.
+            StorageError: the folder cannot be written.
+        """
+        from filelock import FileLock, Timeout  # readers never need it, and it costs 40 ms
+
+        lock = FileLock(self.path / "LOCK", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout as e:
+            writers = [entry.name.removeprefix(BUILDING) for entry in self.path.glob(f"{BUILDING}*")]
+            who = f"process {writers[0]}" if writers else "another process"
+            raise LockedError(
+                f"{who} is writing to {str(self.path)!r}",
+                hint="wait until it has finished, or stop it; nothing is lost either way",
+            ) from e
+        except OSError as e:
+            raise storage_error(e, f"locking {str(self.path)!r}") from e
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _remove_leftovers(self, live: Generation) -> None:
+        """What a crashed writer left: half-built folders, and a finished one that CURRENT never named."""
+        for entry in self.path.iterdir():
+            unnamed = GENERATION.fullmatch(entry.name) and int(entry.name) > live.manifest.generation
+            if entry.name.startswith((BUILDING, REMOVED)) or unnamed:
+                shutil.rmtree(entry, ignore_errors=True)
+
+    def _remove_old(self, live: int) -> None:
+        for entry in self.path.iterdir():
+            if GENERATION.fullmatch(entry.name) and int(entry.name) <= live - KEPT_GENERATIONS:
+                remove_unless_held(entry, self.path / f"{REMOVED}{entry.name}")
+
+
+@contextmanager
+def _storage_errors(doing: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as e:
+        raise storage_error(e, doing) from e
+
+
+def _folder_for(file: Path) -> str:
+    """A hint with the knowledge base that seems to be made of a file, or how to make it."""
+    folder = file.with_name(file.name.partition(".")[0] + ".kb")
+    if (folder / "CURRENT").is_file():
+        return f"did you mean {str(folder)!r}?"
+    is_rdf = extensions(file)[0] in FORMATS
+    return f"create one with: hybridkg load {folder} {file if is_rdf else 'FILE...'}"
+
+
+def _neighbour(path: Path) -> str:
+    """A hint with the most similar knowledge base in the same folder, or nothing."""
+    try:
+        names = [entry.name for entry in path.parent.iterdir() if (entry / "CURRENT").is_file()]
+    except OSError:
+        return ""
+    stems = {name.removesuffix(".kb"): name for name in names}  # what all names end with makes none of them similar
+    near = [stems[stem] for stem in difflib.get_close_matches(path.name.removesuffix(".kb"), stems, 1, SIMILAR)]
+    return f"did you mean {str(path.parent / near[0])!r}?" if near else ""

@@ -1,0 +1,194 @@
+"""`manifest.json`: what a generation holds, and what each part was built from.
+
+Nothing in it but what follows from the input, so the same input gives the same
+bytes; only the checksums of Oxigraph's own files differ from build to build,
+because its tables carry creation times, and what was seen of an endpoint says
+when.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hybridkg.errors import CorruptError
+from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.storage.durable import checksum
+
+FORMAT = 1
+"""Version of the folder layout; another one is refused, never guessed at."""
+
+NAME = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """Size in bytes and CRC-32 of a file."""
+
+    size: int
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The content of manifest.json.
+
+    Args:
+        generation: number of the generation, from 1.
+        hybridkg: version of the package that wrote it.
+        documents: RDF documents loaded over the life of the knowledge base; numbers their blank nodes.
+        counts: figures to show, by name; `quads` is always there.
+        sources: for `graph` and `documents`, the generation in which each last changed.
+        indexes: for each index, the `sources` that it was built from.
+        engines: for each index, what keeps it: `embedded`, or a server's engine and its name for the index.
+        files: by path below the generation, with `/`.
+        endpoint: where the graph lies at a SPARQL endpoint, what its export found: `graph` (as kb.toml had it),
+            `url` (never with credentials), `at`, `triples`, `longest`, `is_capped`, `repeats`, `round_trip_us` and
+            `row_us`; else empty.
+    """
+
+    generation: int
+    hybridkg: str
+    documents: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    sources: Mapping[str, int] = field(default_factory=dict)
+    indexes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    engines: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, FileEntry] = field(default_factory=dict)
+    endpoint: Mapping[str, Any] = field(default_factory=dict)
+
+    def behind(self) -> tuple[str, ...]:
+        """Indexes built from an older graph or older documents than this generation holds, by name.
+
+        >>> Manifest(2, "0", sources={"graph": 2}, indexes={"text": {"graph": 1}}).behind()
+        ('text',)
+        """
+        return tuple(name for name, built_from in sorted(self.indexes.items()) if built_from != self.sources)
+
+    def to_json(self) -> str:
+        """The text of the file: sorted keys, one per line."""
+        value = {
+            "format": FORMAT,
+            "hybridkg": self.hybridkg,
+            "generation": self.generation,
+            "documents": self.documents,
+            "counts": dict(self.counts),
+            "sources": dict(self.sources),
+            "indexes": {name: dict(built_from) for name, built_from in self.indexes.items()},
+            "engines": dict(self.engines),
+            "files": {name: {"size": f.size, "crc32": f.checksum} for name, f in self.files.items()},
+        }
+        if self.endpoint:
+            value["endpoint"] = dict(self.endpoint)
+        return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a generation.
+
+    Raises:
+        CorruptError: it is missing, damaged, or of another format version.
+    """
+    path = folder / NAME
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as e:
+        raise CorruptError(f"{str(path)!r} is missing", hint=RESTORE) from e
+    except (OSError, ValueError, RecursionError) as e:
+        raise CorruptError(f"{str(path)!r} cannot be read: {e}", hint=RESTORE) from e
+    version = value.get("format") if isinstance(value, dict) else None
+    if version != FORMAT:
+        raise CorruptError(
+            f"{str(folder)!r} has format version {version!r}; this hybridkg reads version {FORMAT}",
+            hint="use the hybridkg version that wrote it, or load the data anew",
+        )
+    try:
+        return _from_json(value)
+    except (KeyError, TypeError, ValueError, AttributeError) as e:
+        raise CorruptError(f"{str(path)!r} is damaged: {e}", hint=RESTORE) from e
+
+
+RESTORE = "restore the folder from a backup, or load the data into a new knowledge base"
+
+DISPENSABLE = ("projection/", "statistics.json", "vectors/")
+"""What most queries can do without; whoever opens one looks after it, and an index step makes it anew."""
+
+
+def _from_json(value: Mapping[str, Any]) -> Manifest:
+    return Manifest(
+        generation=int(value["generation"]),
+        hybridkg=str(value["hybridkg"]),
+        documents=int(value["documents"]),
+        counts={str(name): int(count) for name, count in value["counts"].items()},
+        sources={str(name): int(number) for name, number in value["sources"].items()},
+        indexes={str(name): {str(k): int(n) for k, n in of.items()} for name, of in value["indexes"].items()},
+        engines={str(name): str(engine) for name, engine in value.get("engines", {}).items()},
+        files={str(name): FileEntry(int(f["size"]), str(f["crc32"])) for name, f in value["files"].items()},
+        endpoint=_endpoint(value.get("endpoint")),
+    )
+
+
+def _endpoint(value: Mapping[str, Any] | None) -> dict[str, Any]:
+    if value is None:
+        return {}
+    kinds = {"graph": str, "url": str, "at": str, "triples": int, "longest": int, "is_capped": bool}
+    found = {name: kind(value[name]) for name, kind in kinds.items()}
+    found["repeats"] = bool(value.get("repeats", True))
+    return found | {name: float(value[name]) for name in ("round_trip_us", "row_us")}
+
+
+def check_sizes(folder: Path, manifest: Manifest, but: tuple[str, ...] = ()) -> None:
+    """Whether every file is there with its size; cheap, done at every opening.
+
+    Args:
+        folder: of the generation.
+        manifest: names the files.
+        but: folders of it, as `name/`, that are not looked at, because what is damaged there can be done without.
+
+    Raises:
+        CorruptError: names the first file that is missing or of another size.
+    """
+    for name, entry in manifest.files.items():
+        if name.startswith(but):
+            continue
+        try:
+            size = (folder / name).stat().st_size
+        except OSError as e:
+            raise CorruptError(f"{str(folder / name)!r} is missing", hint=_hint(name)) from e
+        if size != entry.size:
+            what = f"{size} bytes instead of {entry.size}"
+            raise CorruptError(f"{str(folder / name)!r} is damaged: {what}", hint=_hint(name))
+
+
+def check_checksums(
+    folder: Path, manifest: Manifest, names: Collection[str] | None = None, progress: Progress = SILENT
+) -> None:
+    """Whether every file has its checksum; reads them.
+
+    Args:
+        folder: of the generation.
+        manifest: names the files.
+        names: the files to read, in this order; None for all. Sizes are looked at in any case, which is cheap.
+        progress: advances by a file at a time.
+
+    Raises:
+        CorruptError: names the first file that is missing, damaged or unreadable.
+    """
+    check_sizes(folder, manifest)
+    for name in manifest.files if names is None else names:
+        entry = manifest.files[name]
+        try:
+            found = checksum(folder / name)
+        except OSError as e:
+            raise CorruptError(f"{str(folder / name)!r} cannot be read: {e.strerror}", hint=_hint(name)) from e
+        if found != entry.checksum:
+            raise CorruptError(f"{str(folder / name)!r} is damaged: its checksum differs", hint=_hint(name))
+        progress.advance(entry.size, 1)
+
+
+def _hint(name: str) -> str:
+    """What to do about a file of a generation that is missing or damaged."""
+    return "hybridkg index KB builds it anew" if name.startswith(DISPENSABLE) else RESTORE

@@ -1,0 +1,27 @@
+"""The graph of a generation, wherever it lies."""
+
+from __future__ import annotations
+
+from hybridkg.config.settings import EMBEDDED, Config
+from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.store.generations.generation import Generation
+from hybridkg.store.oxigraph import OxigraphStore
+
+
+def lies_at(generation: Generation) -> str:
+    """Where the graph lay that a generation was indexed from, as kb.toml says it."""
+    return str(generation.manifest.endpoint.get("graph", EMBEDDED))
+
+
+def open_graph(generation: Generation, config: Config) -> GraphStore:
+    """The graph: in the generation, or at the endpoint that kb.toml names."""
+    if config.graph == EMBEDDED:
+        return OxigraphStore.open(generation.graph, union_default_graph=config.default_graph == "union")
+    from hybridkg.store.endpoint.connection import Connection
+    from hybridkg.store.endpoint.endpoint_store import EndpointStore
+
+    connection, found = Connection(config.graph, config.endpoint), generation.manifest.endpoint
+    if lies_at(generation) != config.graph:
+        return EndpointStore(connection)
+    known = {name: found[name] for name in ("longest", "is_capped", "repeats")}
+    return EndpointStore(connection, **known)

@@ -1,0 +1,1 @@
+"""Reading RDF files into the store."""

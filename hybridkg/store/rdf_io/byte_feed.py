@@ -1,0 +1,68 @@
+"""The bytes of a document on their way to the parser, seen first by watchers.
+
+A watcher can refuse what the parser would swallow: it is given each block
+before the parser, and an empty block at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from io import BytesIO
+
+from hybridkg.rdf.input_file import InputFile
+
+Watcher = Callable[[bytes], None]
+
+
+class ByteFeed:
+    """A file-like object for pyoxigraph, which reads 1 kB or more at a time.
+
+    Args:
+        file: from where it is; None for nothing.
+        watchers: see its blocks.
+        begun: bytes in front of them, which the watchers have seen.
+    """
+
+    def __init__(self, file: InputFile | None, watchers: Sequence[Watcher] = (), begun: bytes = b""):
+        self._file, self._watchers = file, watchers
+        self._block = BytesIO(begun)
+        self._ended = file is None
+        self.is_blank = not begun or begun.isspace()
+        """Whether all bytes so far are white space."""
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes, fewer at the end of a block; empty at the end of the file."""
+        piece = self._block.read(size)
+        if piece or self._ended or self._file is None:
+            return piece
+        data = self._file.block()
+        self._ended = not data
+        self.is_blank = self.is_blank and (not data or data.isspace())
+        for watch in self._watchers:
+            watch(data)
+        self._block = BytesIO(data)
+        return self._block.read(size)
+
+    def drain(self) -> None:
+        """Shows the watchers what the parser did not want to read."""
+        while not self._ended:
+            self._block = BytesIO()
+            self.read()
+
+
+class LineFeed:
+    """The same without watchers, one line at a time; `line` is the number of the last one given."""
+
+    def __init__(self, file: InputFile):
+        self._lines = file.lines(1 << 30)
+        self._rest = b""
+        self.line = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes of one line."""
+        if not self._rest:
+            self._rest = next(self._lines, b"")
+            self.line += bool(self._rest)
+        size = len(self._rest) if size < 0 else size
+        piece, self._rest = self._rest[:size], self._rest[size:]
+        return piece

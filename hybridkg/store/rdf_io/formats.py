@@ -1,0 +1,66 @@
+"""The RDF formats by file name; a new one is one line here."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyoxigraph import RdfFormat
+
+from hybridkg.entities.documents.document_lines import TEXT_DOCUMENTS
+from hybridkg.errors import LoadError
+from hybridkg.rdf.input_file import COMPRESSIONS, extensions
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A serialization of RDF.
+
+    Args:
+        name: as its users write it.
+        syntax: what the parser calls it.
+    """
+
+    name: str
+    syntax: RdfFormat
+
+
+RDF_XML = Format("RDF/XML", RdfFormat.RDF_XML)
+
+FORMATS = {
+    ".nt": Format("N-Triples", RdfFormat.N_TRIPLES),
+    ".nq": Format("N-Quads", RdfFormat.N_QUADS),
+    ".ttl": Format("Turtle", RdfFormat.TURTLE),
+    ".trig": Format("TriG", RdfFormat.TRIG),
+    ".rdf": RDF_XML,
+    ".owl": RDF_XML,
+    ".xml": RDF_XML,
+    ".jsonld": Format("JSON-LD", RdfFormat.JSON_LD),
+}
+
+
+def format_of(path: Path) -> Format:
+    """The format of a file, by its name.
+
+    Raises:
+        LoadError: the extension is not known; the message lists those that are.
+
+    >>> format_of(Path("dump.nq.bz2")).name
+    'N-Quads'
+    """
+    extension = extensions(path)[0]
+    found = FORMATS.get(extension)
+    if found is None:
+        if extension in TEXT_DOCUMENTS:
+            raise LoadError(
+                f"{str(path)!r} has text documents, not RDF",
+                hint=f"they are given with --text {path}; in Python: kb.load(text={str(path)!r})",
+            )
+        near = difflib.get_close_matches(extension, FORMATS, 1) if extension else []
+        raise LoadError(
+            f"cannot tell the RDF format of {str(path)!r} by its name; known: {', '.join(FORMATS)}, "
+            f"each also with {', '.join(COMPRESSIONS)}",
+            hint=f"did you mean {near[0]!r}?" if near else "",
+        )
+    return found

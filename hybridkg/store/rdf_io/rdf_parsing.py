@@ -1,0 +1,180 @@
+"""One RDF document as a stream of quads, with every failure named by file and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+
+from pyoxigraph import RdfFormat, parse
+
+from hybridkg.errors import LoadError
+from hybridkg.rdf.input_file import CONVERT, InputFile, extensions, looks_compressed
+from hybridkg.rdf.terms import Literal, Quad
+from hybridkg.store.rdf_io.blank_nodes import Batch, BlankNodeNames
+from hybridkg.store.rdf_io.byte_feed import ByteFeed, LineFeed, Watcher
+from hybridkg.store.rdf_io.formats import Format, format_of
+from hybridkg.store.rdf_io.nesting_guard import NestingGuard
+from hybridkg.store.rdf_io.plain_lines import plain_end
+from hybridkg.store.rdf_io.xml_guard import XmlGuard
+
+BATCH = 500
+"""Below 700, so that a batch dies before the garbage collector looks at it (it tracks quads)."""
+
+POSITION = re.compile(r"^Parser error at line \d+ (column \d+|between columns \d+ and \d+): ")
+
+PARSED_AT_ONCE = 64_000
+"""Bytes of lines that go to the parser from one that has to on; the following may well be of its kind."""
+
+LONGEST_REST = 1 << 20
+"""Bytes without the end of a line that wait for it; the parser can tell whether there are ever too many."""
+
+NO_BASE = "x-relative:///"
+"""What relative IRIs of JSON-LD are resolved against where no base is given: the parser would drop them silently."""
+
+
+def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None) -> Iterator[Batch]:
+    """The quads of a file in batches, blank nodes renamed.
+
+    Args:
+        file: opened at its start; its name tells the format.
+        names: names the blank nodes of this document.
+        base_iri: what relative IRIs are resolved against; without it they are errors.
+
+    Raises:
+        LoadError: the file is malformed; names the file and the line.
+    """
+    form = format_of(file.path)
+    if file.size == 0:
+        return
+    if form.syntax in (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS):
+        yield from _quads_of_lines(file, form, names, base_iri)
+    else:
+        yield from _parsed(ByteFeed(file, _guards(form, file)), file, form, names, base_iri)
+
+
+def _quads_of_lines(file: InputFile, form: Format, names: BlankNodeNames, base_iri: str | None) -> Iterator[Batch]:
+    """The same of a format that has a statement on each line: those that need no parser pass it by."""
+    guards, rest, line = _guards(form, file), b"", 0
+    while block := file.block():
+        for watch in guards:
+            watch(block)
+        text = rest + block
+        whole, at = text.rfind(b"\n") + 1, 0
+        while at < whole:
+            end = plain_end(text, at)
+            is_plain = end > at
+            if not is_plain:
+                end = text.find(b"\n", min(at + PARSED_AT_ONCE, whole - 1), whole) + 1
+            piece = text[at:end]
+            lines = piece.count(b"\n")
+            if is_plain:
+                yield Batch(lines, piece, lines)
+            else:
+                yield from _parsed(ByteFeed(None, begun=piece), file, form, names, base_iri, line)
+            line, at = line + lines, end
+        rest = text[whole:]
+        if len(rest) > LONGEST_REST:
+            break
+    yield from _parsed(ByteFeed(file, guards, rest), file, form, names, base_iri, line)
+
+
+def _parsed(
+    feed: ByteFeed, file: InputFile, form: Format, names: BlankNodeNames, base_iri: str | None, line: int = 0
+) -> Iterator[Batch]:
+    """What the parser finds in a feed, in front of which are some lines of the file."""
+    find_relative = form.syntax == RdfFormat.JSON_LD and base_iri is None
+    try:
+        quads = parse(feed, format=form.syntax, base_iri=NO_BASE if find_relative else base_iri)  # type: ignore[arg-type]
+        while batch := list(islice(quads, BATCH)):
+            if find_relative:
+                _refuse_relative(batch, file)
+            yield names.renamed(batch)
+        feed.drain()
+    except SyntaxError as e:
+        if feed.is_blank:
+            return
+        raise _malformed(e, form, file, base_iri, line) from e
+    except MemoryError as e:
+        if TOO_LONG not in str(e):
+            raise
+        raise LoadError(
+            f"a word of more than 16 MB in {form.name}: no literal and no IRI may be longer",
+            hint="a text so long is better cut into several, or given by --text",
+            place=str(file.path),
+        ) from e
+
+
+def _guards(form: Format, file: InputFile) -> list[Watcher]:
+    match form.syntax:
+        case RdfFormat.RDF_XML:
+            return [XmlGuard(file.path)]
+        case RdfFormat.JSON_LD:
+            return []
+    return [NestingGuard(file.path)]
+
+
+def _refuse_relative(batch: list[Quad], file: InputFile) -> None:
+    for quad in batch:
+        for term in quad:
+            if not isinstance(term, Literal) and str(term).startswith(f"<{NO_BASE}"):
+                raise LoadError(
+                    f"relative IRI {str(term)[len(NO_BASE) + 1 : -1]!r} without a base",
+                    hint='write "@base" into the context, or whole IRIs',
+                    place=str(file.path),
+                )
+
+
+def _malformed(error: SyntaxError, form: Format, file: InputFile, base_iri: str | None, before: int) -> LoadError:
+    line, column = error.lineno and error.lineno + before, error.offset
+    if line is None and form.syntax == RdfFormat.RDF_XML:
+        line = _line_of_error(form, file, base_iri)
+    reason = POSITION.sub("", error.msg)
+    place = ":".join(str(part) for part in (file.path, line, column) if part is not None)
+    if compression := _hidden_compression(file):
+        return LoadError(
+            f"not {form.name}, but a {compression} archive",
+            hint=f"give it a name that ends in '{extensions(file.path)[0]}{compression}'",
+            place=str(file.path),
+        )
+    if "LoadDocumentCallback" in reason:
+        return LoadError(
+            "the JSON-LD context is another document, and hybridkg fetches nothing from the network",
+            hint='write the context itself into the file, under "@context"',
+            place=place,
+        )
+    hint = "a relative IRI needs a base: " + BASE[form.name] if "No scheme" in reason and form.name in BASE else ""
+    if "UTF-8" in reason:
+        reason, hint = "invalid UTF-8", CONVERT
+    return LoadError(f"not valid {form.name}: {reason[:1].lower()}{reason[1:]}", hint=hint, place=place)
+
+
+TOO_LONG = "buffer maximal size"
+"""What Oxigraph's parser says, as an error of memory, of a term that is longer than it will hold: 16,777,216 bytes."""
+
+BASE = {
+    "Turtle": "write '@base <http://...> .' at the start of the file",
+    "TriG": "write '@base <http://...> .' at the start of the file",
+    "RDF/XML": 'write xml:base="http://..." into the first element',
+    "N-Triples": "N-Triples has none; write whole IRIs",
+    "N-Quads": "N-Quads has none; write whole IRIs",
+}
+
+
+def _hidden_compression(file: InputFile) -> str:
+    if extensions(file.path)[1]:
+        return ""
+    with file.path.open("rb") as again:
+        return looks_compressed(again.read(6))
+
+
+def _line_of_error(form: Format, file: InputFile, base_iri: str | None) -> int | None:
+    """Where pyoxigraph gives no line: reads the file again, line by line, up to the error."""
+    with InputFile(file.path) as again:
+        feed = LineFeed(again)
+        with suppress(SyntaxError):
+            for _ in parse(feed, format=form.syntax, base_iri=base_iri):  # type: ignore[arg-type]
+                pass
+            return None
+        return feed.line

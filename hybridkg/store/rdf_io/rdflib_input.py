@@ -1,0 +1,74 @@
+"""rdflib graphs, and any iterable of rdflib triples or quads, as input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from hybridkg.errors import LoadError
+from hybridkg.rdf.terms import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple, from_rdflib
+from hybridkg.store.rdf_io.blank_nodes import Batch, BlankNodeNames
+
+BATCH = 500
+
+RDFLIB_DEFAULT_GRAPH = "urn:x-rdflib:default"
+
+
+def quads_of_rdflib(statements: Iterable[Any], names: BlankNodeNames) -> Iterator[Batch]:
+    """The quads of a graph in batches, blank nodes renamed.
+
+    Args:
+        statements: an rdflib Graph or Dataset, or an iterable of triples or quads of rdflib terms or of
+            pyoxigraph's own Triple and Quad.
+        names: names the blank nodes; in the order of their first appearance, which for an rdflib graph is
+            the order in which it gives its triples.
+
+    Raises:
+        LoadError: a statement is no RDF, such as a literal subject or an IRI with a space in it.
+    """
+    quads = map(_quad, _statements(statements))
+    while batch := list(islice(quads, BATCH)):
+        yield names.renamed(batch)
+
+
+def name_of(statements: Iterable[Any]) -> str:
+    """What to call the input in counts and progress."""
+    kind = type(statements)
+    return f"rdflib {kind.__name__}" if kind.__module__.startswith("rdflib") else "statements"
+
+
+def _statements(source: Any) -> Iterable[Any]:
+    """A Dataset gives its quads; a ConjunctiveGraph iterates over triples only, but knows its quads too."""
+    quads = getattr(source, "quads", None)
+    statements: Iterable[Any] = quads((None, None, None, None)) if callable(quads) else source
+    return statements
+
+
+def _quad(statement: Any) -> Quad:
+    if isinstance(statement, Quad):
+        return statement
+    try:
+        s, p, o, *rest = statement
+        subject, predicate, graph = from_rdflib(s), from_rdflib(p), _graph(rest[0] if rest else None)
+        if not isinstance(subject, NamedNode | BlankNode):
+            raise TypeError(f"a subject must be an IRI or a blank node, not {subject}")
+        if not isinstance(predicate, NamedNode):
+            raise TypeError(f"a predicate must be an IRI, not {predicate}")
+        target = from_rdflib(o)
+        if isinstance(target, Literal | NamedNode | BlankNode | Triple):
+            return Quad(subject, predicate, target, graph)
+        raise TypeError(f"no RDF term for {o!r}")
+    except (TypeError, ValueError) as e:
+        raise LoadError(f"not an RDF statement: {statement!r}: {e}") from e
+
+
+def _graph(context: Any) -> NamedNode | BlankNode | DefaultGraph:
+    if context is None or isinstance(context, DefaultGraph):
+        return DefaultGraph()
+    name = from_rdflib(getattr(context, "identifier", context))
+    if isinstance(name, NamedNode) and name.value == RDFLIB_DEFAULT_GRAPH:
+        return DefaultGraph()
+    if isinstance(name, NamedNode | BlankNode):
+        return name
+    raise TypeError(f"a graph must be an IRI or a blank node, not {name}")

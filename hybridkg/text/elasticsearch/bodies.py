@@ -1,0 +1,185 @@
+"""Queries as Elasticsearch reads them: built from values, never pasted from texts.
+
+Terms come analysed, so every text in a body is one term, or a phrase with one
+term on a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hybridkg.errors import TextQueryError
+from hybridkg.interfaces.text_index import AnyOf, Condition, Ids
+from hybridkg.remote.elasticsearch.server import Body
+from hybridkg.text.elasticsearch.mapping import GAP, SEPARATOR, TERMS, VALUE_GAP
+from hybridkg.text.match_query.items import Group, Item, OnField, Pattern, Patterns, ResolvedQuery
+
+DEEPEST = 20
+"""Groups inside each other; Elasticsearch takes 30 queries inside each other."""
+
+WORDS_AT_ONCE = 1_024
+"""Words whose frequencies one query counts; Elasticsearch allows as many clauses, or more where it has much memory."""
+
+TERM_FREQUENCY = "_termStats.termFreq().getSum()"
+"""Occurrences of all words of the query around which the script stands, together."""
+
+NOTHING: Body = {"match_none": {}}
+
+
+def path(field: str) -> str:
+    """Where the terms of a field are."""
+    return f"terms.{field}"
+
+
+def words_of(patterns: Patterns) -> list[str]:
+    """The alternatives that are one word."""
+    return [pattern.words[0][1] for pattern in patterns if pattern.is_word]
+
+
+def occurs_in(field: str, patterns: Patterns) -> Body:
+    """Entities that have any of the patterns, at least one, in one field; exactly those."""
+    words = words_of(patterns)
+    clauses = [_positional(field, pattern) for pattern in patterns if not pattern.is_word]
+    if words:
+        clauses.append({"terms": {path(field): words}} if len(words) > 1 else _word(field, words[0]))
+    return any_of(clauses)
+
+
+def occurs(item: Item, fields: Sequence[OnField]) -> Body:
+    """Entities that have an item in any field where it may occur."""
+    return any_of([occurs_in(f.name, patterns) for f, patterns in zip(fields, item.places, strict=True) if patterns])
+
+
+def near(item: Item, fields: Sequence[OnField]) -> list[Body]:
+    """Entities that have one of an item's phrases or windows, field by field."""
+    return [
+        _positional(f.name, pattern)
+        for f, patterns in zip(fields, item.places, strict=True)
+        for pattern in patterns
+        if not pattern.is_word
+    ]
+
+
+def any_of(clauses: Sequence[Body]) -> Body:
+    """Entities of any of the clauses, at least one."""
+    return clauses[0] if len(clauses) == 1 else {"bool": {"should": list(clauses)}}
+
+
+def belongs(part: Item | Group, fields: Sequence[OnField], depth: int = 0) -> Body:
+    """Entities that match a part of a query.
+
+    Raises:
+        TextQueryError: groups lie too deep inside each other.
+    """
+    if isinstance(part, Item):
+        return occurs(part, fields)
+    if depth > DEEPEST:
+        raise TextQueryError(
+            f"more than {DEEPEST} groups inside each other, which Elasticsearch does not take",
+            hint="write fewer parentheses: +(a +(b c)) means +a +(b c)",
+        )
+    if not (part.must or part.should):
+        return NOTHING
+    clauses: Body = {"filter": part.must, "must_not": part.excluded}
+    if not part.must:
+        clauses = {"should": part.should, "must_not": part.excluded}
+    made: Body = {key: [belongs(one, fields, depth + 1) for one in parts] for key, parts in clauses.items() if parts}
+    return {"bool": made | ({} if part.must else {"minimum_should_match": 1})}
+
+
+def matches(
+    query: ResolvedQuery,
+    conditions: Sequence[Body],
+    scoring: Sequence[Body] = (),
+    ids: Ids | None = None,
+) -> Body:
+    """Entities that match a query.
+
+    Args:
+        query: the MATCH.
+        conditions: further filters.
+        scoring: clauses whose scores are added up, one for each item that scores; with none the query only filters.
+        ids: the entities that may come, at most 65,536; None for all.
+    """
+    filters = [] if scoring and query.matching.any_of_its_items else [belongs(query.matching, query.fields)]
+    filters += conditions
+    if ids is not None:
+        filters.append({"terms": {"node": ids.tolist()}})
+    # The clauses that score stand together: beside others Lucene adds some up in 32 bits first.
+    parts: Body = {"must": [{"bool": {"should": list(scoring)}}] if scoring else [], "filter": filters}
+    return {"bool": {key: value for key, value in parts.items() if value}}
+
+
+def counted(field: str, words: Sequence[str], script: Body) -> Body:
+    """Entities with any of the words in a field; their score is a script's, which sees the words' frequencies."""
+    return {"script_score": {"query": any_of([_word(field, word) for word in words]), "script": script}}
+
+
+def frequencies(items: Sequence[tuple[int, Item]], fields: Sequence[OnField]) -> list[list[Body]]:
+    """Clauses whose scores are term frequencies, named `<number>.<field's place>`; of words, not of phrases. In groups
+    that one query can hold.
+    """
+    groups: list[list[Body]] = []
+    room = 0
+    for number, item in items:
+        for place, (field, patterns) in enumerate(zip(fields, item.places, strict=True)):
+            if words := words_of(patterns):
+                clause = counted(field.name, words, {"source": TERM_FREQUENCY})
+                clause["script_score"]["_name"] = f"{number}.{place}"
+                if len(words) > room:
+                    groups.append([])
+                    room = WORDS_AT_ONCE
+                groups[-1].append(clause)
+                room -= len(words)
+    return groups
+
+
+def condition(own: Condition | AnyOf, filters: Sequence[str]) -> Body:
+    """The filter for a condition.
+
+    Args:
+        own: on predicates of the filters.
+        filters: of the profile.
+    """
+    if isinstance(own, AnyOf):
+        branches = [{"bool": {"filter": [condition(one, filters) for one in branch]}} for branch in own.branches]
+        return {"bool": {"should": branches, "minimum_should_match": 1}}
+    number = filters.index(own.predicate)
+    if own.equals is not None:
+        return {"term": {f"filter.p{number}": {"value": own.equals}}}
+    # Elasticsearch tells -0.0 from 0.0.
+    bounds = {key: value + 0.0 for key, value in (("gte", own.low), ("lte", own.high)) if value is not None}
+    return {"range": {f"filter.n{number}": bounds}}
+
+
+def _word(field: str, word: str) -> Body:
+    return {"term": {path(field): {"value": word}}}
+
+
+def _positional(field: str, pattern: Pattern) -> Body:
+    return _window(field, pattern) if pattern.window else _phrase(field, pattern)
+
+
+def _phrase(field: str, pattern: Pattern) -> Body:
+    last = pattern.words[-1][0]
+    if last >= VALUE_GAP:
+        raise TextQueryError(
+            f"a phrase of {last + 1:,} words; at most {VALUE_GAP:,} in Elasticsearch", hint="use a shorter phrase"
+        )
+    places = [GAP] * (last + 1)
+    for position, term in pattern.words:
+        places[position] = term
+    return {"match_phrase": {path(field): {"query": SEPARATOR.join(places), "analyzer": TERMS}}}
+
+
+def _window(field: str, pattern: Pattern) -> Body:
+    """Entities with the words within so many places, whatever their order."""
+    words = [term for _, term in pattern.words]
+    if pattern.window > VALUE_GAP:
+        raise TextQueryError(
+            f"a window of {pattern.window:,} words; at most {VALUE_GAP:,} in Elasticsearch", hint="use a smaller one"
+        )
+    if len(words) > pattern.window:
+        return NOTHING
+    rule: Body = {"ordered": False, "intervals": [{"match": {"query": word}} for word in words]}
+    return {"intervals": {path(field): {"all_of": rule | {"max_gaps": pattern.window - len(words)}}}}

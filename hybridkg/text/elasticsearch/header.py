@@ -1,0 +1,87 @@
+"""What a generation keeps of an index on a server: which one it is, and the numbers that models need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from hybridkg.errors import CorruptError
+from hybridkg.text.index.layout import ArrayReader
+
+LAYOUT = 1
+"""Version of the mapping and of what stands in the documents; an index of another is not read."""
+
+
+@dataclass(frozen=True)
+class IndexIdentity:
+    """The part of the header that is about the server.
+
+    Args:
+        layout: version of mapping and documents.
+        index: name of the index.
+        alias: the alias by which strangers find it.
+        build: a random name that is also in the mapping, so that another index of the same name is noticed.
+        analysis: `hybridkg` or `native`.
+        documents: how many it holds.
+        shards: how many it is cut into.
+        k1: saturation of its default similarity.
+        b: length normalisation of its default similarity.
+        filters: IRIs of the predicates of `filter.p0`, `filter.p1` ...
+        union_default_graph: whether the filters' values are those of all graphs.
+    """
+
+    layout: int
+    index: str
+    alias: str
+    build: str
+    analysis: str
+    documents: int
+    shards: int
+    k1: float
+    b: float
+    filters: tuple[str, ...]
+    union_default_graph: bool
+
+    @property
+    def native(self) -> bool:
+        """Whether the server cuts the texts into terms."""
+        return self.analysis == "native"
+
+    def to_data(self) -> dict[str, Any]:
+        """For the header."""
+        return asdict(self) | {"filters": list(self.filters)}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any], place: str) -> IndexIdentity:
+        """The inverse of `to_data`.
+
+        Raises:
+            CorruptError: something is missing or of another type.
+        """
+        try:
+            values = {one.name: data[one.name] for one in fields(cls)}
+            own = cls(**values | {"filters": tuple(map(str, values["filters"]))})
+        except (KeyError, TypeError) as e:
+            raise CorruptError(f"the header of the text index is damaged: {e}", place=place, hint="index again") from e
+        if own.layout != LAYOUT:
+            raise CorruptError(
+                f"the index {own.index!r} has layout {own.layout}; this hybridkg reads {LAYOUT}",
+                hint="build it again: hybridkg index KB",
+                place=place,
+            )
+        return own
+
+
+IDENTITY = "elasticsearch"
+"""Key of the header."""
+
+
+def identity_in(folder: Path) -> IndexIdentity:
+    """The identity in a text folder.
+
+    Raises:
+        CorruptError: there is no whole header.
+    """
+    return IndexIdentity.from_data(ArrayReader(folder).about(IDENTITY), str(folder))

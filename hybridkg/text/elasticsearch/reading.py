@@ -1,0 +1,139 @@
+"""Reads from an index, as askers do (see hybridkg.remote.elasticsearch.server), the postings that models need."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hybridkg.interfaces.ranking_model import Postings
+from hybridkg.remote.elasticsearch.pages import ROWS_AT_ONCE, Pages, Rows
+from hybridkg.remote.elasticsearch.server import Body, Steps
+from hybridkg.text.elasticsearch.bodies import frequencies
+from hybridkg.text.id_sets import NO_POSTINGS
+from hybridkg.text.index.positions.windows import windows
+from hybridkg.text.match_query.items import Item, OnField, Pattern
+
+MOST_REMEMBERED_WORDS = 200_000
+"""Words whose terms one reading of texts remembers, for each analyzer and language."""
+
+
+@dataclass
+class Gathered:
+    """Postings under construction: for each item and ON field, entities and frequencies."""
+
+    ids: dict[tuple[Item, int], array[int]] = field(default_factory=dict)
+    tf: dict[tuple[Item, int], array[int]] = field(default_factory=dict)
+
+    def add(self, key: tuple[Item, int], entity: int, tf: int) -> None:
+        """Some occurrences; what comes twice for an entity is added up."""
+        if key not in self.ids:
+            self.ids[key], self.tf[key] = array("I"), array("I")
+        self.ids[key].append(entity)
+        self.tf[key].append(tf)
+
+    def postings(self, item: Item) -> tuple[Postings, ...]:
+        """The postings of an item, one for each ON field."""
+        return tuple(self._postings((item, place)) for place in range(len(item.places)))
+
+    def _postings(self, key: tuple[Item, int]) -> Postings:
+        if key not in self.ids:
+            return NO_POSTINGS
+        ids, tf = np.array(self.ids[key], np.uint32), np.array(self.tf[key], np.uint32)
+        if (ids[1:] > ids[:-1]).all():
+            return Postings(ids, tf)
+        found, place = np.unique(ids, return_inverse=True)
+        return Postings(found, np.bincount(place, weights=tf).astype(np.uint32))
+
+
+class Reader(Rows):
+    """Reads one index, and what words and phrases occur in it."""
+
+    def words(self, query: Body, items: Sequence[Item], fields: Sequence[OnField], into: Gathered) -> Steps[None]:
+        """Frequencies of the words of some items in every match."""
+        for clauses in frequencies(list(enumerate(items)), fields):
+            names = [clause["script_score"]["_name"] for clause in clauses]
+            keys = {name: _key(items, name) for name in names}
+            body = {"bool": {"filter": [query], "should": clauses}}
+            with closing(Pages(self._server, self._index, body)) as pages:
+                while hits := (yield from pages.following()):
+                    for hit in hits:
+                        entity = hit["sort"][0]
+                        for name, tf in hit.get("matched_queries", {}).items():
+                            into.add(keys[name], entity, int(tf))
+
+    def positional(self, query: Body, items: Sequence[Item], fields: Sequence[OnField], into: Gathered) -> Steps[None]:
+        """Frequencies of the phrases and windows of some items in every match, counted in the original texts."""
+        wanted: list[tuple[OnField, list[tuple[tuple[Item, int], Pattern]]]] = []
+        for place, f in enumerate(fields):
+            own = [((item, place), pattern) for item in items for pattern in item.places[place] if not pattern.is_word]
+            if own:
+                wanted.append((f, own))
+        source = [f"{part}.{f.name}" for f, _ in wanted for part in ("text", "language")]
+        analysed = Analysed()
+        with closing(Pages(self._server, self._index, query, source=source, size=ROWS_AT_ONCE // 20)) as pages:
+            while hits := (yield from pages.following()):
+                for hit in hits:
+                    for f, patterns in wanted:
+                        values = analysed.values(f, hit.get("_source", {}))
+                        for key, pattern in patterns:
+                            if tf := sum(count_pattern(terms, pattern) for terms in values):
+                                into.add(key, hit["sort"][0], tf)
+
+
+def count_pattern(terms: Sequence[str], pattern: Pattern) -> int:
+    """How often a phrase begins in a text, or how many windows of it have all the words.
+
+    Args:
+        terms: of the text, one for each place; empty where none is indexed.
+        pattern: what is looked for.
+
+    >>> count_pattern(["new", "york", "", "york"], Pattern(((0, "york"), (2, "york"))))
+    1
+    """
+    if pattern.window:
+        return sum(
+            1 for _ in windows(list(enumerate(terms)), Counter(term for _, term in pattern.words), pattern.window)
+        )
+    first = pattern.words[0][1]
+    last = len(terms) - pattern.words[-1][0]
+    return sum(
+        1
+        for at in range(max(0, last))
+        if terms[at] == first and all(terms[at + offset] == term for offset, term in pattern.words)
+    )
+
+
+class Analysed:
+    """Original texts cut into terms again; each word is analysed once."""
+
+    def __init__(self) -> None:
+        self._terms: dict[tuple[int, str], dict[str, str]] = {}
+
+    def values(self, f: OnField, source: Any) -> list[list[str]]:
+        """The terms of each value of a field, one for each place."""
+        texts = source.get("text", {}).get(f.name, [])
+        tags = source.get("language", {}).get(f.name) or [""] * len(texts)
+        return [self._terms_of(f, text, f.analyzer.stemmer(tag)) for text, tag in zip(texts, tags, strict=True)]
+
+    def _terms_of(self, f: OnField, text: str, stemmer: str) -> list[str]:
+        known = self._terms.setdefault((id(f.analyzer), stemmer), {})
+        terms = []
+        for word in f.analyzer.words(text):
+            term = known.get(word)
+            if term is None:
+                if len(known) >= MOST_REMEMBERED_WORDS:
+                    known.clear()
+                term = known[word] = f.analyzer.term(word, stemmer)
+            terms.append(term)
+        return terms
+
+
+def _key(items: Sequence[Item], name: str) -> tuple[Item, int]:
+    number, _, place = name.partition(".")
+    return items[int(number)], int(place)

@@ -1,0 +1,1 @@
+"""The builder of the embedded text index: texts in, packed postings out."""

@@ -1,0 +1,304 @@
+"""A batch: some texts of one field on their way to term numbers, and what came of them.
+
+A batch is told by its bytes alone: the analyzer with its chain, the texts and
+their languages, nothing of entities or of what else is indexed. So what comes
+of it is the same whoever works it out and whenever, and can be kept in a file
+that is named by the hash of these bytes. Numbers of terms are the batch's own,
+in the order in which its terms are met.
+
+A file is checked before it is believed: its checksum, its sizes, its ranges.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate, islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg import __version__
+from hybridkg.interfaces.analyzer import Analyzer
+from hybridkg.text.index.build.runs import NEXT_VALUE, U32
+from hybridkg.text.index.build.token_columns import KERNEL, MOST_LETTERS, Columns, Texts, Words, columns, suits
+from hybridkg.text.index.build.tokens import Analysis, TokenStream
+
+VERSION = 1
+"""Of both formats; a file of another one has another name and is never read."""
+
+MOST_REMEMBERED_TERMS = 3_000_000
+"""Distinct terms after which an analyst starts with an empty memory, at about 150 bytes each."""
+
+COMPILED_FROM = 1_000_000
+"""Bytes: the analysis of as many takes half a second without the kernel, and so does loading the kernel."""
+
+_MAGIC = b"hybridkg-batch\n"
+_SEPARATOR = "\0"
+_ARRAYS = ("tokens", "records", "slots", "changed", "changed_at", "tags")
+
+
+@dataclass(frozen=True)
+class AnalyzedBatch:
+    """What came of a batch.
+
+    Args:
+        terms: its distinct terms; a position in this list is the number of a term.
+        tokens: uint32[n], the slots of the records one after another.
+        records: uint32[r], ascending: the records that have any slot, by their place in the batch.
+        slots: uint32[r], how many, at least 1.
+        changed: uint32[c], ascending: positions in `records` where the language changes.
+        changed_at: uint32[c], at which slot.
+        tags: uint32[c], to which of the languages.
+        languages: lower-case tags.
+        text_bytes: of the texts in UTF-8.
+    """
+
+    terms: list[str]
+    tokens: U32
+    records: U32
+    slots: U32
+    changed: U32
+    changed_at: U32
+    tags: U32
+    languages: tuple[str, ...]
+    text_bytes: int
+
+    def write(self, path: Path) -> bool:
+        """Writes a file, as a whole or not at all; false where a term cannot be in one.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        text = _SEPARATOR.join(self.terms)
+        if len(self.terms) > 1 and text.count(_SEPARATOR) != len(self.terms) - 1:
+            return False
+        parts = [getattr(self, name).tobytes() for name in _ARRAYS] + [text.encode("utf-8", "surrogatepass")]
+        head = {
+            "sizes": [len(part) for part in parts],
+            "terms": len(self.terms),
+            "languages": self.languages,
+            "text_bytes": self.text_bytes,
+        }
+        parts.insert(0, json.dumps(head).encode() + b"\n")
+        crc = 0
+        for part in parts:
+            crc = zlib.crc32(part, crc)
+        path.parent.mkdir(exist_ok=True)
+        new = path.with_suffix(".new")
+        with new.open("wb") as file:
+            file.write(_MAGIC + crc.to_bytes(4, "little"))
+            file.writelines(parts)
+        new.replace(path)
+        return True
+
+    @classmethod
+    def read(cls, path: Path, records: int) -> AnalyzedBatch | None:
+        """Reads a file; None where there is none, or one that is damaged or of a batch of another size.
+
+        Args:
+            path: of the file.
+            records: of the batch.
+        """
+        try:
+            data = memoryview(path.read_bytes())
+        except OSError:
+            return None
+        start = len(_MAGIC) + 4
+        if bytes(data[: len(_MAGIC)]) != _MAGIC or zlib.crc32(data[start:]) != int.from_bytes(
+            data[len(_MAGIC) : start], "little"
+        ):
+            return None
+        try:
+            return _checked(data[start:], records)
+        except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+            return None
+
+
+def _checked(data: memoryview, records: int) -> AnalyzedBatch:
+    """What is in a file.
+
+    Raises:
+        ValueError, TypeError, KeyError, IndexError: it is not what `write` writes.
+    """
+    end_of_head = bytes(data[:1_000_000]).index(b"\n") + 1
+    head = json.loads(bytes(data[:end_of_head]))
+    cuts = [end_of_head, *accumulate(head["sizes"], initial=end_of_head)][1:]
+    if len(cuts) != len(_ARRAYS) + 2 or cuts[-1] != len(data) or any(b < a for a, b in pairwise(cuts)):
+        raise ValueError("wrong sizes")
+    pieces = [data[a:b] for a, b in pairwise(cuts)]
+    found = {name: np.frombuffer(piece, np.uint32) for name, piece in zip(_ARRAYS, pieces, strict=False)}
+    text = str(pieces[-1], "utf-8", "surrogatepass")
+    terms = text.split(_SEPARATOR) if head["terms"] else []
+    languages = tuple(str(tag) for tag in head["languages"])
+    batch = AnalyzedBatch(terms, **found, languages=languages, text_bytes=int(head["text_bytes"]))
+    real = batch.tokens[batch.tokens < NEXT_VALUE]
+    lengths = {len(batch.changed), len(batch.changed_at), len(batch.tags)}
+    if (
+        len(terms) != head["terms"]
+        or len(batch.records) != len(batch.slots)
+        or int(batch.slots.sum(dtype=np.uint64)) != len(batch.tokens)
+        or not _below(real, len(terms))
+        or not _below(batch.records, records)
+        or np.any(batch.records[1:] <= batch.records[:-1])
+        or len(lengths) != 1
+        or not _below(batch.changed, len(batch.records))
+        or np.any(batch.changed[1:] < batch.changed[:-1])
+        or not _below(batch.tags, len(languages))
+        or np.any(batch.changed_at > batch.slots[batch.changed])
+    ):
+        raise ValueError("wrong contents")
+    return batch
+
+
+def _below(values: U32, end: int) -> bool:
+    return not len(values) or int(values.max()) < end
+
+
+def payload_of(name: str, chain: str, texts: list[str], languages: list[str], counts: list[int]) -> bytes:
+    """The bytes of a batch.
+
+    Args:
+        name: of the analyzer.
+        chain: of the analyzer.
+        texts: of all values, one after another.
+        languages: their tags.
+        counts: the number of values of each record.
+    """
+    numbers: dict[str, int] = {}
+    tags = [numbers.setdefault(tag, len(numbers)) for tag in languages]
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    parts = [
+        np.array(counts, np.uint32).tobytes(),
+        np.array([len(text) for text in encoded], np.uint32).tobytes(),
+        np.array(tags, np.uint32).tobytes() if len(numbers) > 1 else b"",
+        b"".join(encoded),
+    ]
+    head = {
+        "version": VERSION,
+        "hybridkg": __version__,
+        "python": sys.version_info[:2],
+        "analyzer": name,
+        "chain": chain,
+        "languages": list(numbers),
+        "sizes": [len(part) for part in parts],
+    }
+    return b"".join([json.dumps(head).encode(), b"\n", *parts])
+
+
+def key_of(payload: bytes) -> str:
+    """The name of what comes of a batch.
+
+    >>> key_of(b"texts")
+    '3bc2daa42a18ca51b0262ee9a0cc05d5'
+    """
+    return hashlib.blake2b(payload, digest_size=16).hexdigest()
+
+
+class Analyst:
+    """Works batches out, one after another; what it remembers changes nothing. One thread at a time.
+
+    Args:
+        analyzers: by name.
+        compiled_from: bytes of a batch from which on the compiled kernel is used, where it is to be had and suits; the
+            result is the same.
+    """
+
+    def __init__(self, analyzers: Mapping[str, Analyzer], *, compiled_from: float = COMPILED_FROM):
+        self._analyzers, self._compiled_from = analyzers, compiled_from
+        self._forget()
+
+    def _forget(self) -> None:
+        self._analysis = Analysis(self._analyzers)
+        self._words: Words | None = None
+
+    def _words_for(self, size: int) -> Words | None:
+        """The words met so far, for a batch of `size` bytes; None where it is not worth the loading of the kernel."""
+        if self._words is None and size >= self._compiled_from and (kernel := KERNEL.load()) is not None:
+            self._words = Words(kernel)
+        return self._words if size >= self._compiled_from else None
+
+    def analyzed(self, payload: bytes) -> AnalyzedBatch:
+        """What comes of a batch.
+
+        Args:
+            payload: from `payload_of`.
+
+        Raises:
+            KeyError: the analyzer is not among them.
+            ValueError: the analyzer has another chain here.
+        """
+        if len(self._analysis.numbers) > MOST_REMEMBERED_TERMS or (
+            self._words is not None and self._words.letters > MOST_LETTERS
+        ):
+            self._forget()
+        end_of_head = payload.index(b"\n") + 1
+        head: dict[str, Any] = json.loads(payload[:end_of_head])
+        name = head["analyzer"]
+        analyzer = self._analyzers[name]
+        if analyzer.chain != head["chain"]:
+            raise ValueError(f"analyzer {name!r} has another chain here")
+        texts = _texts(payload, list(accumulate(head["sizes"], initial=end_of_head)), head["languages"])
+        words = self._words_for(len(payload))
+        if words is not None and suits(analyzer, texts.languages):
+            found = columns(texts, name, analyzer, self._analysis, words)
+        else:
+            found = _read_one_by_one(texts, name, self._analysis)
+        return _numbered_alone(found, self._analysis.numbers, len(texts.text))
+
+
+def _texts(payload: bytes, cuts: list[int], languages: list[str]) -> Texts:
+    """The texts of a batch."""
+    counts, lengths, tags = (np.frombuffer(payload[a:b], np.uint32).astype(np.int64) for a, b in pairwise(cuts[:4]))
+    text = np.frombuffer(payload, np.uint8, cuts[4] - cuts[3], cuts[3])
+    return Texts(counts, np.cumsum(lengths), tags if len(tags) else np.zeros_like(lengths), languages, text)
+
+
+def _read_one_by_one(texts: Texts, name: str, analysis: Analysis) -> Columns:
+    """The twin of `columns`, for every analyzer."""
+    values = ((texts.value(i), texts.languages[tag]) for i, tag in enumerate(texts.tags.tolist()))
+    records = ((i, list(islice(values, count))) for i, count in enumerate(texts.counts.tolist()))
+    stream = TokenStream()
+    analysis.add(name, records, stream, len(texts.counts), float("inf"))
+    tagged = stream.tagged
+    return Columns(
+        tokens=_array(stream.tokens),
+        records=_array(stream.entities),
+        slots=_array(stream.slots),
+        changed=_array(tagged.records),
+        changed_at=_array(tagged.slots),
+        tags=_array(tagged.tags),
+        languages=tuple(tagged.numbers),
+    )
+
+
+def _numbered_alone(found: Columns, numbers: dict[str, int], text_bytes: int) -> AnalyzedBatch:
+    """A stream with the numbers of its own terms, in the order in which they are met."""
+    tokens = found.tokens
+    real = tokens < NEXT_VALUE
+    met = tokens[real]
+    first = np.full(len(numbers), len(met), np.int64)
+    first[met[::-1]] = np.arange(len(met) - 1, -1, -1)  # of equal places the last one stays
+    present = np.flatnonzero(first < len(met))
+    present = present[np.argsort(first[present])]
+    own = np.zeros(len(numbers), np.uint32)
+    own[present] = np.arange(len(present), dtype=np.uint32)
+    local = tokens.copy()
+    local[real] = own[met]
+    known = list(numbers)
+    terms = [known[number] for number in present.tolist()]
+    return AnalyzedBatch(terms, local, **_others(found), text_bytes=text_bytes)
+
+
+def _others(found: Columns) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in ("records", "slots", "changed", "changed_at", "tags", "languages")}
+
+
+def _array(values: Any) -> NDArray[np.uint32]:
+    return np.frombuffer(values, np.uint32) if len(values) else np.zeros(0, np.uint32)

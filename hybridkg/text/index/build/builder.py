@@ -1,0 +1,352 @@
+"""Builds an embedded text index: text in, packed postings out.
+
+Four steps, each in bounded memory and on all cores. Texts become streams of
+term numbers (tokens.py), the long fields batch by batch in other processes
+(worker_pool.py). Streams are sorted in chunks (sorting.py), chunks are merged
+range by range (merging.py) and packed (lists.py). Memory holds the vocabulary,
+a few batches, chunks or ranges, and about 30 bytes for each pair of entity and
+field; tokens and postings wait in temporary files. The same input gives the
+same bytes, whatever the number of processes and the size of batches.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from hybridkg.errors import ProfileError
+from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
+from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.text.index.build import batch_cache
+from hybridkg.text.index.build.analysis_batch import AnalyzedBatch
+from hybridkg.text.index.build.batch_collector import BATCH_BYTES, Collected
+from hybridkg.text.index.build.field_stream import FieldStream
+from hybridkg.text.index.build.merging import RANGE_TOKENS, Blocks, Ranges, Spill, SpilledRun, merged
+from hybridkg.text.index.build.posting_lists import ListsWriter, Piece
+from hybridkg.text.index.build.runs import CHUNK_TOKENS, U32
+from hybridkg.text.index.build.sorting import FieldInOrder, SortedChunk, table_of
+from hybridkg.text.index.build.tokens import Analysis, TokenStream, Values
+from hybridkg.text.index.build.worker_pool import WorkerPool, cores
+from hybridkg.text.index.field_presence import MOST_FIELDS, describe_fields, write_presence
+from hybridkg.text.index.language_view import LanguageRuns
+from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
+from hybridkg.text.index.postings import SegmentPostings, prefixes_of
+from hybridkg.text.index.term_field_sets import write_term_sets
+from hybridkg.text.index.topk.block_max import write_peaks
+
+SEGMENT = "1"
+"""Of an index that is built anew."""
+
+DIRECT_BYTES = 2_000_000
+"""Text of each field that is analysed at once, without batches: a quarter of a second."""
+
+FIRST_BATCH_BYTES = 4_000_000
+"""Text of a field, beyond that, for which processes are started: they are busy for 0.5 s before they analyse."""
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What bounds memory and work; never changes the result.
+
+    Args:
+        direct_bytes: text of each field that is analysed in this thread.
+        batch_bytes: text of a batch, and 32 more for each value.
+        chunk_tokens: tokens sorted at once.
+        range_tokens: tokens merged at once.
+        workers: processes that analyse, and threads that sort and merge; None for one to a core.
+    """
+
+    direct_bytes: int = DIRECT_BYTES
+    batch_bytes: int = BATCH_BYTES
+    chunk_tokens: int = CHUNK_TOKENS
+    range_tokens: int = RANGE_TOKENS
+    workers: int | None = None
+
+
+class EmbeddedTextBuilder:
+    """Builds a text index in an empty folder; nothing is readable before `finish` returns.
+
+    Args:
+        folder: an existing empty folder.
+        fields: what the index stores, in the profile's order; at most 64.
+        n_nodes: ids are below this.
+        sizes: bounds.
+        kept: folder of analysed batches that outlives a broken build; None for one that does not.
+        progress: told by `finish` about what it sorts and merges.
+
+    Raises:
+        UnknownNameError: a field names an unknown analyzer.
+        ProfileError: too many fields, or two of one name.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        fields: Sequence[IndexedField],
+        n_nodes: int,
+        *,
+        sizes: Sizes = Sizes(),
+        kept: Path | None = None,
+        progress: Progress = SILENT,
+    ):
+        if len(fields) > MOST_FIELDS:
+            raise ProfileError(f"{len(fields)} text fields; an index holds at most {MOST_FIELDS}")
+        names = [field.name for field in fields]
+        for name in names:
+            if names.count(name) > 1:
+                raise ProfileError(f"two text fields are named {name!r}")
+        self._folder, self._fields, self._n_nodes = folder, fields, n_nodes
+        self._sizes, self._progress = sizes, progress
+        self._kept, self._keeps = (kept, True) if kept is not None else (folder / "batches.tmp", False)
+        self._analyzers: dict[str, Analyzer] = {
+            name: ANALYZERS.get(name)() for name in sorted({f.analyzer for f in fields})
+        }
+        self._streams = [FieldStream(folder / f"field{i}.tokens.tmp") for i in range(len(fields))]
+        self._direct: list[TokenStream | None] = [TokenStream() for _ in fields]
+        self._collected = [Collected(f.analyzer, self._analyzers[f.analyzer].chain) for f in fields]
+        self._analysis = Analysis(self._analyzers)
+        self._text_bytes = 0
+        self._threads = cores() if sizes.workers is None else sizes.workers
+        self._pool: WorkerPool | None = None
+        self._pending: deque[tuple[int, U32, Future[AnalyzedBatch]]] = deque()
+        self._executor: ThreadPoolExecutor | None = None
+        self._spill: Spill | None = None
+
+    def add(self, entity: int, field: int, values: Values) -> None:
+        """All values of one field of one entity, once: (text, language tag or ""), in a deterministic order.
+
+        Args:
+            entity: id of the node; ascending order is fastest, any order gives the same index.
+            field: position in the list of fields.
+            values: the texts; a phrase never matches across two of them.
+        """
+        self.add_all(field, ((entity, values),))
+
+    def add_all(self, field: int, records: Iterable[tuple[int, Values]]) -> None:
+        """The same for many entities, (entity, values) each; a third faster for short texts."""
+        left = iter(records)
+        direct = self._direct[field]
+        if direct is not None:
+            most = self._sizes.direct_bytes
+            self._analysis.add(self._fields[field].analyzer, left, direct, self._n_nodes, most)
+            if direct.text_bytes < most:
+                return
+            self._end_direct(field)
+        collected = self._collected[field]
+        while collected.add(left, self._n_nodes, self._sizes.batch_bytes):
+            self._submit(field)
+
+    def _end_direct(self, field: int) -> None:
+        """Moves what was analysed in this thread to the field's stream."""
+        direct = self._direct[field]
+        if direct is not None:
+            self._add_stream(field, direct)
+            self._direct[field] = None
+
+    def _add_stream(self, field: int, stream: TokenStream) -> None:
+        self._streams[field].add_stream(stream, len(self._analysis.numbers))
+        self._text_bytes += stream.text_bytes
+
+    def _submit(self, field: int) -> None:
+        """Sends the texts that are collected of a field to be analysed."""
+        if self._pool is None:
+            self._pool = WorkerPool(batch_cache.opened(self._kept), self._analyzers, self._threads)
+        payload, entities = self._collected[field].taken()
+        self._pending.append((field, entities, self._pool.submit(payload, len(entities))))
+        self._collect(2 * max(1, self._threads))
+
+    def _collect(self, most: int) -> None:
+        """Takes what has been analysed, in the order in which it was sent, until at most so many are left."""
+        numbers = self._analysis.numbers
+        while len(self._pending) > most:
+            field, entities, future = self._pending.popleft()
+            batch = future.result()
+            table = np.fromiter(
+                (numbers.setdefault(term, len(numbers)) for term in batch.terms), np.uint32, len(batch.terms)
+            )
+            self._streams[field].add_batch(batch, entities, table)
+            self._text_bytes += batch.text_bytes
+
+    def renumber(self, ids: Sequence[int], n_nodes: int) -> None:
+        """Gives final ids to the entities added so far, whose numbers were provisional.
+
+        Args:
+            ids: the id of each provisional number; distinct.
+            n_nodes: ids are below this, from now on.
+        """
+        final = np.asarray(ids, np.uint32)
+        self._collect(0)
+        for i, stream in enumerate(self._streams):
+            self._end_direct(i)
+            stream.entities = array("I", final[np.frombuffer(stream.entities, np.uint32)].tobytes())
+            self._collected[i].renumber(final)
+        self._n_nodes = n_nodes
+
+    def complete(self, field: int) -> None:
+        """Tells that `add` will not be called for this field again; saves time, never changes the result."""
+        self._end_direct(field)
+        collected = self._collected[field]
+        least = 0 if self._pool is not None else min(FIRST_BATCH_BYTES, self._sizes.batch_bytes)
+        if collected.entities and collected.size >= least:
+            self._submit(field)
+        elif collected.entities:  # less than a batch in all: no process is worth its start
+            rest = TokenStream()
+            self._analysis.add(self._fields[field].analyzer, collected.records(), rest, self._n_nodes, float("inf"))
+            self._add_stream(field, rest)
+
+    @property
+    def batches(self) -> int:
+        """How many batches are kept in files, in the folder that outlives this builder."""
+        return len(batch_cache.kept(self._kept)) if self._keeps and self._pool is not None else 0
+
+    def close(self) -> None:
+        """Stops the work in the background and removes its files; needed when `finish` was not reached."""
+        if self._pool is not None:
+            self._pool.close()
+            if not self._keeps:
+                batch_cache.remove(self._kept)
+        if self._executor is not None:
+            self._executor.shutdown(cancel_futures=True)
+        if self._spill is not None:
+            self._spill.close()
+
+    def finish(self) -> dict[str, int]:
+        """Writes the index and returns its counts: entities, terms, postings, tokens, text_bytes."""
+        for i in range(len(self._fields)):
+            self.complete(i)
+        self._collect(0)
+        if self._pool is not None:
+            self._pool.close()
+        out = ArrayWriter(self._folder, SEGMENT)
+        terms = sorted(self._analysis.numbers)
+        places = self._placed(terms)
+        lengths = out.create("lengths", "<u4", (len(self._fields), self._n_nodes))
+        self._executor = ThreadPoolExecutor(max(1, self._threads), "hybridkg-builder")
+        runs, largest, languages = self._sort(places, lengths)
+        postings = self._merge(out, runs, len(terms) * len(self._fields), largest)
+        self.close()
+        for i, own in enumerate(languages):
+            own.write(out, f"field{i}")
+        self._write_terms(out, terms)
+        counts = {
+            "entities": write_presence(out, lengths),
+            "terms": len(terms),
+            "postings": postings,
+            "tokens": int(lengths.sum(dtype=np.int64)),
+            "text_bytes": self._text_bytes,
+        }
+        described = describe_fields([(f.name, f.weight, f.b, f.analyzer) for f in self._fields], lengths)
+        for about, own in zip(described, languages, strict=True):
+            about["languages"] = list(own.languages)
+        pairs = [(int(np.count_nonzero(row)), int(row.sum(dtype=np.int64))) for row in lengths]
+        totals = {"entities": [entities for entities, _ in pairs], "tokens": [tokens for _, tokens in pairs]}
+        self._write_segment(out, len(terms), {"n_nodes": self._n_nodes, "counts": counts, "fields": totals}, pairs)
+        chains = {name: analyzer.chain for name, analyzer in self._analyzers.items()}
+        about_index = {"n_nodes": self._n_nodes, "fields": described, "analyzers": chains, "counts": counts}
+        ArrayWriter(self._folder).finish({**about_index, "segments": [SEGMENT]})
+        return counts
+
+    def _write_segment(
+        self, out: ArrayWriter, n_terms: int, about: dict[str, object], totals: list[tuple[int, int]]
+    ) -> None:
+        """What is worked out from the finished lists, and the header of the segment."""
+        out.finish(about)  # so that the lists can be read
+        n_fields = len(self._fields)
+        lists = SegmentPostings(ArrayReader(self._folder, SEGMENT), n_terms * n_fields)
+        write_term_sets(out, lists, n_terms, n_fields)
+        out.finish(about)
+        reader = ArrayReader(self._folder, SEGMENT)
+        defaults = [(field.weight, field.b) for field in self._fields]
+        peaks = write_peaks(out, reader, lists, reader.array("lengths"), defaults, totals)
+        out.finish({**about, "peaks": peaks})
+
+    def _placed(self, terms: list[str]) -> U32:
+        """uint32[terms], the final number of each provisional one; nothing is analysed after this."""
+        numbers = self._analysis.numbers
+        places = np.zeros(len(terms), np.uint32)
+        places[np.fromiter((numbers[term] for term in terms), np.int64, len(terms))] = np.arange(len(terms))
+        self._analysis = Analysis(self._analyzers)
+        return places
+
+    def _sort(self, places: U32, lengths: Array) -> tuple[list[SpilledRun], int, list[LanguageRuns]]:
+        """Sorts all fields; fills `lengths`; returns the runs, the largest position and the languages."""
+        n_terms = len(places)
+        cf = [np.zeros(n_terms, np.int64) for _ in self._streams]
+        for own, stream in zip(cf, self._streams, strict=True):
+            own[places] = stream.counts(n_terms)
+        self._spill = spill = Spill(self._folder / "postings.tmp", Ranges.of(cf, self._sizes.range_tokens))
+        del cf
+        total = sum(stream.n_tokens for stream in self._streams)
+        self._progress.start("sorting words", total)
+        table, runs, largest, languages = table_of(places), [], 0, []
+        for i, stream in enumerate(self._streams):
+            stream.finish()
+            field = FieldInOrder(self._fields[i].name, i, stream)
+
+            def sort(chunk: tuple[int, int], field: FieldInOrder = field) -> SortedChunk:
+                return field.sort(*chunk, table, spill)
+
+            for chunk in self._side_by_side(sort, field.chunks(self._sizes.chunk_tokens)):
+                lengths[i][chunk.entities] = chunk.counts
+                runs.append(chunk.run)
+                largest = max(largest, chunk.largest_position)
+                self._progress.advance(chunk.slots, chunk.slots)
+            languages.append(field.languages())
+            stream.remove()
+        self._progress.done(total)
+        return runs, largest, languages
+
+    def _merge(self, out: ArrayWriter, runs: list[SpilledRun], n_lists: int, largest: int) -> int:
+        """Writes the posting lists and returns the number of postings."""
+        spill = self._spill
+        assert spill is not None
+        writer = ListsWriter(out, n_lists, largest)
+
+        def piece(i: int) -> Piece:
+            own = int(spill.ranges.bounds[i + 1] - spill.ranges.bounds[i])
+            return writer.packed(*merged(Blocks.read(spill, runs, i), own))
+
+        total = sum(int(run.tokens[-1]) for run in runs)
+        self._progress.start("merging postings", total)
+        try:
+            for made in self._side_by_side(piece, range(len(spill.ranges))):
+                writer.add(made)
+                self._progress.advance(len(made.positions), int(made.df.sum(dtype=np.int64)))
+        except BaseException:
+            writer.close()
+            raise
+        postings = writer.finish()
+        spill.close()
+        self._progress.done(postings)
+        return postings
+
+    def _side_by_side(self, work: Callable[[_Item], _Result], items: Sequence[_Item]) -> Iterator[_Result]:
+        """The results in the order of the items; a few are worked out ahead."""
+        if len(items) < 2 or self._executor is None:
+            yield from map(work, items)
+            return
+        waiting: deque[Future[_Result]] = deque()
+        for item in items:
+            waiting.append(self._executor.submit(work, item))
+            if len(waiting) > max(1, self._threads):
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    def _write_terms(self, out: ArrayWriter, terms: list[str]) -> None:
+        encoded = [term.encode("utf-8", "surrogatepass") for term in terms]
+        ends = np.cumsum([0, *map(len, encoded)], dtype=np.uint64)
+        out.write("terms.offsets", ends)
+        out.write("terms.prefixes", prefixes_of(encoded))
+        out.write("terms.text", np.frombuffer(b"".join(encoded), np.uint8))

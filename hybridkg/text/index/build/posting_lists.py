@@ -1,0 +1,114 @@
+"""Writes the posting lists of a segment, in the order of their numbers.
+
+The list of a term in a field has the number `term * fields + field`, so what
+a query reads of one term lies together. Three arrays of `lists + 1` numbers
+add up what the lists before each one take: postings, tokens and blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybridkg.text.index.codec.packing import PADDING, U32, Packed, blocks_of, pack
+from hybridkg.text.index.layout import Array, ArrayWriter, smallest_unsigned
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some consecutive lists, ready to be written.
+
+    Args:
+        df: int64[l], postings of each.
+        cf: int64[l], occurrences of each.
+        packed: the postings.
+        positions: unsigned[sum(cf)].
+    """
+
+    df: Array
+    cf: Array
+    packed: Packed
+    positions: Array
+
+
+class ListsWriter:
+    """Writes `lists.*`, `blocks.*`, `packed` and `positions`.
+
+    Args:
+        out: of the segment.
+        n_lists: how many there will be.
+        largest_position: over all lists.
+    """
+
+    def __init__(self, out: ArrayWriter, n_lists: int, largest_position: int):
+        self._out, self._n_lists = out, n_lists
+        self._first = out.stream("blocks.first", "<u4")
+        self._at = out.stream("blocks.at", "<u4")
+        self._widths = out.stream("blocks.widths", "<u1", 2)
+        self._words = out.stream("packed", "<u4")
+        self._positions_type = smallest_unsigned(largest_position)
+        self._positions = out.stream("positions", self._positions_type)
+        self._df: list[Array] = []
+        self._cf: list[Array] = []
+        self._rows = 0
+
+    def packed(self, df: Array, cf: Array, ids: U32, tf: U32, positions: Array) -> Piece:
+        """Packs consecutive lists; may be called from any thread.
+
+        Args:
+            df: int64[l], postings of each list.
+            cf: int64[l], occurrences of each.
+            ids: uint32[sum(df)], ascending within each list.
+            tf: uint32[sum(df)], at least 1.
+            positions: unsigned[sum(cf)].
+        """
+        return Piece(
+            df.astype(np.uint32), cf.astype(np.uint32), pack(df, ids, tf), positions.astype(self._positions_type)
+        )
+
+    def add(self, piece: Piece) -> None:
+        """Writes lists that follow those written so far.
+
+        Raises:
+            OverflowError: the segment has more than 64 GB of packed postings.
+        """
+        packed = piece.packed
+        rows = len(packed.words) // 4
+        if self._rows + rows > 0xFFFF_FFFF:
+            raise OverflowError("a segment holds at most 64 GB of packed postings")
+        self._first.append(packed.first)
+        self._at.append(packed.at.astype(np.int64) + self._rows)
+        self._widths.append(packed.widths)
+        self._words.append(packed.words)
+        self._positions.append(piece.positions)
+        self._df.append(piece.df)
+        self._cf.append(piece.cf)
+        self._rows += rows
+
+    def append(self, df: Array, cf: Array, ids: U32, tf: U32, positions: Array) -> None:
+        """Packs and writes the lists that come next."""
+        self.add(self.packed(df, cf, ids, tf, positions))
+
+    def close(self) -> None:
+        """Lets go of the files; needed when `finish` was not reached."""
+        for stream in (self._first, self._at, self._widths, self._words, self._positions):
+            stream.close()
+
+    def finish(self) -> int:
+        """Ends the arrays and returns the number of postings."""
+        self._words.append(np.zeros(PADDING, np.uint32))
+        self.close()
+        df, cf = _joined(self._df), _joined(self._cf)
+        if len(df) != self._n_lists:
+            raise ValueError(f"{len(df)} lists instead of {self._n_lists}")
+        blocks = blocks_of(df)
+        for name, counts in (("postings", df), ("tokens", cf), ("blocks", blocks)):
+            ends = np.zeros(len(df) + 1, np.int64)
+            np.cumsum(counts, dtype=np.int64, out=ends[1:])
+            self._out.write(f"lists.{name}", ends.astype(smallest_unsigned(int(ends[-1]))))
+        return int(df.sum(dtype=np.int64))
+
+
+def _joined(parts: list[Array]) -> Array:
+    return np.concatenate(parts) if parts else np.zeros(0, np.uint32)

@@ -1,0 +1,148 @@
+"""From texts to streams of term numbers, in one thread.
+
+Each distinct raw word is folded and stemmed once, then looked up; so is each
+short text, because the label of a node comes back with every link to it. What
+is remembered is bounded, and forgetting changes nothing but the time.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from hybridkg.interfaces.analyzer import Analyzer
+from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM
+from hybridkg.text.index.language_view import TaggedValues
+
+MOST_REMEMBERED_WORDS = 1_000_000
+LONGEST_REMEMBERED_WORD = 255
+
+MOST_REMEMBERED_VALUES = 200_000
+"""The label of a node comes back with every link to it; at most about 300 bytes each."""
+LONGEST_REMEMBERED_VALUE = 150
+
+MOST_LANGUAGE_TAGS = 1_000
+
+Values = Sequence[tuple[str, str]]
+"""(text, language tag or "") each."""
+
+
+class TokenStream:
+    """What came of some records: one uint32 for each position, and whose they are.
+
+    Records without a position are left out. `tokens` has the slots of the
+    records one after another: term numbers, NO_TERM and NEXT_VALUE.
+    """
+
+    def __init__(self) -> None:
+        self.tokens, self.entities, self.slots = array("I"), array("I"), array("I")
+        self.tagged = TaggedValues()
+        self.text_bytes = 0
+
+
+class _TermNumbers(dict[str, int]):
+    """Raw word -> term number, filled on demand; forgets everything when it grows too large.
+
+    Args:
+        analyzer: turns words into terms.
+        stemmer: key of the language, from the analyzer.
+        numbers: term -> number, shared by all languages.
+    """
+
+    def __init__(self, analyzer: Analyzer, stemmer: str, numbers: dict[str, int]):
+        super().__init__()
+        self._analyzer, self._stemmer, self._numbers = analyzer, stemmer, numbers
+        self._values: dict[str, array[int]] = {}
+
+    def tokens(self, text: str) -> Iterable[int]:
+        """The term numbers of a text's words."""
+        tokens = self._values.get(text)
+        if tokens is not None:
+            return tokens
+        found = map(self.__getitem__, self._analyzer.words(text))
+        if len(text) > LONGEST_REMEMBERED_VALUE:
+            return found
+        if len(self._values) >= MOST_REMEMBERED_VALUES:
+            self._values.clear()
+        tokens = self._values[text] = array("I", found)
+        return tokens
+
+    def __missing__(self, word: str) -> int:
+        term = self._analyzer.term(word, self._stemmer)
+        number = self._numbers.setdefault(term, len(self._numbers)) if term else NO_TERM
+        if len(word) <= LONGEST_REMEMBERED_WORD:
+            if len(self) >= MOST_REMEMBERED_WORDS:
+                self.clear()
+            self[word] = number
+        return number
+
+
+class Analysis:
+    """Numbers terms in the order in which they are first met. One thread at a time.
+
+    Args:
+        analyzers: by name.
+    """
+
+    def __init__(self, analyzers: Mapping[str, Analyzer]):
+        self.numbers: dict[str, int] = {}
+        """Term -> number."""
+        self._analyzers = analyzers
+        self._words: dict[tuple[str, str], _TermNumbers] = {}
+        self._of_language: dict[str, dict[str, _TermNumbers]] = {name: {} for name in analyzers}
+
+    def add(
+        self, name: str, records: Iterator[tuple[int, Values]], stream: TokenStream, n_nodes: int, most: float
+    ) -> None:
+        """Takes records of one field until they end, or until the stream has `most` bytes of text.
+
+        Args:
+            name: of the field's analyzer.
+            records: (entity, values) each; what is left when the stream is full stays there.
+            stream: gets them.
+            n_nodes: entities are below this.
+            most: bytes of text.
+
+        Raises:
+            ValueError: an entity is out of range.
+        """
+        tokens, slots, entities, tagged = stream.tokens, stream.slots, stream.entities, stream.tagged
+        of_language = self._of_language[name]
+        text_bytes = stream.text_bytes
+        if text_bytes >= most:
+            return
+        for entity, values in records:
+            if not 0 <= entity < n_nodes:
+                raise ValueError(f"entity {entity} is not below {n_nodes}")
+            before, tag, changes = len(tokens), "", len(tagged.tags)
+            for text, language in values:
+                numbers = of_language.get(language) or self._numbers_for(name, language)
+                if len(tokens) > before:
+                    tokens.append(NEXT_VALUE)
+                if language != tag:
+                    tagged.start(len(slots), len(tokens) - before, language)
+                    tag = language
+                tokens.extend(numbers.tokens(text))
+                text_bytes += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+            if len(tokens) > before:
+                entities.append(entity)
+                slots.append(len(tokens) - before)
+            else:
+                tagged.cut(changes)
+            if text_bytes >= most:
+                break
+        stream.text_bytes = text_bytes
+
+    def tokens(self, name: str, language: str, text: str) -> Iterable[int]:
+        """The slots of one text."""
+        return (self._of_language[name].get(language) or self._numbers_for(name, language)).tokens(text)
+
+    def _numbers_for(self, name: str, language: str) -> _TermNumbers:
+        """The term numbers for an analyzer and a language tag; tags with the same stemmer share them."""
+        analyzer = self._analyzers[name]
+        key = name, analyzer.stemmer(language)
+        if key not in self._words:
+            self._words[key] = _TermNumbers(analyzer, key[1], self.numbers)
+        if len(self._of_language[name]) < MOST_LANGUAGE_TAGS:
+            self._of_language[name][language] = self._words[key]
+        return self._words[key]

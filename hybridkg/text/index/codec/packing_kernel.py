@@ -1,0 +1,336 @@
+"""The compiled packing of postings. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
+
+`packing.py` says what the bytes mean; its numpy functions are the reference and give the same bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import float64, int64, njit, types, uint8, uint32, uint64, void
+from numba.core import cgutils
+from numba.core.types import Array
+from numba.extending import intrinsic
+
+from hybridkg.text.index.topk.block_max import RANGE, SHIFT
+
+BLOCK = 128
+
+
+def _input(dtype: Any, dimensions: int = 1) -> Any:
+    return Array(dtype, dimensions, "C", readonly=True)
+
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def _bits(value: Any) -> Any:
+    n = 0
+    while value > 0:
+        value >>= uint64(1)
+        n += 1
+    return n
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def _rows(size: Any, width: Any) -> Any:
+    return ((size + 3) // 4 * width + 31) // 32
+
+
+@njit(int64(_input(int64), _input(uint32), _input(uint32), uint32[::1], uint32[::1], uint8[:, ::1]), **_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def measure(df: Any, ids: Any, tf: Any, first: Any, at: Any, widths: Any) -> Any:
+    """Fills what describes the blocks, and returns the rows of four words that they take."""
+    block = rows = start = 0
+    for i in range(len(df)):
+        end = start + df[i]
+        while start < end:
+            stop = min(start + BLOCK, end)
+            gaps = uint64(0)
+            for j in range(start + 1, stop):
+                gaps |= uint64(ids[j] - ids[j - 1] - 1)
+            occurrences = uint64(0)
+            for j in range(start, stop):
+                occurrences |= uint64(tf[j] - 1)
+            first[block], at[block] = ids[start], rows
+            widths[block, 0], widths[block, 1] = _bits(gaps), _bits(occurrences)
+            rows += _rows(stop - start, int64(widths[block, 0])) + _rows(stop - start, int64(widths[block, 1]))
+            block += 1
+            start = stop
+    return rows
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def _put(words: Any, row: Any, place: Any, width: Any, value: Any) -> None:
+    bit = (place >> 2) * width
+    word = (row + (bit >> 5)) * 4 + (place & 3)
+    shifted = uint64(value) << uint64(bit & 31)
+    words[word] |= uint32(shifted & uint64(0xFFFFFFFF))
+    if shifted >> uint64(32):
+        words[word + 4] |= uint32(shifted >> uint64(32))
+
+
+@njit(void(_input(int64), _input(uint32), _input(uint32), _input(uint32), _input(uint8, 2), uint32[::1]), **_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def pack(df: Any, ids: Any, tf: Any, at: Any, widths: Any, words: Any) -> None:
+    """Fills `words`, which are all 0, as `measure` has laid them out."""
+    block = start = 0
+    for i in range(len(df)):
+        end = start + df[i]
+        while start < end:
+            stop = min(start + BLOCK, end)
+            gap_bits, tf_bits, row = int64(widths[block, 0]), int64(widths[block, 1]), int64(at[block])
+            if gap_bits:
+                for j in range(start + 1, stop):
+                    _put(words, row, j - start, gap_bits, ids[j] - ids[j - 1] - 1)
+            row += _rows(stop - start, gap_bits)
+            if tf_bits:
+                for j in range(start, stop):
+                    _put(words, row, j - start, tf_bits, tf[j] - 1)
+            block += 1
+            start = stop
+
+
+_NUMBER = ir.IntType(32)
+_VECTOR = ir.VectorType(_NUMBER, 4)
+_ONES = ir.Constant(_VECTOR, [1, 1, 1, 1])
+_ZEROS = ir.Constant(_VECTOR, [0, 0, 0, 0])
+
+
+def _lanes(builder: Any, first: Any, second: Any, places: list[int]) -> Any:
+    """The vector of these four of the eight numbers of two vectors."""
+    return builder.shuffle_vector(first, second, ir.Constant(_VECTOR, places))
+
+
+def _four(builder: Any, value: Any) -> Any:
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(_NUMBER, 0))
+    return _lanes(builder, one, one, [0, 0, 0, 0])
+
+
+def _pointer(builder: Any, array: Any, place: Any) -> Any:
+    return builder.bitcast(builder.gep(array.data, [place]), _VECTOR.as_pointer())
+
+
+def _row(builder: Any, source: Any, word: Any, shift: Any, mask: Any) -> Any:
+    """1 + the four values of a row."""
+
+    def loaded(place: Any) -> Any:
+        found = builder.load(_pointer(builder, source, place))
+        found.align = 4
+        return found
+
+    low, high = loaded(word), loaded(builder.add(word, ir.Constant(ir.IntType(64), 4)))
+    # Shifted by 31 - shift and once more: a shift by 32 has no defined value.
+    back = _four(builder, builder.sub(ir.Constant(_NUMBER, 31), shift))
+    both = builder.or_(builder.lshr(low, _four(builder, shift)), builder.shl(builder.shl(high, back), _ONES))
+    return builder.add(builder.and_(both, _four(builder, mask)), _ONES)
+
+
+def _unpack_row(typing: Any, words: Any, word: Any, shift: Any, mask: Any, out: Any, place: Any) -> Any:
+    del typing, word, shift, mask, place
+    signature = types.void(words, types.uint64, types.uint32, types.uint32, out, types.uint64)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source, word, shift, mask, target, place = arguments
+        source = context.make_array(signature.args[0])(context, builder, source)
+        target = context.make_array(signature.args[4])(context, builder, target)
+        stored = builder.store(_row(builder, source, word, shift, mask), _pointer(builder, target, place))
+        stored.align = 4
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+unpack_row: Any = intrinsic(_unpack_row)
+"""out[place:place+4] = 1 + the four values of a row, in vector instructions, which LLVM does not find by itself."""
+
+
+def _unpack_sums(
+    typing: Any, words: Any, word: Any, width: Any, mask: Any, rows: Any, before: Any, out: Any, place: Any
+) -> Any:
+    del typing, word, width, mask, rows, before, place
+    number = types.uint64
+    signature = types.void(words, number, number, types.uint32, number, types.uint32, out, number)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source, word, width, mask, rows, before, target, place = arguments
+        source = context.make_array(signature.args[0])(context, builder, source)
+        target = context.make_array(signature.args[6])(context, builder, target)
+
+        def long(value: int) -> Any:
+            return ir.Constant(ir.IntType(64), value)
+
+        sums = cgutils.alloca_once_value(builder, _four(builder, before))  # type: ignore[no-untyped-call, unused-ignore]
+        with cgutils.for_range(builder, rows, intp=ir.IntType(64)) as loop:
+            bit = builder.mul(loop.index, width)
+            own = builder.add(word, builder.shl(builder.lshr(bit, long(5)), long(2)))
+            shift = builder.trunc(builder.and_(bit, long(31)), _NUMBER)
+            found = _row(builder, source, own, shift, mask)
+            found = builder.add(found, _lanes(builder, found, _ZEROS, [4, 0, 1, 2]))
+            found = builder.add(found, _lanes(builder, found, _ZEROS, [4, 4, 0, 1]))
+            found = builder.add(found, builder.load(sums))
+            stored = builder.store(
+                found, _pointer(builder, target, builder.add(place, builder.shl(loop.index, long(2))))
+            )
+            stored.align = 4
+            builder.store(_lanes(builder, found, found, [3, 3, 3, 3]), sums)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+unpack_sums: Any = intrinsic(_unpack_sums)
+"""out[place:], 4 * rows numbers: before + the sums of 1 + each value up to its own, in vector instructions."""
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def _unpack_values(words: Any, row: Any, width: Any, size: Any, out: Any, at: Any) -> None:
+    """1 + the values of a block to out[at:], up to 3 more than it has. All numbers are unsigned: others are checked
+    for being negative at every access, which costs a fifth.
+    """
+    if width == uint64(0):
+        for j in range(size):
+            out[at + uint64(j)] = uint32(1)
+        return
+    mask = uint32((uint64(1) << width) - uint64(1))
+    base = row * uint64(4)
+    bit = uint64(0)
+    for r in range((size + uint64(3)) >> uint64(2)):
+        word = base + (bit >> uint64(5)) * uint64(4)
+        unpack_row(words, word, uint32(bit & uint64(31)), mask, out, at + uint64(r) * uint64(4))
+        bit += width
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def _unsigned_rows(size: Any, width: Any) -> Any:
+    return (((size + uint64(3)) >> uint64(2)) * width + uint64(31)) >> uint64(5)
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def unpack_ids(words: Any, first: Any, row: Any, widths: Any, block: Any, size: Any, ids: Any, at: Any) -> None:
+    """The ids of one block to ids[at:], which has room for three more than it has."""
+    width = uint64(widths[block, 0])
+    mask = uint32((uint64(1) << width) - uint64(1))
+    # The first has no gap, which counts as 1.
+    unpack_sums(
+        words, row * uint64(4), width, mask, (size + uint64(3)) >> uint64(2), uint32(first - uint32(1)), ids, at
+    )  # fmt: skip
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def unpack_block(
+    words: Any, first: Any, row: Any, widths: Any, block: Any, size: Any, ids: Any, tf: Any, at: Any
+) -> None:
+    """The ids and occurrences of one block to ids[at:] and tf[at:], which have room for three more than it has."""
+    unpack_ids(words, first, row, widths, block, size, ids, at)
+    unpack_occurrences(words, row, widths, block, size, tf, at)
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def unpack_occurrences(words: Any, row: Any, widths: Any, block: Any, size: Any, tf: Any, at: Any) -> None:
+    """The occurrences of one block to tf[at:], which has room for three more than it has."""
+    skipped = _unsigned_rows(size, uint64(widths[block, 0]))
+    _unpack_values(words, row + skipped, uint64(widths[block, 1]), size, tf, at)
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator, unused-ignore]
+def occurrences_of(words: Any, row: Any, widths: Any, block: Any, size: Any, j: Any) -> Any:
+    """The occurrences of posting j of a block, without unpacking the others."""
+    width = uint64(widths[block, 1])
+    if width == uint64(0):
+        return uint32(1)
+    bit = (j >> uint64(2)) * width
+    word = (row + _unsigned_rows(size, uint64(widths[block, 0])) + (bit >> uint64(5))) * uint64(4) + (j & uint64(3))
+    both = uint64(words[word]) | (uint64(words[word + uint64(4)]) << uint64(32))
+    return uint32(((both >> (bit & uint64(31))) & ((uint64(1) << width) - uint64(1))) + uint64(1))
+
+
+@njit(
+    void(_input(uint32), _input(uint32), _input(uint32), _input(uint8, 2), _input(int64), uint32[::1], uint32[::1]),
+    **_OPTIONS,
+)  # type: ignore[untyped-decorator, unused-ignore]
+def unpack(words: Any, first: Any, at: Any, widths: Any, sizes: Any, ids: Any, tf: Any) -> None:
+    """The postings of some blocks, one behind the other; each output has room for three more at its end."""
+    start = uint64(0)
+    for b in range(uint64(len(first))):
+        size = uint64(sizes[b])
+        # A block's last row may spill over into the place of the next block, which is filled after it.
+        unpack_block(words, first[b], uint64(at[b]), widths, b, size, ids, tf, start)
+        start += size
+
+
+@njit(int64(_input(int64), _input(uint32), int64, int64[::1], uint64[::1], int64[::1]), **_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def count_sets(sizes: Any, ids: Any, n_fields: Any, per_term: Any, sets: Any, entities: Any) -> Any:
+    """Counts the entities of each set of fields, as `term_sets.count_numpy`; at most 8 fields. Returns the sets."""
+    counts = np.zeros(1 << n_fields, np.int64)
+    cursor, stop = np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
+    found = start = 0
+    for term in range(len(per_term)):
+        lists = 0
+        for f in range(n_fields):
+            cursor[f] = start
+            start += sizes[term * n_fields + f]
+            stop[f] = start
+            if stop[f] > cursor[f]:
+                lists += 1
+                only = f
+        if lists == 1:  # as most terms
+            sets[found], entities[found], per_term[term] = uint64(1) << uint64(only), stop[only] - cursor[only], 1
+            found += 1
+            continue
+        while True:
+            lowest = int64(1) << 40
+            for f in range(n_fields):
+                if cursor[f] < stop[f] and int64(ids[cursor[f]]) < lowest:
+                    lowest = int64(ids[cursor[f]])
+            if lowest == int64(1) << 40:
+                break
+            members = 0
+            for f in range(n_fields):
+                if cursor[f] < stop[f] and int64(ids[cursor[f]]) == lowest:
+                    members |= 1 << f
+                    cursor[f] += 1
+            counts[members] += 1
+        for members in range(1 << n_fields):
+            if counts[members]:
+                sets[found], entities[found] = members, counts[members]
+                counts[members] = 0
+                per_term[term] += 1
+                found += 1
+    return found
+
+
+@njit(
+    void(
+        _input(int64), _input(uint32), _input(uint32), _input(uint32, 2), _input(float64), _input(float64),
+        _input(float64), float64[::1],
+    ),
+    **_OPTIONS,
+)  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
+def highest(sizes: Any, ids: Any, tf: Any, lengths: Any, coefficient: Any, base: Any, slope: Any, out: Any) -> None:
+    """Fills float64[ranges], 0 before, with the largest x in each range of ids, as `peaks.highest_numpy`."""
+    n_fields, width = len(sizes), 65536
+    x, cursor, stop = np.zeros(width), np.zeros(n_fields, np.int64), np.zeros(n_fields, np.int64)
+    start = 0
+    for f in range(n_fields):
+        cursor[f] = start
+        start += sizes[f]
+        stop[f] = start
+    for low in range(0, len(out) * RANGE, width):
+        for f in range(n_fields):
+            length = lengths[f if len(lengths) > 1 else 0]
+            i = cursor[f]
+            while i < stop[f] and ids[i] < low + width:
+                entity = ids[i]
+                x[entity - low] += (
+                    coefficient[f] * float64(tf[i]) * (1.0 / (base[f] + slope[f] * float64(length[entity])))
+                )
+                i += 1
+            cursor[f] = i
+        for r in range(low >> SHIFT, min(len(out), (low + width) >> SHIFT)):
+            largest = 0.0
+            for d in range((r << SHIFT) - low, (r << SHIFT) - low + RANGE):
+                largest = max(largest, x[d])
+                x[d] = 0.0
+            out[r] = largest

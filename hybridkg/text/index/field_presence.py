@@ -1,0 +1,65 @@
+"""How many entities have any of some fields: counted once for each distinct set of fields, so any N is a small sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from hybridkg.errors import CorruptError
+from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
+
+MOST_FIELDS = 64
+"""Fields of one index: the set of fields that an entity has is one 64-bit number."""
+
+_NODES_AT_ONCE = 1_000_000
+
+
+class Presence:
+    """The counts of an index."""
+
+    def __init__(self, reader: ArrayReader):
+        fields, entities = (reader.array(f"sets.{name}").tolist() for name in ("fields", "entities"))
+        if len(fields) != len(entities):
+            raise CorruptError("the sets of fields of the text index have the wrong size", hint="index again")
+        self._sets = list(zip(fields, entities, strict=True))
+
+    def entities(self, fields: Iterable[int]) -> int:
+        """Entities that have any of the fields, which are given by their numbers."""
+        wanted = sum(1 << field for field in fields)
+        return sum(count for members, count in self._sets if members & wanted)
+
+
+def write_presence(out: ArrayWriter, lengths: Array) -> int:
+    """Counts the entities of each distinct set of fields; returns how many have any.
+
+    Args:
+        out: gets `sets.fields` and `sets.entities`.
+        lengths: unsigned[fields, nodes], tokens; at most 64 fields.
+    """
+    totals: dict[int, int] = {}
+    for start in range(0, lengths.shape[1], _NODES_AT_ONCE):
+        part = lengths[:, start : start + _NODES_AT_ONCE]
+        sets = np.zeros(part.shape[1], np.uint64)
+        for i in range(len(lengths)):
+            sets |= (part[i] > 0).astype(np.uint64) << np.uint64(i)
+        for members, count in zip(*np.unique(sets, return_counts=True), strict=True):
+            if members:
+                totals[int(members)] = totals.get(int(members), 0) + int(count)
+    out.write("sets.fields", np.array(sorted(totals), np.uint64))
+    out.write("sets.entities", np.array([totals[s] for s in sorted(totals)], np.uint64))
+    return sum(totals.values())
+
+
+def describe_fields(fields: Iterable[tuple[str, float, float, str]], lengths: Array) -> list[dict[str, object]]:
+    """The fields for the header of an index: name, weight, b, analyzer, entities that have it, and tokens.
+
+    Args:
+        fields: (name, weight, b, analyzer) each.
+        lengths: unsigned[fields, nodes].
+    """
+    return [
+        {"name": name, "weight": weight, "b": b, "analyzer": analyzer,
+         "entities": int(np.count_nonzero(lengths[i])), "tokens": int(lengths[i].sum(dtype=np.int64))}
+        for i, (name, weight, b, analyzer) in enumerate(fields)
+    ]  # fmt: skip

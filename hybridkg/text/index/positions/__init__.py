@@ -1,0 +1,1 @@
+"""Positions: phrases, proximity and word pairs."""

@@ -1,0 +1,228 @@
+"""Pairs of words in whole fields, as phrases and near each other: what a query of neighbouring words asks for.
+
+All pairs and fields of a query are looked for in one call of a compiled kernel, which reads the packed lists. What was
+found is remembered, whoever asked for it. `positional.pair_postings` is the reference.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.errors import CorruptError
+from hybridkg.interfaces.ranking_model import Postings
+from hybridkg.text.id_sets import NO_POSTINGS
+from hybridkg.text.index.positions.phrases import KERNEL, pair_postings
+from hybridkg.text.index.postings import FieldPostings, SegmentPostings
+
+MOST_REMEMBERED_POSTINGS = 2_000_000
+"""Postings of phrases and expansions that an open index remembers; 8 bytes each."""
+
+PATTERN_AS_POSTINGS = 60
+"""What a pattern among the keys takes, about 500 bytes: without it, phrases that occur nowhere would weigh nothing."""
+
+I64 = NDArray[np.int64]
+
+Pair = tuple[int, int, int]
+"""(number of a term, number of another or the same, places from the first to the second)."""
+
+
+class Found(NamedTuple):
+    """Postings, and their occurrences all together."""
+
+    postings: Postings
+    occurrences: int
+
+
+NOTHING = Found(NO_POSTINGS, 0)
+
+
+class Remembered:
+    """Postings that are not at hand and cost time to find; it forgets them all where they become too many. Safe to use
+    from many threads.
+    """
+
+    def __init__(self) -> None:
+        self.found: dict[object, Found] = {}
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def keep(self, key: object, found: Found, patterns: int = 1) -> None:
+        """Remembers what was found of so many patterns."""
+        size = len(found.postings.ids) + PATTERN_AS_POSTINGS * patterns
+        with self._lock:
+            self._size += size
+            if self._size > MOST_REMEMBERED_POSTINGS:
+                self.found, self._size = {}, size
+            self.found[key] = found
+
+
+def pair_key(pair: Pair, window: int, field: int) -> tuple[Pair, int, int]:
+    """Of a pair in a whole field, among what is remembered.
+
+    Args:
+        pair: of terms that the index has.
+        window: 0 for the phrase.
+        field: its number in the index.
+    """
+    return pair, window, field
+
+
+class PairLists(NamedTuple):
+    """What pairs of words have in some fields: the phrases of all pairs, then their windows.
+
+    Args:
+        rows: int64[5, lists], of QueryLists; terms are counted from the first phrase, then the first window.
+        ids: uint32[...], of all lists.
+        tf: uint32[...].
+        cf: int64[2 * pairs, fields].
+    """
+
+    rows: I64
+    ids: NDArray[np.uint32]
+    tf: NDArray[np.uint32]
+    cf: I64
+
+
+class Pairs:
+    """The pairs of a segment. Safe to use from many threads.
+
+    Args:
+        lists: of the segment.
+        n_fields: of the index.
+        remembered: what has been found.
+    """
+
+    def __init__(self, lists: SegmentPostings, n_fields: int, remembered: Remembered | None = None):
+        self._lists, self._n_fields = lists, n_fields
+        self._remembered = remembered or Remembered()
+        packed, positions = lists.packed, lists.all_positions
+        wanted = ("<u4", "<u4", "<u4", "|u1")
+        arrays = (packed.words, packed.first, packed.at, packed.widths)
+        self._positions: NDArray[np.uint8] | None = None
+        if tuple(array.dtype.str for array in arrays) == wanted and positions.dtype.str in ("|u1", "<u2", "<u4"):
+            self._positions = positions.view(np.uint8)
+        self._width = positions.itemsize
+
+    def lists(self, pairs: Sequence[Pair], fields: Sequence[int], window: int) -> PairLists:
+        """Finds some pairs.
+
+        Args:
+            pairs: (term, following term, places from the one to the other); -1 for a term that the index lacks.
+            fields: numbers of fields.
+            window: of the words in any order, at least 1.
+        """
+        found = self._all(pairs, fields, window)
+        rows: list[tuple[int, int, int, int, int]] = []
+        parts: list[Postings] = []
+        cf = np.zeros((2 * len(pairs), len(fields)), np.int64)
+        start = 0
+        for t, p, kind in [(p + kind * len(pairs), p, kind) for kind in (0, 1) for p in range(len(pairs))]:
+            for f in range(len(fields)):
+                both = found.get((p, f))
+                if both is not None and both[kind].occurrences:
+                    postings, cf[t, f] = both[kind]
+                    rows.append((t, f, -1, start, len(postings.ids)))
+                    parts.append(postings)
+                    start += len(postings.ids)
+        columns = np.ascontiguousarray(np.array(rows, np.int64).reshape(len(rows), 5).T)
+        if not parts:
+            return PairLists(columns, NO_POSTINGS.ids, NO_POSTINGS.ids, cf)
+        ids = np.concatenate([part.ids for part in parts])
+        return PairLists(columns, ids, np.concatenate([part.tf for part in parts], dtype=np.uint32), cf)
+
+    def _all(
+        self, pairs: Sequence[Pair], fields: Sequence[int], window: int
+    ) -> dict[tuple[int, int], tuple[Found, Found]]:
+        """(phrase, windows) by pair and field, of those that may have any."""
+        if all(min(first, second) < 0 for first, second, _ in pairs):
+            return {}
+        jobs = self._jobs(pairs, fields)
+        size = np.minimum(jobs[:, :, 2], jobs[:, :, 7])
+        known = self._remembered.found
+        found: dict[tuple[int, int], tuple[Found, Found]] = {}
+        missing: list[tuple[int, int]] = []
+        # Field by field, so that a word's list serves two neighbouring pairs.
+        for f, p in zip(*(places.tolist() for places in np.nonzero(size.T)), strict=True):
+            phrase = known.get(pair_key(pairs[p], 0, fields[f]))
+            near = known.get(pair_key(pairs[p], window, fields[f]))
+            if phrase is None or near is None:
+                missing.append((p, f))
+            else:
+                found[p, f] = phrase, near
+        if not missing:
+            return found
+        columns = np.array(missing, np.int64).T
+        new = self._search(pairs, fields, window, missing, jobs[columns[0], columns[1]])
+        for (p, f), both in zip(missing, new, strict=True):
+            found[p, f] = both
+            for own, width in zip(both, (0, window), strict=True):
+                self._remembered.keep(pair_key(pairs[p], width, fields[f]), own)
+        return found
+
+    def _jobs(self, pairs: Sequence[Pair], fields: Sequence[int]) -> NDArray[np.uint64]:
+        """uint64[pairs, fields, 11]: what the kernel takes; without postings where the index lacks a word."""
+        table = np.array(pairs, np.int64)
+        terms = table[:, :2, None]
+        numbers = np.maximum(terms, 0) * self._n_fields + np.array(fields, np.int64)
+        ends, tokens, blocks = self._lists.arrays
+        jobs = np.empty((len(pairs), len(fields), 11), np.uint64)
+        begins = ends[numbers], tokens[numbers]
+        sizes, often = ends[numbers + 1] - begins[0], tokens[numbers + 1] - begins[1]
+        sizes = np.where(terms >= 0, sizes, 0)
+        for column, values in enumerate((numbers, blocks[numbers], sizes, begins[1], often)):
+            jobs[:, :, column], jobs[:, :, column + 5] = values[:, 0], values[:, 1]
+        jobs[:, :, 10] = table[:, 2:]
+        return jobs
+
+    def _search(
+        self,
+        pairs: Sequence[Pair],
+        fields: Sequence[int],
+        window: int,
+        wanted: Sequence[tuple[int, int]],
+        jobs: NDArray[np.uint64],
+    ) -> list[tuple[Found, Found]]:
+        """Of each wanted (pair, field), of which the jobs are, what it has."""
+        kernel = KERNEL.for_work(int(jobs[:, 2].sum() + jobs[:, 7].sum())) if self._positions is not None else None
+        if kernel is not None:
+            return self._compiled(kernel, jobs, window)
+        new = []
+        for p, f in wanted:
+            first, second, distance = pairs[p]
+            field = FieldPostings(self._lists, fields[f], self._n_fields)
+            both = pair_postings(field, (0, first), (distance, second), window)
+            new.append((_counted(both[0]), _counted(both[1])))
+        return new
+
+    def _compiled(self, kernel: Any, jobs: NDArray[np.uint64], window: int) -> list[tuple[Found, Found]]:
+        room = int(np.minimum(jobs[:, 2], jobs[:, 7]).sum())
+        ids, tf, near_ids, near_tf = (np.empty(room, np.uint32) for _ in range(4))
+        counts = np.empty((len(jobs), 4), np.uint64)
+        packed = self._lists.packed
+        if not kernel.packed_pairs(
+            packed.words, packed.first, packed.at, packed.widths, self._positions, self._width, jobs, window,
+            ids, tf, near_ids, near_tf, counts,
+        ):  # fmt: skip
+            raise CorruptError("the positions of the text index and its postings differ in size", hint="index again")
+        new = []
+        at = near_at = 0
+        for n, phrases, n_near, windows in counts.tolist():
+            one = other = NOTHING
+            if n:
+                one = Found(Postings(ids[at : at + n].copy(), tf[at : at + n].copy()), phrases)
+            if n_near:
+                end = near_at + n_near
+                other = Found(Postings(near_ids[near_at:end].copy(), near_tf[near_at:end].copy()), windows)
+            at += n
+            near_at += n_near
+            new.append((one, other))
+        return new
+
+
+def _counted(postings: Postings) -> Found:
+    return Found(postings, int(postings.tf.sum(dtype=np.int64))) if len(postings.ids) else NOTHING

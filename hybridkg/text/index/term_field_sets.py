@@ -1,0 +1,131 @@
+"""How many entities have a term in any of some fields, whichever fields a query names.
+
+For each term the index counts the entities of each distinct set of fields in which they have it. There are few such
+sets, and the df of a term over any fields is the sum over the sets that meet them: exact, and no posting is read.
+Presence does the same for whole entities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.errors import CorruptError
+from hybridkg.text.index.codec.packing import KERNEL
+from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
+from hybridkg.text.index.postings import SegmentPostings
+
+MOST_FIELDS_OF_KERNEL = 8
+"""The kernel counts in a table of all sets of fields."""
+
+_POSTINGS_AT_ONCE = 4_000_000
+
+
+class TermSets:
+    """The counts of a segment with so many terms."""
+
+    def __init__(self, reader: ArrayReader, n_terms: int):
+        self._offsets, self._fields, self._entities = (
+            reader.array(f"terms.sets.{name}") for name in ("offsets", "fields", "entities")
+        )
+        whole = len(self._offsets) == n_terms + 1 and int(self._offsets[-1]) == len(self._fields) == len(self._entities)
+        if not whole:
+            raise CorruptError("the sets of fields of the text index have the wrong size", hint="index again")
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """`terms.sets.offsets`, `terms.sets.fields` and `terms.sets.entities`."""
+        return self._offsets, self._fields, self._entities
+
+    def df(self, term: int, mask: int) -> int:
+        """Entities that have a term in any of the fields whose bits are set."""
+        begin, end = int(self._offsets[term]), int(self._offsets[term + 1])
+        pairs = zip(self._fields[begin:end].tolist(), self._entities[begin:end].tolist(), strict=True)
+        return sum(count for fields, count in pairs if fields & mask)
+
+    def at_least(self, df: int) -> list[int]:
+        """The terms that at least so many entities have in any field."""
+        ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(self._entities, dtype=np.int64)))
+        offsets = self._offsets.astype(np.int64)
+        return np.flatnonzero(ends[offsets[1:]] - ends[offsets[:-1]] >= df).tolist()
+
+
+def mask_of(fields: Iterable[int]) -> int:
+    """The set of some fields as bits.
+
+    >>> mask_of([0, 2])
+    5
+    """
+    return sum(1 << field for field in fields)
+
+
+def write_term_sets(out: ArrayWriter, lists: SegmentPostings, n_terms: int, n_fields: int) -> None:
+    """Counts, in chunks of bounded size, and writes `terms.sets.*`."""
+    counts: list[Array] = []
+    fields = out.stream("terms.sets.fields", smallest_unsigned((1 << n_fields) - 1))
+    entities = out.stream("terms.sets.entities", "<u4")
+    first = 0
+    while first < n_terms:
+        last = _chunk_end(lists, first, n_terms, n_fields)
+        sizes, ids, _ = lists.lists(first * n_fields, last * n_fields)
+        kernel = KERNEL.for_work(len(ids)) if n_fields <= MOST_FIELDS_OF_KERNEL else None
+        if kernel is None:
+            per_term, sets, number = count_numpy(sizes, ids, n_fields)
+        else:
+            room = min(len(ids), (last - first) * ((1 << n_fields) - 1))
+            per_term = np.zeros(last - first, np.int64)
+            sets, number = np.empty(room, np.uint64), np.empty(room, np.int64)
+            found = kernel.count_sets(sizes, ids, n_fields, per_term, sets, number)
+            sets, number = sets[:found], number[:found]
+        counts.append(per_term)
+        fields.append(sets)
+        entities.append(number)
+        first = last
+    fields.close()
+    entities.close()
+    offsets = np.concatenate([np.zeros(1, np.int64), *counts]).cumsum()
+    out.write("terms.sets.offsets", offsets.astype(smallest_unsigned(int(offsets[-1]))))
+
+
+def count_numpy(
+    sizes: NDArray[np.int64], ids: NDArray[np.uint32], n_fields: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
+    """The kernel's twin: (sets of each term int64[t], the sets uint64[s] ascending by term, entities int64[s]).
+
+    Args:
+        sizes: int64[t * fields], postings of each list.
+        ids: uint32[sum(sizes)].
+        n_fields: fields of the index.
+    """
+    n_terms = len(sizes) // n_fields
+    if not len(ids):
+        return np.zeros(n_terms, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.int64)
+    number = np.repeat(np.arange(len(sizes)), sizes)
+    key = (number // n_fields).astype(np.uint64) << np.uint64(32) | ids
+    order = np.argsort(key, kind="stable")
+    key, bit = key[order], np.uint64(1) << (number[order] % n_fields).astype(np.uint64)
+    begins = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
+    sets, term = np.bitwise_or.reduceat(bit, begins), (key[begins] >> np.uint64(32)).astype(np.int64)
+    order = np.lexsort((sets, term))
+    sets, term = sets[order], term[order]
+    begins = np.flatnonzero(np.concatenate(([True], (sets[1:] != sets[:-1]) | (term[1:] != term[:-1]))))
+    return (
+        np.bincount(term[begins], minlength=n_terms).astype(np.int64),
+        sets[begins],
+        np.diff(begins, append=len(sets)),
+    )
+
+
+def _chunk_end(lists: SegmentPostings, first: int, n_terms: int, n_fields: int) -> int:
+    """The term at which a chunk of bounded size that begins at `first` ends; at least one term further."""
+    limit = int(lists.ends[first * n_fields]) + _POSTINGS_AT_ONCE
+    low, high = first + 1, n_terms
+    while low < high:
+        middle = (low + high + 1) // 2
+        if int(lists.ends[middle * n_fields]) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    return low

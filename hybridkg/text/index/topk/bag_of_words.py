@@ -1,0 +1,339 @@
+"""Queries of plain words, which most are: from text to numbers without looking at each word as an item.
+
+Resolving a query in general costs more than ranking rare words does. Where all ON fields are analysed alike and the
+text has no operators, its words are looked up once and the model's frame (text/models/additive.py) makes the form. The
+answer has the same bits as the general way; tests/text/index/topk/test_bag_of_words.py holds them together.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.interfaces.ranking_model import ScoringTask
+from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
+from hybridkg.text.analysis.standard import StandardAnalyzer
+from hybridkg.text.index.layout import Array
+from hybridkg.text.index.positions.word_pairs import Pairs
+from hybridkg.text.index.postings import SegmentPostings, TermDictionary
+from hybridkg.text.index.term_field_sets import TermSets, mask_of
+from hybridkg.text.index.topk.single_call import MAX_FIELDS, MAX_POSTINGS, SingleCall, SingleCallFrame
+from hybridkg.text.index.topk.single_call import MAX_WORDS as MAX_WORDS_OF_CALL
+from hybridkg.text.match_query.items import ResolvedQuery
+from hybridkg.text.match_query.resolve import UNORDERED_WINDOW
+from hybridkg.text.match_query.vocabulary import encoded
+from hybridkg.text.models.additive import KERNEL, AdditiveForm, AdditiveModel, Frame, QueryLists
+
+MOST_REMEMBERED_WORDS = 100_000
+"""Words whose terms an open index remembers, of each analyzer and language."""
+
+MOST_REMEMBERED_SHAPES = 64
+
+MOST_REMEMBERED_TEXTS = 32
+"""Texts of a shape whose words an open index remembers: a plan asks for their frequencies, then for the best."""
+
+MOST_WORDS = 256
+"""A longer text goes the general way, which has its own limits."""
+
+END = "\n"
+"""Follows each term that the kernel looks up; no word has it."""
+
+OF_INDEX = "<u8", "<u8", "|u1", "<u4", "<u4", "<u4", "<u4", "|u1", "<u4"
+"""Types in which the kernel takes `terms.prefixes`, `.offsets`, `.text`, `lists.postings`, `.tokens`, `.blocks`,
+`terms.sets.offsets`, `.fields` and `.entities`."""
+
+LACKING = -1
+"""Number of a term that the index lacks."""
+
+STOPPED = ""
+"""The term of a stop word."""
+
+
+class PlainQuery(NamedTuple):
+    """A query in numbers.
+
+    Args:
+        form: of its words and pairs.
+        lists: their posting lists.
+        postings: how many these have.
+        words: the number of each word's term; -1 where the index lacks it, and for each pair.
+        fields: the index's number of each field of the form.
+    """
+
+    form: AdditiveForm
+    lists: QueryLists
+    postings: int
+    words: list[int]
+    fields: list[int]
+
+
+class _Words(NamedTuple):
+    """The words of a text, and what the index has of them.
+
+    Args:
+        terms: of each word, STOPPED for a stop word.
+        counts: how often the text has each distinct term.
+        numbers: of these; LACKING for one that the index lacks.
+        df: entities that have each in any of the fields.
+        cf: int64[t, f], occurrences.
+        lists: int64[5, l], of QueryLists.
+        postings: how many these have.
+    """
+
+    terms: list[str]
+    counts: dict[str, float]
+    numbers: list[int]
+    df: list[int]
+    cf: NDArray[np.int64]
+    lists: NDArray[np.int64]
+    postings: int
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """What queries have in common that differ in their texts only."""
+
+    frame: Frame
+    analyzer: StandardAnalyzer
+    stemmer: str
+    fields: list[int]
+    rows: NDArray[np.int64]
+    mask: int
+    window: int
+    """Places of the window in which neighbouring words must stand; 0 for a model that does not look at pairs."""
+    terms: dict[str, str]
+    """Word -> its term or STOPPED."""
+    texts: dict[str, _Words] = field(default_factory=dict)
+    """What has been read."""
+    single_call: list[SingleCallFrame] = field(default_factory=list)
+    """The frame as the kernel of `SingleCall` takes it, once a query has needed it."""
+
+
+class PlainQueries:
+    """Reads plain queries of one segment. Safe to use from many threads.
+
+    Args:
+        terms: of the segment.
+        lists: of the segment.
+        sets: of the segment.
+        n_fields: of the index.
+        resolve: resolves a query; may raise.
+        outline: what a model sees of a resolved query.
+        pairs: of the segment.
+    """
+
+    def __init__(
+        self,
+        terms: TermDictionary,
+        lists: SegmentPostings,
+        sets: TermSets,
+        n_fields: int,
+        resolve: Callable[[TextQuery], ResolvedQuery],
+        outline: Callable[[ResolvedQuery], ScoringTask],
+        pairs: Pairs,
+    ):
+        self._pairs = pairs
+        self._terms, self._lists, self._sets, self._n_fields = terms, lists, sets, n_fields
+        self._resolve, self._outline = resolve, outline
+        self._arrays = *terms.arrays, *lists.arrays, *sets.arrays
+        self._single_call: SingleCall | None = None
+        self._shapes: dict[object, _Shape | None] = {}
+        self._words: dict[tuple[int, str], dict[str, str]] = {}
+        self._lock = threading.Lock()
+
+    def stays(self, ranks: Ids, lengths: NDArray[np.uint32], narrow: NDArray[np.uint8]) -> None:
+        """From now on queries of few postings are answered in a single call, as the kernel is there.
+
+        Args:
+            ranks: uint32[nodes], which decide ties; empty for the ids themselves.
+            lengths: uint32[fields, nodes].
+            narrow: uint8[nodes, fields], of `narrow_lengths`.
+        """
+        arrays = self._of_index
+        if arrays is not None and self._n_fields <= MAX_FIELDS:
+            self._single_call = SingleCall(self._n_fields, arrays, self._lists.packed, ranks, lengths, narrow)
+
+    @cached_property
+    def _of_index(self) -> tuple[Array, ...] | None:
+        """The arrays that the kernel looks words up in, in its types; those of a small index are narrower. None for a
+        very large index.
+        """
+        wider = [np.dtype(own.dtype) > np.dtype(wanted) for own, wanted in zip(self._arrays, OF_INDEX, strict=True)]
+        if any(wider):
+            return None
+        return tuple(np.ascontiguousarray(own, wanted) for own, wanted in zip(self._arrays, OF_INDEX, strict=True))
+
+    def best(self, query: TextQuery, k: int) -> tuple[Ids, Scores] | None:
+        """(ids, scores) of the best k, best first, from a single call of a kernel; None where it takes more steps.
+
+        Args:
+            query: the question.
+            k: at least 1.
+        """
+        single_call = self._single_call
+        shape = None if single_call is None else self._shape_of(query)
+        if single_call is None or shape is None or query.text in shape.texts:
+            return None
+        words = [term for term in self._terms_of(shape, shape.analyzer.words(query.text)) if term]
+        if not 0 < len(words) <= (1 if shape.window else MAX_WORDS_OF_CALL) or len({*words}) < len(words):
+            return None
+        if not shape.single_call:
+            shape.single_call.append(single_call.frame(shape.rows, *shape.frame.word_numbers(MAX_POSTINGS)))
+        wanted = np.frombuffer(encoded(END.join(words) + END), np.uint8)
+        return single_call.best(shape.single_call[0], wanted, len(words), k)
+
+    def read(self, query: TextQuery) -> PlainQuery | None:
+        """The query in numbers; None where it is not plain, or its model has no frame."""
+        read = self._read(query)
+        if read is None:
+            return None
+        shape, words = read
+        often = list(words.counts.values())
+        pairs = _pairs(words.terms, self._places(shape, query)) if shape.window else {}
+        if not pairs:
+            form = shape.frame.form(often, words.df, words.cf)
+            return PlainQuery(form, QueryLists(words.lists), words.postings, words.numbers, shape.fields)
+        number = dict(zip(words.counts, words.numbers, strict=True))
+        wanted = [(number[a], number[b], far) for a, b, far in pairs]
+        found = self._pairs.lists(wanted, shape.fields, shape.window)
+        found.rows[0] += len(often)
+        lists = QueryLists(np.concatenate((words.lists, found.rows), axis=1), found.ids, found.tf)
+        form = shape.frame.form([*often, *pairs.values()], words.df, np.concatenate((words.cf, found.cf)))
+        numbers = words.numbers + [LACKING] * (2 * len(pairs))
+        return PlainQuery(form, lists, words.postings + len(found.ids), numbers, shape.fields)
+
+    def frequencies(self, query: TextQuery) -> dict[str, int] | None:
+        """Each term of the query, in order, and how many entities have it in an ON field; None as `read` has it."""
+        read = self._read(query)
+        return None if read is None else dict(zip(read[1].counts, read[1].df, strict=True))
+
+    def most(self, query: TextQuery) -> int | None:
+        """The sum of these numbers; None as `read` has it."""
+        read = self._read(query)
+        return None if read is None else sum(read[1].df)
+
+    def _shape_of(self, query: TextQuery) -> _Shape | None:
+        text = query.text
+        if query.all_terms or (query.syntax and not text.replace(" ", "").isalnum()):
+            return None
+        key = (query.fields, query.model, query.arguments, query.language)
+        shape = self._shapes.get(key)
+        if shape is None:
+            if key in self._shapes:
+                return None
+            shape = self._shape(query)
+            with self._lock:
+                if len(self._shapes) >= MOST_REMEMBERED_SHAPES:
+                    self._shapes.clear()
+                self._shapes[key] = shape
+        return shape
+
+    def _read(self, query: TextQuery) -> tuple[_Shape, _Words] | None:
+        shape = self._shape_of(query)
+        if shape is None:
+            return None
+        words = shape.texts.get(query.text)
+        if words is None:
+            raw = shape.analyzer.words(query.text)
+            if len(raw) > MOST_WORDS:
+                return None
+            words = self._look_up(shape, self._terms_of(shape, raw))
+            self._remember(shape, query.text, words)
+        return shape, words
+
+    def _remember(self, shape: _Shape, text: str, words: _Words) -> None:
+        if len(shape.texts) >= MOST_REMEMBERED_TEXTS:
+            shape.texts.clear()
+        shape.texts[text] = words
+
+    def _terms_of(self, shape: _Shape, words: list[str]) -> list[str]:
+        """The term of each word, STOPPED for a stop word."""
+        known = shape.terms
+        terms: list[str] = []
+        for word in words:
+            term = known.get(word)
+            if term is None:
+                if len(known) >= MOST_REMEMBERED_WORDS:
+                    known.clear()
+                term = known[word] = shape.analyzer.term(word, shape.stemmer)
+            terms.append(term)
+        return terms
+
+    def _places(self, shape: _Shape, query: TextQuery) -> Sequence[int]:
+        """The place of each word, as text/match_query/matching.py counts them: each clause begins behind the last word of the one
+        before that is not a stop word.
+        """
+        if not query.syntax or query.text.isascii():
+            return range(MOST_WORDS)
+        places: list[int] = []
+        begin = 0
+        for clause in query.text.split():
+            own = self._terms_of(shape, shape.analyzer.words(clause))
+            places += range(begin, begin + len(own))
+            begin += max((i for i, term in enumerate(own) if term), default=0) + 1
+        return places
+
+    def _look_up(self, shape: _Shape, terms: list[str]) -> _Words:
+        counts: dict[str, float] = {}
+        for term in terms:
+            if term:
+                counts[term] = counts.get(term, 0) + 1
+        kernel = KERNEL.loaded
+        arrays = None if kernel is None else self._of_index
+        if kernel is None or arrays is None:
+            return self._look_up_numpy(shape, terms, counts)
+        wanted = np.frombuffer(encoded(END.join(counts) + END), np.uint8)
+        lists, cf, found, postings = kernel.look_up(wanted, len(counts), shape.rows, self._n_fields, *arrays)
+        numbers, df = found.tolist()
+        return _Words(terms, counts, numbers, df, cf, lists, postings)
+
+    def _look_up_numpy(self, shape: _Shape, terms: list[str], counts: dict[str, float]) -> _Words:
+        """The kernel's twin."""
+        numbers = [self._terms.number(term) for term in counts]
+        rows: list[tuple[int, int, int, int, int]] = []
+        cf = np.zeros((len(numbers), len(shape.fields)), np.int64)
+        df = [0] * len(numbers)
+        for t, number in enumerate(numbers):
+            if number < 0:
+                continue
+            df[t] = self._sets.df(number, shape.mask)
+            ends, tokens, blocks = self._lists.directory(number * self._n_fields, self._n_fields)
+            for f, own in enumerate(shape.fields):
+                cf[t, f] = tokens[own + 1] - tokens[own]
+                if size := ends[own + 1] - ends[own]:
+                    rows.append((t, f, blocks[own], 0, size))
+        lists = np.ascontiguousarray(np.array(rows, np.int64).reshape(len(rows), 5).T)
+        return _Words(terms, counts, numbers, df, cf, lists, sum(row[4] for row in rows))
+
+    def _shape(self, query: TextQuery) -> _Shape | None:
+        resolved = self._resolve(replace(query, text="", syntax=False))
+        analyzer = resolved.fields[0].analyzer
+        alike = all(field.analyzer is analyzer and not field.language for field in resolved.fields)
+        if not alike or not isinstance(analyzer, StandardAnalyzer) or not isinstance(resolved.model, AdditiveModel):
+            return None
+        frame = resolved.model.frame(self._outline(resolved))
+        if frame is None:
+            return None
+        stemmer = analyzer.stemmer(query.language)
+        fields = [field.number for field in resolved.fields]
+        pairs = resolved.model.traits.pairs
+        window = int(resolved.arguments.get("window", UNORDERED_WINDOW)) if pairs else 0
+        terms = self._words.setdefault((id(analyzer), stemmer), {})
+        return _Shape(frame, analyzer, stemmer, fields, np.array(fields, np.int64), mask_of(fields), window, terms)
+
+
+def _pairs(terms: Sequence[str], places: Sequence[int]) -> dict[tuple[str, str, int], float]:
+    """Neighbouring words and how far the second is behind the first -> how often."""
+    kept = [(place, term) for place, term in zip(places, terms, strict=False) if term]
+    pairs: dict[tuple[str, str, int], float] = {}
+    for (place, first), (following, second) in pairwise(kept):
+        pair = first, second, following - place
+        pairs[pair] = pairs.get(pair, 0) + 1
+    return pairs

@@ -1,0 +1,112 @@
+"""The compiled looking up of words. Import it through `hybridkg.compute.kernels` only: importing it compiles it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import int64, njit, uint8, uint32, uint64
+from numba.core import types
+
+from hybridkg.text.index.codec.cursor_kernel import OPTIONS
+from hybridkg.text.index.codec.cursor_kernel import readonly as _input
+
+_FOUND: Any = types.Tuple((int64[:, ::1], int64[:, ::1], int64[:, ::1], int64))  # type: ignore[no-untyped-call, unused-ignore]
+
+END = 0x0A
+"""Stands behind each wanted term; no word has it."""
+
+
+@njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def _number(wanted: Any, begin: Any, end: Any, prefixes: Any, offsets: Any, text: Any) -> Any:
+    """The number of the term wanted[begin:end], or -1; as `TermDictionary.number`."""
+    prefix = uint64(0)
+    for i in range(8):
+        prefix = (prefix << uint64(8)) | uint64(wanted[begin + i] if begin + i < end else 0)
+    low, high = 0, len(prefixes)
+    while low < high:
+        middle = (low + high) >> 1
+        if prefixes[middle] < prefix:
+            low = middle + 1
+        else:
+            high = middle
+    if end - begin > 8:  # several may begin alike
+        high, step = low, 1
+        while high < len(prefixes) and prefixes[high] == prefix:
+            high, step = min(high + step, len(prefixes)), 2 * step
+        while low < high:
+            middle = (low + high) >> 1
+            at, stop = int64(offsets[middle]), int64(offsets[middle + 1])
+            before = prefixes[middle] == prefix
+            if before:
+                i = 0
+                while i < end - begin and at + i < stop and text[at + i] == wanted[begin + i]:
+                    i += 1
+                before = i < end - begin and (at + i == stop or text[at + i] < wanted[begin + i])
+            if before:
+                low = middle + 1
+            else:
+                high = middle
+    if low == len(prefixes):
+        return -1
+    at = int64(offsets[low])
+    if int64(offsets[low + 1]) - at != end - begin:
+        return -1
+    for i in range(end - begin):
+        if text[at + i] != wanted[begin + i]:
+            return -1
+    return low
+
+
+@njit(
+    _FOUND(
+        _input(uint8), int64, _input(int64), int64, _input(uint64), _input(uint64), _input(uint8), _input(uint32),
+        _input(uint32), _input(uint32), _input(uint32), _input(uint8), _input(uint32),
+    ),
+    **OPTIONS,
+)  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
+def look_up(
+    wanted: Any, n_terms: Any, fields: Any, n_fields: Any, prefixes: Any, offsets: Any, text: Any, postings: Any,
+    tokens: Any, blocks: Any, set_offsets: Any, set_fields: Any, set_entities: Any,
+) -> Any:  # fmt: skip
+    """What an index knows of some words.
+
+    What it takes:
+        wanted: uint8[...], the UTF-8 of the terms, behind each of them END.
+        n_terms: how many there are.
+        fields: int64[f], numbers of fields.
+        n_fields: of the index, at most 8.
+        prefixes, offsets, text: `terms.*` of the segment.
+        postings, tokens, blocks: `lists.*` of the segment.
+        set_offsets, set_fields, set_entities: `terms.sets.*` of the segment.
+
+    Returns:
+        int64[5, l], term, field, first block, 0 and postings of each list that is not empty; int64[t, f], occurrences;
+        int64[2, t], the number of each term, -1 for one that the index lacks, then the entities that have it in any of
+        the fields; and the postings of all lists.
+    """
+    found, cf = np.zeros((2, n_terms), np.int64), np.zeros((n_terms, len(fields)), np.int64)
+    lists, numbers, df = np.empty((5, n_terms * len(fields)), np.int64), found[0], found[1]
+    mask, n, begin, total = 0, 0, 0, int64(0)
+    for f in range(len(fields)):
+        mask |= 1 << fields[f]
+    for t in range(n_terms):
+        end = begin
+        while wanted[end] != END:
+            end += 1
+        word = _number(wanted, begin, end, prefixes, offsets, text)
+        numbers[t], begin = word, end + 1
+        if word < 0:
+            continue
+        for f in range(len(fields)):
+            own = word * n_fields + fields[f]
+            size = int64(postings[own + 1]) - int64(postings[own])
+            cf[t, f] = int64(tokens[own + 1]) - int64(tokens[own])
+            if size:
+                lists[0, n], lists[1, n], lists[2, n], lists[3, n], lists[4, n] = t, f, blocks[own], 0, size
+                n += 1
+                total += size
+        for i in range(int64(set_offsets[word]), int64(set_offsets[word + 1])):
+            if int64(set_fields[i]) & mask:
+                df[t] += set_entities[i]
+    return lists[:, :n].copy(), cf, found, total

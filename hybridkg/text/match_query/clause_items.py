@@ -1,0 +1,268 @@
+"""From words as they are written to the items that an index looks for: each ON field's analyzer has its say.
+
+Analyzers cut differently: where one reads `birthPlace` as a word, another
+reads two. Their words are laid side by side by the characters they come from.
+An item is a word of the coarsest reading; in a field whose analyzer takes it
+apart, the parts are a phrase. Where one analyzer reads both, the whole and the
+parts, they are alternatives.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+
+from hybridkg.interfaces.analyzer import Analyzer
+from hybridkg.text.match_query.items import Item, OnField, Pattern, Patterns, Words
+from hybridkg.text.match_query.synonyms import NO_SYNONYMS, Synonyms, SynonymTable
+
+MOST_PAIRS = 16
+"""Combinations of the alternatives of two neighbouring words that are looked for as pairs."""
+
+Interval = tuple[int, int]
+"""Characters from the first number up to the second."""
+
+
+@dataclass(frozen=True)
+class _Word:
+    place: int
+    term: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What one field sees of a stretch of text.
+
+    Args:
+        parts: (place, term) of the words that no other of them is a part of; the term of a stop word is empty.
+        wholes: the terms of the words that some of those are parts of.
+    """
+
+    parts: Words
+    wholes: tuple[str, ...] = ()
+
+    def terms(self) -> tuple[str, ...]:
+        return tuple(term for _, term in self.parts)
+
+    def patterns(self) -> Patterns:
+        return as_patterns([self.parts, *(((0, term),) for term in self.wholes)])
+
+
+_NOTHING = _Unit(())
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A text as one analyzer reads it.
+
+    Args:
+        words: in the order of their characters, wholes before their parts.
+        gaps: where there is a place without a word: the offsets, ascending.
+    """
+
+    words: Sequence[_Word]
+    gaps: Sequence[int]
+
+
+def items_of(
+    text: str, phrase: bool, only: str, language: str, on: Sequence[OnField], synonyms: Synonyms = NO_SYNONYMS
+) -> list[tuple[int, Item]]:
+    """The items of a text and the places of their first words.
+
+    Args:
+        text: plain words.
+        phrase: whether they are one item, to be found one after the other; else each word is an item.
+        only: the one field in which they may occur; empty for all.
+        language: tag of the text's language, which selects the stemmer of fields that are not asked in one language.
+        on: the ON fields.
+        synonyms: alternatives of words; those of a phrase have none.
+    """
+    keys = [
+        None
+        if only and only != field.name
+        else (id(field.analyzer), field.analyzer.stemmer(field.language or language))
+        for field in on
+    ]
+    analyzers = {key: field.analyzer for key, field in zip(keys, on, strict=True) if key is not None}
+    readings = {key: _read(text, analyzer, key[1]) for key, analyzer in analyzers.items()}
+    intervals = _coarsest([word for reading in readings.values() for word in reading.words])
+    seen = {key: _units(reading.words, intervals) for key, reading in readings.items()}
+    rows: list[tuple[int, int]]
+    if phrase:
+        rows = [(0, len(intervals))] if intervals else []
+        tables: Mapping[tuple[int, str], SynonymTable] = {}
+    else:
+        tables = {key: synonyms.table(analyzers[key], key[1], _entry) for key in readings} if synonyms.rules else {}
+        rows = _stretches(len(intervals), seen, tables)
+    found = []
+    for place, (start, end) in enumerate(rows):
+        alternatives = {key: _alternatives(_joined(units[start:end]), tables.get(key)) for key, units in seen.items()}
+        item = Item(tuple(() if key is None else alternatives[key][0] for key in keys), _written(alternatives.values()))
+        if any(item.places):
+            dropped = max(bisect_right(reading.gaps, intervals[start][0]) for reading in readings.values())
+            found.append((place + dropped, item))
+    return found
+
+
+def pair_of(first: Item, second: Item, distance: int, window: int) -> Item:
+    """Two neighbouring words as one item: as a phrase, in which a stop word between them leaves its gap, or within a
+    window.
+
+    Args:
+        first: an item.
+        second: one behind it.
+        distance: between their places.
+        window: 0 for the phrase.
+    """
+    return Item(
+        tuple(_pairs(one, other, distance, window) for one, other in zip(first.places, second.places, strict=True))
+    )
+
+
+def _pairs(firsts: Patterns, seconds: Patterns, distance: int, window: int) -> Patterns:
+    plain = [[pattern.words for pattern in patterns if not pattern.window] for patterns in (firsts, seconds)]
+    joined = [_following(one, other, distance) for one, other in islice(product(*plain), MOST_PAIRS)]
+    return tuple(dict.fromkeys(Pattern(words, window) for words in joined))
+
+
+def _following(first: Words, second: Words, distance: int) -> Words:
+    shift = first[-1][0] + distance
+    return (*first, *((place + shift, term) for place, term in second))
+
+
+def as_patterns(alternatives: Sequence[Words]) -> Patterns:
+    """Patterns of words and phrases, each once; without those that contain another, whose every occurrence is one of
+    the shorter one too.
+
+    >>> [p.words for p in as_patterns([((0, "new"), (1, "york")), ((3, "york"),), ((0, ""),)])]
+    [((0, 'york'),)]
+    """
+    kept = [words for words in dict.fromkeys(map(_from_first, alternatives)) if words]
+    if len(kept) == 1:
+        return (Pattern(kept[0]),)
+    by_first: dict[str, list[Words]] = {}
+    for words in kept:
+        by_first.setdefault(words[0][1], []).append(words)
+    return tuple(Pattern(words) for words in kept if not _contains_another(words, by_first))
+
+
+def _from_first(words: Words) -> Words:
+    """Places counted from the first word that is indexed: stop words leave a gap."""
+    if len(words) == 1:
+        return ((0, words[0][1]),) if words[0][1] else ()
+    kept = [(place, term) for place, term in words if term]
+    return tuple((place - kept[0][0], term) for place, term in kept)
+
+
+def _contains_another(words: Words, by_first: Mapping[str, Sequence[Words]]) -> bool:
+    own = set(words)
+    return any(
+        other != words and all((place + at, following) in own for at, following in other)
+        for place, term in words
+        for other in by_first.get(term, ())
+    )
+
+
+def _read(text: str, analyzer: Analyzer, stemmer: str) -> _Reading:
+    known: dict[str, str] = {}
+    words, gaps = [], []
+    for place, (raw, start, end) in enumerate(analyzer.spans(text)):
+        if end == start:
+            gaps.append(start)
+            continue
+        if raw not in known:
+            known[raw] = analyzer.term(raw, stemmer)
+        words.append(_Word(place, known[raw], start, end))
+    return _Reading(sorted(words, key=lambda word: (word.start, -word.end, word.place)), sorted(gaps))
+
+
+def _coarsest(words: Sequence[_Word]) -> list[Interval]:
+    """The intervals of the words that lie within no other, in order."""
+    found: list[Interval] = []
+    for start, end in sorted({(word.start, word.end) for word in words}, key=lambda one: (one[0], -one[1])):
+        if not found or end > found[-1][1]:
+            found.append((start, end))
+    return found
+
+
+def _units(words: Sequence[_Word], intervals: Sequence[Interval]) -> list[_Unit]:
+    """What of a reading lies within each interval."""
+    starts = [word.start for word in words]
+    units = []
+    for start, end in intervals:
+        inside = []
+        at = bisect_left(starts, start)
+        while at < len(words) and words[at].start < end:
+            if words[at].end <= end:
+                inside.append(words[at])
+            at += 1
+        units.append(_unit(inside))
+    return units
+
+
+def _unit(words: Sequence[_Word]) -> _Unit:
+    """Of words in the order of their characters, wholes before their parts."""
+    if not words:
+        return _NOTHING
+    if len(words) == 1:
+        return _Unit(((words[0].place, words[0].term),))
+    parts, wholes = [], []
+    for word, following in zip(words, (*words[1:], None), strict=True):
+        same = following is None or (word.start, word.end) == (following.start, following.end)
+        if following is not None and not same and following.end <= word.end:
+            wholes.append(word.term)
+        else:
+            parts.append((word.place, word.term))
+    return _Unit(tuple(sorted(parts)), tuple(term for term in wholes if term))
+
+
+def _joined(units: Sequence[_Unit]) -> _Unit:
+    """Several as one: their parts, one after the other."""
+    if len(units) == 1:
+        return units[0]
+    return _Unit(tuple(sorted({word for unit in units for word in unit.parts})))
+
+
+def _entry(text: str, analyzer: Analyzer, stemmer: str) -> tuple[tuple[str, ...], tuple[Words, ...]]:
+    """An entry of a synonyms file as an analyzer reads it: its terms, and the alternatives that it stands for."""
+    words = _read(text, analyzer, stemmer).words
+    unit = _joined(_units(words, _coarsest(words)))
+    return unit.terms(), tuple(pattern.words for pattern in unit.patterns())
+
+
+def _stretches(
+    n: int, seen: Mapping[tuple[int, str], Sequence[_Unit]], tables: Mapping[tuple[int, str], SynonymTable]
+) -> list[tuple[int, int]]:
+    """Cuts n units into those that have synonyms together, the longest first, and single ones."""
+    if not tables:
+        return [(at, at + 1) for at in range(n)]
+    longest = max(table.longest for table in tables.values())
+    found, at = [], 0
+    while at < n:
+        end = at + 1
+        begins = any(
+            units[at].terms()[:1] and units[at].terms()[0] in tables[key].firsts for key, units in seen.items()
+        )
+        for last in range(min(n, at + longest), at + 1, -1) if begins else ():
+            if any(_joined(units[at:last]).terms() in tables[key].alternatives for key, units in seen.items()):
+                end = last
+                break
+        found.append((at, end))
+        at = end
+    return found
+
+
+def _alternatives(unit: _Unit, table: SynonymTable | None) -> tuple[Patterns, bool]:
+    """The patterns of a stretch in one field, and whether they are those of a synonyms file."""
+    others = table.alternatives.get(unit.terms()) if table is not None else None
+    return (unit.patterns(), False) if others is None else (as_patterns(others), True)
+
+
+def _written(alternatives: Iterable[tuple[Patterns, bool]]) -> str:
+    """How an item with synonyms is shown: its alternatives in the first field that has any."""
+    patterns = next((patterns for patterns, expanded in alternatives if expanded), ())
+    return " | ".join(" ".join(term for _, term in pattern.words) for pattern in patterns)

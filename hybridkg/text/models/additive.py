@@ -1,0 +1,392 @@
+"""What the ranking models have in common, in numbers: a score is a sum over the terms.
+
+    score(d) = sum_t phi_t(x_t(d))
+    x_t(d)   = sum_f coefficient[t, f] * tf[t, f](d) / (base[f] + slope[f] * length_f(d))
+
+with phi_t(x) = gain * x / (k1 + x) for BM25F, and for the language models
+
+    phi_t(x) = gain * ln(x + sum_f background[t, f] / (base[f] + slope[f] * length_f(d)) + constant[t])
+
+So one compiled kernel (additive_kernel.py) ranks by any of them, straight from packed postings, and one kind of bound
+prunes for all of them (embedded/peaks.py). `score_numpy` is the reference: the kernel does the same operations in the
+same order and gives the same bits. Change both together.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.compute.kernels import LazyKernel
+from hybridkg.interfaces.ranking_model import Postings, ScoringTask
+from hybridkg.interfaces.text_index import Ids, Scores
+from hybridkg.text.id_sets import NONE, union
+from hybridkg.text.models.logarithm import log
+
+KERNEL = LazyKernel("hybridkg.text.index.topk.windowed_kernel", behind=True)
+
+SMALLEST = 1e-70
+"""No probability counts as less: four of them multiplied are still a normal float."""
+
+GROUP = 4
+"""Neighbouring terms of the same gain whose probabilities are multiplied before the logarithm is taken, which is the
+dear part."""
+
+CHUNK = 256
+"""Entities that a kernel scores at once, so that LLVM works on several and the scratch memory stays near."""
+
+LAST_STAMP = 1 << 31
+"""A call needs fewer stamps than are left from here to 2 ** 32: one for each window, and one for each term in it."""
+
+Floats = NDArray[np.float64]
+
+
+class AdditiveForm(NamedTuple):  # a dataclass takes three times as long to make
+    """A model and a query in numbers. Terms may be words, or pairs of words, which decide on no match.
+
+    Args:
+        rows: int64[fields], the row of each field in `lengths`.
+        base: float64[fields], at least 0.
+        slope: float64[fields], at least 0; not both 0.
+        coefficient: float64[terms, fields], at least 0.
+        gain: float64[terms].
+        k1: saturation, above 0; 0 for logarithms.
+        background: float64[terms, fields], at least 0; for logarithms, and only where base is above 0.
+        constant: float64[terms], at least 0; for logarithms.
+        words: how many of the terms decide which entities match; the others come after them.
+        lengths: uint32[rows, nodes], tokens.
+    """
+
+    rows: NDArray[np.int64]
+    base: Floats
+    slope: Floats
+    coefficient: Floats
+    gain: Floats
+    k1: float
+    background: Floats
+    constant: Floats
+    words: int
+    lengths: NDArray[np.uint32]
+
+    @property
+    def together(self) -> bool:
+        """Whether several fields are read as one text, whose length all of them are divided by; then this is done
+        once, so that equal sums of occurrences are equal scores.
+        """
+        return not self.k1 and len(self.rows) > 1 and not (self.rows != self.rows[0]).any()
+
+
+class WordNumbers(NamedTuple):
+    """How a form follows from what the index has of words, where each is in the query once:
+
+        share[t, f] = weight[f] * cf[t, f] / tokens[f], weight 0 where cf is 0
+        gain[t] = gain[df[t]], 0 where no share is above 0
+        coefficient[t, f] = weight[f] * (1 - lambda[f])
+        background[t, f] = mu[f] * share[t, f], 0 where lambda is above 0
+        constant[t] = sum_f lambda[f] * share[t, f]
+
+    Where k1 is above 0 coefficients are the weights, and there is neither background nor constant. Fields that are read
+    as one text have one number each, and cf is that of all.
+
+    Args:
+        gain: float64[n], by df.
+        weight: float64[fields].
+        lambda_: float64[fields].
+        mu: float64[fields].
+        tokens: float64[fields], above 0.
+    """
+
+    gain: Floats
+    weight: Floats
+    lambda_: Floats
+    mu: Floats
+    tokens: Floats
+
+
+class Frame(Protocol):
+    """What of a form does not depend on the words of the query."""
+
+    def word_numbers(self, most: int) -> tuple[AdditiveForm, WordNumbers]:
+        """A form of no words, and how that of words that at most `most` entities have follows from it."""
+
+    def form(self, counts: Sequence[float], df: Sequence[int], cf: NDArray[np.int64]) -> AdditiveForm:
+        """The form of words that may occur in every field, and of pairs of them.
+
+        Args:
+            counts: how often the query has each word, then each pair.
+            df: entities that have each word in any field.
+            cf: int64[words + 2 * pairs, fields], occurrences of each word, of each pair as a phrase, and in a window.
+        """
+
+
+class AdditiveModel:
+    """A model that can say what it is in numbers."""
+
+    def frame(self, task: ScoringTask) -> Frame | None:
+        """What `form` takes from the fields of a task; None for a model that looks at more than words."""
+        del task
+        return None
+
+    def form(self, task: ScoringTask) -> AdditiveForm:
+        """The model and the query; looks at no postings."""
+        raise NotImplementedError
+
+    def score(self, task: ScoringTask) -> tuple[Ids, Scores]:
+        """(ids ascending, scores) of every entity in the terms' postings."""
+        form = self.form(task)
+        terms = (*task.terms, *task.ordered, *task.unordered)[: len(form.gain)]  # some models do not look at pairs
+        return score(form, [postings for term in terms for postings in term.postings])
+
+
+def score(form: AdditiveForm, lists: Sequence[Postings]) -> tuple[Ids, Scores]:
+    """(ids ascending, scores) of every entity in the postings of the words.
+
+    Args:
+        form: the query.
+        lists: terms x fields, term by term.
+    """
+    kernel = KERNEL.for_work(sum(len(postings.ids) for postings in lists))
+    return score_numpy(form, lists) if kernel is None else score_compiled(kernel, form, lists)
+
+
+def score_numpy(form: AdditiveForm, lists: Sequence[Postings]) -> tuple[Ids, Scores]:
+    """The kernel's twin: one term at a time, whole arrays."""
+    fields = range(len(form.rows))
+    ids = union([postings.ids for postings in lists[: form.words * len(fields)]])
+    if not len(ids):
+        return NONE, np.zeros(0)
+    place_of = places_in(ids, sum(len(postings.ids) for postings in lists))
+    with np.errstate(divide="ignore"):
+        inverse = [1.0 / (form.base[f] + form.slope[f] * form.lengths[form.rows[f], ids]) for f in fields]
+    total, product, members = np.zeros(len(ids)), np.zeros(0), 0
+    for t, gain in enumerate(form.gain):
+        x = np.zeros(len(ids))
+        for f in fields:
+            postings = lists[t * len(fields) + f]
+            if len(postings.ids):
+                where = place_of(postings.ids)
+                own = form.coefficient[t, f] * postings.tf
+                x[where] += own if form.together else own * inverse[f][where]
+        if form.k1:
+            total += gain * x / (form.k1 + x)
+            continue
+        if form.together:
+            x *= inverse[0]
+        for f in fields:
+            if form.background[t, f]:
+                x += form.background[t, f] * inverse[f]
+        own = np.maximum(x + form.constant[t], SMALLEST)
+        product = own if members == 0 else product * own
+        members += 1
+        if members == GROUP or t + 1 == len(form.gain) or form.gain[t + 1] != gain:
+            total += gain * log(product)
+            members = 0
+    return ids, total
+
+
+@dataclass(frozen=True)
+class PackedPostings:
+    """The packed postings of a segment, as `embedded/packing.py` has them: words, and first, at, widths of blocks."""
+
+    words: NDArray[np.uint32]
+    first: NDArray[np.uint32]
+    at: NDArray[np.uint32]
+    widths: NDArray[np.uint8]
+
+
+_NO_WORDS = np.zeros(0, np.uint32)
+NOTHING_PACKED = PackedPostings(_NO_WORDS, _NO_WORDS, _NO_WORDS, np.zeros((0, 2), np.uint8))
+
+
+class QueryLists(NamedTuple):
+    """The posting lists of a query that are not empty, by term, then field.
+
+    Args:
+        rows: int64[5, lists]: term of the form, field of the form, first block of a packed list or -1, first posting of
+            a plain one, and how many postings it has.
+        ids: uint32[...], of the plain lists.
+        tf: uint32[...], of the plain lists.
+    """
+
+    rows: NDArray[np.int64]
+    ids: Ids = _NO_WORDS
+    tf: NDArray[np.uint32] = _NO_WORDS
+
+    @property
+    def terms(self) -> NDArray[np.int64]:
+        """int64[lists]."""
+        terms: NDArray[np.int64] = self.rows[0]
+        return terms
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """int64[lists], postings."""
+        sizes: NDArray[np.int64] = self.rows[4]
+        return sizes
+
+    @classmethod
+    def plain(cls, lists: Sequence[Postings], n_fields: int) -> QueryLists:
+        """From lists for each term and field, some of them empty."""
+        active = [(i, postings) for i, postings in enumerate(lists) if len(postings.ids)]
+        number = np.array([i for i, _ in active], np.int64)
+        sizes = np.array([len(postings.ids) for _, postings in active], np.int64)
+        ids = np.concatenate([postings.ids for _, postings in active]) if active else _NO_WORDS
+        tf = np.concatenate([postings.tf for _, postings in active], dtype=np.uint32) if active else _NO_WORDS
+        starts = np.cumsum(sizes) - sizes
+        return cls(np.stack((number // n_fields, number % n_fields, np.full(len(active), -1), starts, sizes)), ids, tf)
+
+
+class Best:
+    """The best entities so far: a heap of at most k that the kernel keeps."""
+
+    def __init__(self, k: int):
+        self.ids, self.ranks, self.scores = np.empty(k, np.uint32), np.empty(k, np.uint32), np.empty(k)
+        self.n = 0
+        self.scored = 0
+
+    @property
+    def threshold(self) -> float:
+        """What a score must reach to be among them."""
+        return float(self.scores[0]) if self.n == len(self.ids) else -math.inf
+
+    def found(self) -> tuple[Ids, Scores]:
+        """(ids, scores), best first once the last `rank` has been told so."""
+        return self.ids[: self.n], self.scores[: self.n]
+
+
+class _Scratch(threading.local):
+    """Memory of a thread, so that a query of a few postings need not make it anew.
+
+    `table` is 0 before and after a kernel has used it, no number of `stamps` is above `stamp`, which only grows; the
+    others hold anything.
+    """
+
+    def __init__(self) -> None:
+        self.stamps, self.stamp = np.zeros(0, np.uint32), 0
+        self.floats, self.whole, self.table = np.zeros(0), np.zeros(0, np.uint32), np.zeros(0, np.uint32)
+
+    def grow(self, floats: int, whole: int, table: int = 0, stamps: int = 0) -> None:
+        if len(self.floats) < floats:
+            self.floats = np.empty(floats)
+        if len(self.whole) < whole:
+            self.whole = np.empty(whole, np.uint32)
+        if len(self.table) < table:
+            self.table = np.zeros(1 << (table - 1).bit_length(), np.uint32)
+        if len(self.stamps) < stamps or self.stamp > LAST_STAMP:
+            self.stamps, self.stamp = np.zeros(max(stamps, len(self.stamps)), np.uint32), 0
+
+
+_scratch = _Scratch()
+
+
+def rank(
+    kernel: Any,
+    form: AdditiveForm,
+    lists: QueryLists,
+    best: Best,
+    *,
+    packed: PackedPostings = NOTHING_PACKED,
+    allowed: Ids | None = None,
+    ranks: NDArray[np.uint32] = _NO_WORDS,
+    complete: bool = False,
+    last: bool = True,
+) -> None:
+    """Adds the best entities of some lists to those so far.
+
+    Args:
+        kernel: compiled.
+        form: the query.
+        lists: its postings.
+        best: gets them; with room for all of them where `complete`.
+        packed: what packed lists are in.
+        allowed: uint32[...], ascending: the only entities that count; None for all.
+        ranks: uint32[nodes], which decide ties; empty for the ids themselves.
+        complete: whether all entities are wanted, ascending, and not the best.
+        last: whether nothing more will be added, so that the best are put in order.
+    """
+    n_terms, n_fields = form.coefficient.shape
+    width = _window(int(lists.sizes.sum()), form.lengths.shape[1], n_terms)
+    _scratch.grow((3 if form.k1 else 3 + n_terms) * width + (3 + n_fields) * CHUNK, 4 * (width + 1), stamps=2 * width)
+    n, scored, _scratch.stamp = kernel.rank(
+        packed.words, packed.first, packed.at, packed.widths,
+        *lists,
+        form.lengths, form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1,
+        form.background, form.constant, form.words,
+        _NO_WORDS if allowed is None else allowed, allowed is not None, ranks,
+        width, _scratch.floats, _scratch.whole, _scratch.stamps, _scratch.stamp,
+        best.ids, best.ranks, best.scores, best.n, complete, last and not complete,
+    )  # fmt: skip
+    best.n, best.scored = n, best.scored + scored
+
+
+def rank_few(
+    kernel: Any,
+    form: AdditiveForm,
+    lists: QueryLists,
+    postings: int,
+    k: int,
+    *,
+    packed: PackedPostings,
+    ranks: NDArray[np.uint32],
+    narrow: NDArray[np.uint8],
+) -> tuple[Ids, Scores]:
+    """(ids, scores) of the best k, best first, of lists that fit memory unpacked.
+
+    Args:
+        kernel: compiled.
+        form: the query.
+        lists: its postings.
+        postings: how many there are.
+        k: how many at most.
+        packed: what packed lists are in.
+        ranks: uint32[nodes], which decide ties; empty for the ids themselves.
+        narrow: uint8[nodes, rows], of `narrow_lengths`; NO_LENGTHS where it is not at hand.
+    """
+    each = 3 if form.k1 else 3 + len(form.gain)
+    _scratch.grow(each * postings + (3 + len(form.rows)) * CHUNK, 6 * (postings + 4), 2 * postings)
+    found: tuple[Ids, Scores] = kernel.rank_few(
+        packed.words, packed.first, packed.at, packed.widths, *lists, form.lengths, narrow,
+        form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1, form.background, form.constant,
+        form.words, ranks, _scratch.table, _scratch.whole, _scratch.floats, min(k, postings),
+    )  # fmt: skip
+    return found
+
+
+def _window(postings: int, nodes: int, terms: int) -> int:
+    """How many entities are scored at once: a power of two; more where postings are few and far between, fewer where
+    the scratch memory of many terms would not fit the cache.
+    """
+    width = 16_384 if postings > 1_000 and postings * 2 < nodes else 4_096
+    while width > 64 and terms * width > 65_536:
+        width //= 2
+    return width
+
+
+def score_compiled(kernel: Any, form: AdditiveForm, postings: Sequence[Postings]) -> tuple[Ids, Scores]:
+    """The same numbers from the kernel, which sees fewer arrays and releases the GIL."""
+    lists = QueryLists.plain(postings, len(form.rows))
+    every = Best(int(lists.sizes[lists.terms < form.words].sum()))
+    rank(kernel, form, lists, every, complete=True)
+    return every.ids[: every.n], every.scores[: every.n]
+
+
+def places_in(ids: Ids, questions: int) -> Callable[[Ids], NDArray[Any]]:
+    """A function from members of `ids`, which ascend, to their places in it.
+
+    Args:
+        ids: uint32[n], ascending, at least one.
+        questions: how many members will be looked up.
+    """
+    low, span = ids[0], int(ids[-1]) - int(ids[0]) + 1
+    if span > 4 * questions + 65_536:
+        return lambda members: np.searchsorted(ids, members)
+    # A table over the range of the ids costs less than a search for each posting.
+    table = np.empty(span, np.uint32)
+    table[ids - low] = np.arange(len(ids), dtype=np.uint32)
+    return lambda members: table[members - low]

@@ -1,0 +1,162 @@
+"""Static embeddings: a vector for every token, distilled from a sentence-transformers model at index time.
+
+Tulkens, van Dongen: Model2Vec, fast state-of-the-art static embeddings (2024), whose defaults these are: the vector of
+a token is what the model makes of it alone, reduced to 256 principal components, and weighted by a / (a + p) as in SIF
+(Arora, Liang, Ma: A simple but tough-to-beat baseline for sentence embeddings, ICLR 2017), with p from Zipf's law over
+the ranks of the vocabulary. A text is the mean of its tokens, brought to length 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.errors import CorruptError, EncoderError
+from hybridkg.extras import check_extra, needs_extra
+from hybridkg.interfaces.encoder import NO_MODEL, ModelChoice, Texts, Vectors
+from hybridkg.interfaces.progress import Progress
+from hybridkg.storage.arrays import Layout, Reader, Writer
+from hybridkg.vector.encoders.lsa import unit
+from hybridkg.vector.encoders.model_folder import ModelFolder, find_model
+from hybridkg.vector.encoders.transformer import INDEX_AGAIN, opened_tokenizer, token_starts
+
+KIND = "model2vec"
+FEATURE = f"encoder {KIND!r}"
+
+LAYOUT = Layout("hybridkg static", 1, "static.json", "table of tokens")
+
+DIMENSIONS = 256
+
+SIF = 1e-4
+"""The a of a / (a + p)."""
+
+
+class Model2Vec:
+    """The kind.
+
+    Args:
+        choice: of the model that is distilled.
+    """
+
+    takes_model, has_tokens, is_billed = True, True, False
+
+    def __init__(self, choice: ModelChoice = NO_MODEL):
+        self._choice = choice
+
+    @cached_property
+    def _model(self) -> ModelFolder:
+        check_extra("models", FEATURE, "huggingface_hub", "sentence_transformers", "torch", "tokenizers")
+        return find_model(self._choice)
+
+    @cached_property
+    def _settled(self) -> str:
+        return f"{KIND}/{LAYOUT.version} {self._model.name} {self._model.digest()}"
+
+    def settled_name(self) -> str:
+        """Kind, version, model, and what distinguishes its files."""
+        return self._settled
+
+    def prepare(self, folder: Path, texts: Texts, count: int, progress: Progress) -> StaticEncoder:
+        """As EncoderKind has it; nothing is learned from the texts."""
+        choice = self._choice
+        if choice.query_prompt or choice.passage_prompt or choice.max_length:
+            raise EncoderError(
+                f"the encoder {KIND!r} has no prompts and no limit of tokens", hint="remove them from [vectors]"
+            )
+        if not (folder / LAYOUT.header).exists():
+            with needs_extra("models", FEATURE):
+                from hybridkg.vector.encoders.static_distilling import token_vectors
+
+            progress.start(f"distilling the model {self._model.name}", None)
+            tokens, unknown = token_vectors(self._model, folder, choice)
+            writer = Writer(LAYOUT, folder)
+            writer.write("tokens", weighted(tokens, DIMENSIONS))
+            writer.finish({"name": self._settled, "unknown": unknown})
+            progress.done(len(tokens))
+        return self.open(folder)
+
+    def open(self, folder: Path) -> StaticEncoder:
+        """As EncoderKind has it."""
+        return StaticEncoder(folder)
+
+
+class StaticEncoder:
+    """A table of tokens.
+
+    Args:
+        folder: filled by `Model2Vec.prepare`.
+
+    Raises:
+        CorruptError: a file is missing or damaged.
+    """
+
+    def __init__(self, folder: Path):
+        reader = Reader(LAYOUT, folder)
+        self._folder, self._name = folder, str(reader.about("name"))
+        self._unknown: int | None = reader.about("unknown")
+        self._tokens: NDArray[Any] = reader.array("tokens")
+        if self._tokens.ndim != 2 or self._tokens.dtype != np.dtype("<f4"):
+            raise CorruptError("the table of tokens does not fit its header", hint=INDEX_AGAIN, place=str(folder))
+
+    @property
+    def name(self) -> str:
+        """Kind, version, model, and what distinguishes its files."""
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        """DIMENSIONS, or those of a smaller model."""
+        return int(self._tokens.shape[1])
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """float32[len(texts), dimensions]; zeros where no token of a text is known."""
+        found = np.zeros((len(texts), self.dimensions), np.float32)
+        for i, encoding in enumerate(self._tokenizer.encode_batch(list(texts), add_special_tokens=False)):
+            known = [token for token in encoding.ids if token != self._unknown]
+            if known:
+                if max(known) >= len(self._tokens):
+                    raise CorruptError("the tokenizer does not fit the table of tokens", hint=INDEX_AGAIN)
+                found[i] = self._tokens[known].mean(axis=0)
+        return unit(found)
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        """The same as of passages."""
+        return self.passages(texts)
+
+    def token_starts(self, text: str) -> list[int]:
+        """As Tokenising has it."""
+        return token_starts(self._tokenizer, text)
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return opened_tokenizer(KIND, self._folder)
+
+
+def weighted(tokens: Vectors, dimensions: int) -> Vectors:
+    """Principal components of the tokens that have a vector, weighted by their rank.
+
+    Args:
+        tokens: float32[n, wide], in the order of their frequency; zeros for a token that no text has.
+        dimensions: of the result, at most; as many as there are, where there are fewer.
+
+    Returns:
+        float32[n, dimensions]; zeros stay.
+    """
+    used = tokens.any(axis=1)
+    rows = tokens[used].astype(np.float64)
+    found = np.zeros((len(tokens), min(dimensions, tokens.shape[1])), np.float32)
+    if not len(rows):
+        return found
+    rows -= rows.mean(axis=0)
+    axes = np.linalg.eigh(rows.T @ rows)[1][:, ::-1][:, : found.shape[1]]
+    largest = np.abs(axes).argmax(axis=0)
+    axes = axes * np.sign(axes[largest, np.arange(axes.shape[1])])  # an axis has two directions; this is one of them
+    inverse = 1.0 / np.arange(2, len(rows) + 2)
+    weights = SIF / (SIF + inverse / inverse.sum())
+    found[used] = (rows @ axes) * weights[:, None]
+    return found

@@ -1,0 +1,1 @@
+"""Vector indexes: exact search with 8-bit codes, and HNSW."""

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybridkg.config.settings import Config, parse_config, read_config, write_config
+from hybridkg.errors import ConfigError
+
+texts = st.text(min_size=1, alphabet=st.characters(codec="utf-8"))
+
+
+@given(texts, st.sampled_from(["default", "union"]), st.just("") | texts)
+def test_what_is_written_reads_back(profile, graph, synonyms):
+    config = Config(profile=profile, default_graph=graph, synonyms=synonyms)
+    assert parse_config(write_config(config), "kb.toml") == config
+
+
+def test_missing_keys_have_defaults():
+    assert parse_config("", "kb.toml") == Config("default", "embedded", "none", "flat", "default", "refuse")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint", "place"),
+    [
+        (
+            "\nprofil = 'x'",
+            "no setting 'profil'; known: profile, default_graph, service, synonyms, "
+            "text, vectors, graph, endpoint, elasticsearch, limits, reranking",
+            "did you mean 'profile'?",
+            "k:2",
+        ),
+        (
+            "[cluster]\nx = 1",
+            "no setting 'cluster'; known: profile, default_graph, service, synonyms, "
+            "text, vectors, graph, endpoint, elasticsearch, limits, reranking",
+            "",
+            "k:1",
+        ),
+        (
+            "text = 'elastic'",
+            "setting 'text' must be \"elasticsearch\" or \"embedded\", not 'elastic'",
+            "did you mean 'elasticsearch'?",
+            "k:1",
+        ),
+        (
+            "profile = 'p'\n\n[text]\nengine = 'elastic'",
+            "setting 'text.engine' must be \"elasticsearch\" or \"embedded\", not 'elastic'",
+            "did you mean 'elasticsearch'?",
+            "k:4",
+        ),
+        (
+            "[vectors]\nencoder = 'lsa'\nbach = 3",
+            "no setting 'vectors.bach'; known: vectors.encoder, vectors.index, vectors.what, vectors.chunk, "
+            "vectors.overlap, vectors.unit, vectors.aggregate, vectors.device, vectors.batch, vectors.max_length, "
+            "vectors.query_prompt, vectors.passage_prompt, vectors.url, vectors.timeout, vectors.per_minute",
+            "did you mean 'vectors.batch'?",
+            "k:3",
+        ),
+        (
+            "[encoding]\nindex = 'flat'",
+            "no setting 'encoding.index'; known: encoding.what, encoding.chunk, encoding.overlap, encoding.unit, "
+            "encoding.aggregate, encoding.device, encoding.batch, encoding.max_length, encoding.query_prompt, "
+            "encoding.passage_prompt, encoding.url, encoding.timeout, encoding.per_minute",
+            "",
+            "k:2",
+        ),
+        (
+            "[graph]\nlocation = 'here'",
+            "setting 'graph.location' must be \"embedded\" or the address of a SPARQL endpoint, not 'here'",
+            "",
+            "k:2",
+        ),
+        (
+            "encoder = 'lsa'\n[vectors]\nencoder = 'none'",
+            "'vectors.encoder' and 'encoder' are the same setting",
+            "write 'vectors.encoder', and leave the other out",
+            "k:3",
+        ),
+        (
+            '"vectors.batch" = 7',
+            "no setting 'vectors.batch'; known: profile, default_graph, service, synonyms, "
+            "text, vectors, graph, endpoint, elasticsearch, limits, reranking",
+            "did you mean 'vectors'?",
+            "k:1",
+        ),
+        (
+            "[limits]\n'a.b' = 7",
+            "no setting 'limits.a.b'; known: limits.timeout, limits.max_rows, limits.max_megabytes",
+            "",
+            "k:2",
+        ),
+        (
+            "[text]\nengine = []",
+            'setting \'text.engine\' must be "elasticsearch" or "embedded", not []',
+            "",
+            "k:2",
+        ),
+        (
+            "[limits.timeout]\nx = 1",
+            "setting 'limits.timeout' must be a number from 0 to 86,400, not {'x': 1}",
+            "",
+            "k:1",
+        ),
+        ("encoding = 3", "setting 'encoding' must be a table: [encoding], not 3", "", "k:1"),
+        ("endpoint = 3", "setting 'endpoint' must be a table: [endpoint], not 3", "", "k:1"),
+        (
+            "profile = 'p'\ndefault_graph = 'unoin'",
+            "setting 'default_graph' must be \"default\" or \"union\", not 'unoin'",
+            "did you mean 'union'?",
+            "k:2",
+        ),
+        ("profile = 3", "setting 'profile' must be a text in quotes, not 3", "", "k:1"),
+        ("profile = ''", "setting 'profile' must be a text in quotes, not ''", "", "k:1"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_line(text, message, hint, place):
+    with pytest.raises(ConfigError) as caught:
+        parse_config(text, "k")
+    assert (caught.value.message, caught.value.hint, caught.value.place) == (message, hint, place)
+
+
+OLDER = """
+profile = "films"
+text = "elasticsearch"
+encoder = "openai:m"
+vectors = "hnsw"
+graph = "http://127.0.0.1:7878/query"
+
+[encoding]
+batch = 7
+
+[endpoint]
+page = 9
+"""
+
+NEWER = """
+profile = "films"
+
+[text]
+engine = "elasticsearch"
+
+[vectors]
+encoder = "openai:m"
+index = "hnsw"
+batch = 7
+
+[graph]
+location = "http://127.0.0.1:7878/query"
+
+[endpoint]
+page = 9
+"""
+
+
+def test_a_file_of_the_older_form_is_read_and_written_in_the_new_one():
+    older, newer = (parse_config(text, "kb.toml") for text in (OLDER, NEWER))
+    assert older == newer
+    assert (older.text, older.encoder, older.vectors) == ("elasticsearch", "openai:m", "hnsw")
+    assert (older.graph, older.encoding.batch, older.endpoint.page) == ("http://127.0.0.1:7878/query", 7, 9)
+    written = tomllib.loads(write_config(older))
+    assert written == {"default_graph": "default", "service": "refuse", **tomllib.loads(NEWER)}
+    assert parse_config(write_config(older), "kb.toml") == older
+
+
+def test_what_is_no_toml_or_no_file_is_an_error(tmp_path):
+    with pytest.raises(ConfigError, match="not TOML"):
+        parse_config("profile = ", "kb.toml")
+    with pytest.raises(ConfigError, match="cannot read"):
+        read_config(tmp_path / "kb.toml")
+    (tmp_path / "kb.toml").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        read_config(tmp_path / "kb.toml")

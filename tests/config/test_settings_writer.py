@@ -1,0 +1,60 @@
+"""kb.toml is changed where it must be, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybridkg.config.settings import Config, parse_config, write_config
+from hybridkg.config.settings_writer import PLACES, change_settings
+from hybridkg.errors import ConfigError
+
+OWN = """\
+# mine
+profile = 'default'   # see there
+encoder="none"#no space
+
+[limits]  # all
+timeout = 5
+text = "not a key of the first table"
+"""
+
+
+def test_a_value_changes_and_its_comment_stays():
+    changed = change_settings(OWN, {"profile": "acl", "encoder": "lsa"})
+    assert changed == OWN.replace("'default'", '"acl"').replace('"none"', '"lsa"')
+
+
+def test_a_key_that_is_not_there_is_added_before_the_first_table():
+    lines = change_settings(OWN, {"text": "elasticsearch"}).splitlines()
+    assert lines == [*OWN.splitlines()[:3], 'text = "elasticsearch"', *OWN.splitlines()[3:]]
+
+
+@pytest.mark.parametrize("text", ["", "# nothing", "\n\n", "[limits]\ntimeout = 5"])
+def test_an_empty_file_and_one_without_a_last_line_end_get_a_line(text):
+    assert parse_config(change_settings(text, {"text": "elasticsearch"}), "kb.toml").text == "elasticsearch"
+
+
+@pytest.mark.parametrize("value", ['"""none"""', "'''none'''", '"""\nnone"""'])
+def test_a_value_that_cannot_be_replaced_is_an_error_with_its_line(value):
+    with pytest.raises(ConfigError, match="cannot be replaced") as e:
+        change_settings(f"# mine\nencoder = {value}\n", {"encoder": "lsa"}, "kb.toml")
+    assert (e.value.place, e.value.hint) == ("kb.toml:2", 'write it on a line of its own: encoder = "lsa"')
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+
+
+@given(first=words, second=words)
+def test_what_is_written_is_read_and_the_rest_stays(first, second):
+    text = write_config(Config(profile=first))
+    changed = change_settings(text, {"profile": second, "encoder": first})
+    found = parse_config(changed, "kb.toml")
+    assert (found.profile, found.encoder) == (second, first)
+    assert change_settings(changed, {"profile": first, "encoder": "none"}) == text
+
+
+def test_every_setting_that_can_be_changed_is_one_of_kb_toml():
+    config = parse_config(change_settings("", dict.fromkeys(PLACES, "embedded")), "kb.toml")
+    assert {getattr(config, name) for name in PLACES} == {"embedded"}

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybridkg.entities import node_table as table_module
+from hybridkg.entities.node_table import NodeTable
+from hybridkg.errors import CorruptError
+from hybridkg.rdf.order import term_key
+from hybridkg.rdf.terms import BlankNode, NamedNode
+
+name = st.text(alphabet="azAZ09-_~é語\U0001f600", min_size=1, max_size=5)
+node = st.one_of(
+    st.builds(lambda n: NamedNode(f"http://e/{n}"), name),
+    st.builds(lambda n: NamedNode(f"Z:{n}"), name),
+    st.builds(BlankNode, st.text(alphabet="abxZ019", min_size=1, max_size=4)),
+)
+FILES = ("nodes.text", "nodes.offsets", "nodes.hashes")
+
+
+def written(path, nodes):
+    path.mkdir(exist_ok=True)
+    NodeTable.write(path, nodes)
+    return NodeTable.open(path)
+
+
+@given(st.lists(node, max_size=30), st.lists(node, max_size=10))
+@settings(deadline=None)
+def test_ids_are_places_in_sparql_order_and_lead_back(tmp_path_factory, nodes, others):
+    table = written(tmp_path_factory.getbasetemp() / "nodes", nodes)
+    want = sorted(set(nodes), key=term_key)
+    assert len(table) == len(want)
+    assert [table.node(i) for i in range(len(table))] == want
+    ids = np.arange(len(want), dtype=np.uint32)[::-1]
+    assert table.nodes(ids) == want[::-1]
+    assert [table.find(n) for n in want] == list(range(len(want)))
+    asked = [*others, *nodes]
+    slow = [want.index(n) if n in want else None for n in asked]
+    assert [table.find(n) for n in asked] == slow
+    assert [None if i < 0 else i for i in table.find_many(asked).tolist()] == slow
+    assert table.rank(ids).tolist() == ids.tolist()
+
+
+@given(st.lists(node, max_size=20), st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=40)
+def test_the_bytes_depend_on_the_set_of_nodes_only(tmp_path_factory, nodes, random):
+    base = tmp_path_factory.getbasetemp()
+    written(base / "nodes1", nodes)
+    shuffled = [*nodes, *nodes[:3]]
+    random.shuffle(shuffled)
+    written(base / "nodes2", shuffled)
+    assert all((base / "nodes1" / f).read_bytes() == (base / "nodes2" / f).read_bytes() for f in FILES)
+
+
+def test_nodes_with_the_same_hash_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_module, "_hash_bytes", lambda key: bytes([len(key) % 2]) + bytes(7))
+    nodes = [NamedNode(f"a:{i}") for i in range(30)]
+    table = written(tmp_path, nodes[::2])
+    want = [sorted(n.value for n in nodes[::2]).index(n.value) if i % 2 == 0 else -1 for i, n in enumerate(nodes)]
+    assert table.find_many(nodes).tolist() == want
+    assert [-1 if table.find(n) is None else table.find(n) for n in nodes] == want
+
+
+def test_a_blank_node_is_not_the_iri_of_the_same_text(tmp_path):
+    table = written(tmp_path, [BlankNode("a"), NamedNode("a:a")])
+    assert table.find(BlankNode("a")) == 0
+    assert table.find(NamedNode("a:a")) == 1
+    assert table.find(BlankNode("aa")) is None
+
+
+def test_no_such_id_is_an_index_error(tmp_path):
+    table = written(tmp_path, [NamedNode("a:a")])
+    for id in (1, -1):
+        with pytest.raises(IndexError):
+            table.node(id)
+
+
+def test_an_empty_table_finds_nothing(tmp_path):
+    table = written(tmp_path, [])
+    assert len(table) == 0
+    assert table.find(NamedNode("a:a")) is None
+    assert table.find_many([NamedNode("a:a")]).tolist() == [-1]
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("cut", [0, 1, 8, 30])
+def test_a_truncated_or_missing_file_is_corrupt(tmp_path, file, cut):
+    written(tmp_path, [NamedNode(f"http://example.org/{i}") for i in range(9)])
+    path = tmp_path / file
+    path.write_bytes(path.read_bytes()[: -cut or None] if cut else b"")
+    with pytest.raises(CorruptError, match=file):
+        NodeTable.open(tmp_path)
+    path.unlink()
+    with pytest.raises(CorruptError, match=file):
+        NodeTable.open(tmp_path)

@@ -1,0 +1,138 @@
+"""Tests of values as sets of ids: for every pair of kinds of values as Oxigraph has it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from generated_patterns import ILL_TYPED, LITERALS, NODES, OPERATORS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_patterns_equal_oxigraph import truth
+
+from hybridkg.graph.build.reference_builder import columns_of
+from hybridkg.graph.match.conditions import Condition
+from hybridkg.graph.match.strings import Strings
+from hybridkg.graph.projection import Projection
+from hybridkg.interfaces.graph_index import Comparison, Join, Link, Opaque, Restrict, Scan, StringTest, Test, Variable
+from hybridkg.interfaces.meter import Meter
+from hybridkg.rdf.stored import as_stored
+from hybridkg.rdf.terms import XSD, Literal, NamedNode, Term, Triple
+
+P = NamedNode("x:p")
+ONE_SCAN = Scan(Variable("s"), Link("x:p"), Variable("o"))
+TERMS: list[Term] = [*LITERALS, *NODES]
+TRIPLES = [Triple(NODES[0], P, term) for term in TERMS]  # type: ignore[arg-type]
+
+
+def index_of(triples: list[Triple] = TRIPLES) -> Projection:
+    return Projection(columns_of(triples), truth)
+
+
+EVERYTHING = index_of()
+
+
+def passing(index: Projection, test: Test) -> set[Term | None]:
+    prepared = index.prepare(Restrict(ONE_SCAN, (test,)))
+    assert prepared is not None
+    return set(index.terms(prepared.candidates("o", Meter())))
+
+
+def expected(expression: str, terms: list[Term] = TERMS) -> set[Term | None]:
+    return {term for term, true in zip(terms, truth(expression, terms), strict=True) if true}
+
+
+@pytest.mark.parametrize("op", OPERATORS)
+def test_a_comparison_is_true_where_oxigraph_says_so(op: str) -> None:
+    for constant in TERMS:
+        want = expected(f"?x {op} {constant}")
+        assert passing(EVERYTHING, Comparison("o", op, constant)) == want, f"?x {op} {constant}"
+
+
+@pytest.mark.parametrize("function", ["CONTAINS", "STRSTARTS", "STRENDS"])
+def test_a_string_test_is_true_where_oxigraph_says_so(function: str) -> None:
+    for argument in [term for term in LITERALS if term.datatype.value.endswith(("#string", "#langString"))]:
+        want = expected(f"{function}(?x, {argument})")
+        assert passing(EVERYTHING, StringTest(function, "o", argument)) == want, f"{function} {argument}"
+
+
+def test_an_opaque_test_is_asked_of_oxigraph() -> None:
+    assert passing(EVERYTHING, Opaque("o", "isNumeric(?x)")) == expected("isNumeric(?x)")
+
+
+def test_ill_typed_literals_are_no_numbers_and_dates() -> None:
+    index = index_of([Triple(NODES[0], P, literal) for literal in ILL_TYPED])
+    assert passing(index, Comparison("o", ">", Literal("0", datatype=NamedNode(XSD + "integer")))) == set()
+    assert passing(index, Comparison("o", ">", Literal("1000-01-01", datatype=NamedNode(XSD + "date")))) == set()
+
+
+numbers = st.one_of(
+    st.integers(-(2**63), 2**63 - 1).map(lambda n: ("integer", str(n))),
+    st.integers(-(2**26), 2**26).map(lambda n: ("integer", str(n))),
+    st.decimals(-(10**9), 10**9, places=9, allow_nan=False).map(lambda n: ("decimal", format(n, "f"))),
+    st.floats(allow_nan=True).map(lambda x: ("double", str(x).replace("inf", "INF").replace("nan", "NaN"))),
+    st.floats(width=32).map(lambda x: ("float", str(x).replace("inf", "INF").replace("nan", "NaN"))),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(numbers, min_size=1, max_size=12), numbers, st.sampled_from(OPERATORS), st.booleans())
+def test_numbers_compare_as_in_oxigraph(some: list[tuple[str, str]], one: tuple[str, str], op: str, near: bool) -> None:
+    if near:  # the same number, and its neighbours, as other datatypes
+        value = float(one[1].replace("INF", "inf"))
+        if np.isfinite(value) and abs(value) < 1e15:
+            some = [*some, ("double", repr(value)), ("float", repr(value)), ("decimal", format(value, ".9f"))]
+            some += [("double", repr(float(np.nextafter(value, 1e99)))), ("integer", str(int(value)))]
+    terms: list[Term] = list(
+        dict.fromkeys(as_stored(Literal(text, datatype=NamedNode(XSD + kind))) for kind, text in some)
+    )
+    constant = as_stored(Literal(one[1], datatype=NamedNode(XSD + one[0])))
+    index = index_of([Triple(NODES[0], P, term) for term in terms])  # type: ignore[arg-type]
+    want = expected(f"?x {op} {constant}", terms)
+    assert passing(index, Comparison("o", op, constant)) == want
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.text("ab\u00e9\U00010400", max_size=6), min_size=1, max_size=20), st.text("ab\u00e9", max_size=3))
+def test_strings_that_contain_or_end_with_a_text_are_found_in_the_bytes(texts: list[str], text: str) -> None:
+    columns = columns_of([Triple(NODES[0], P, Literal(value)) for value in texts])
+    first, end = columns.terms.segments["string"]
+    ids = np.arange(first, end, dtype=np.uint32)
+    strings = Strings(columns.terms)
+    values = [term.value for term in columns.terms.terms(ids) if isinstance(term, Literal)]
+    for some, kept in ((ids, values), (ids[::2], values[::2])):
+        if text:
+            assert strings.search(some, text.encode(), False).tolist() == [text in value for value in kept]
+            assert strings.search(some, text.encode(), True).tolist() == [value.endswith(text) for value in kept]
+
+
+def test_a_year_needs_no_question_to_oxigraph() -> None:
+    def never(expression: str, values: object) -> list[bool]:
+        raise AssertionError(expression)
+
+    years = [Literal(str(year), datatype=NamedNode(XSD + "integer")) for year in range(1990, 2020)]
+    index = Projection(columns_of([Triple(NODES[0], P, year) for year in years]), never)
+    prepared = index.prepare(
+        Restrict(Join((ONE_SCAN,)), (Comparison("o", ">=", years[10]), Comparison("o", "<", years[12])))
+    )
+    assert prepared is not None
+    assert index.terms(prepared.candidates("o", Meter())) == years[10:12]
+    assert prepared.size().low == prepared.size().high == 2
+
+
+def test_a_test_that_would_ask_oxigraph_too_often_is_declined(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hybridkg.graph.match import compile
+
+    monkeypatch.setattr(compile, "MOST_ASKED", 5)
+    index = index_of([Triple(NODES[0], P, Literal(text)) for text in "abcdefgh"])
+    assert index.prepare(Restrict(ONE_SCAN, (Opaque("o", "isNumeric(?x)"),))) is None
+    assert index.prepare(Restrict(ONE_SCAN, (StringTest("CONTAINS", "o", Literal("a")),))) is not None
+
+
+def test_a_condition_is_false_for_an_unbound_variable() -> None:
+    from hybridkg.graph.match.ids import Ranges
+    from hybridkg.graph.match.run import Run
+    from hybridkg.interfaces.graph_index import UNBOUND
+
+    condition = Condition(Ranges(((0, 10),)))
+    column = np.array([3, UNBOUND, 12], np.uint32)
+    assert condition.holds(column, Run(Meter(), 10)).tolist() == [True, False, False]

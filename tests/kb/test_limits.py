@@ -1,0 +1,237 @@
+"""A query ends when its time is over, when it holds too much, and when somebody says so."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybridkg import HybridkgError, KnowledgeBase
+from hybridkg.cli import cli
+from hybridkg.errors import ParameterError, QueryLimitError, QueryStoppedError, UserError
+from hybridkg.interfaces.meter import Meter
+from hybridkg.kb import cancellation
+from hybridkg.kb.cancellation import MOST_LEFT, StoppableThread, read_duration
+
+ROOT = Path(__file__).resolve().parents[2]
+FILMS = ROOT / "examples" / "films.ttl"
+SPACE = "SELECT ?f ?s { ?f MATCH 'space' AS ?s } RANK BY ?s"
+
+BROAD = "the of in and"
+
+T = TypeVar("T")
+
+LONG = {
+    "one row that takes long in the store": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g a ?h . ?i a ?j }",
+    "a product in the store": "SELECT ?a { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?a MATCH 'space' AS ?s }",
+    "a product in Python": f"SELECT * {{ {' '.join(f'?{name} MATCH {BROAD!r} .' for name in 'abcdef')} }}",
+    "a sum over a product": "SELECT (SUM(?y) AS ?n) { ?x <http://example.org/films/year> ?y . ?a ?b ?c . ?d ?e ?f "
+    ". ?g a ?i }",
+}
+"""Each takes at least some seconds: Oxigraph goes on with those that only it can end."""
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    kb = KnowledgeBase.create(tmp_path_factory.mktemp("kb") / "films.kb")
+    kb.load(FILMS, index=True)
+    return kb
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_counted_twice(monkeypatch):
+    """What one test has left behind in the store does not count for the next."""
+    monkeypatch.setattr(cancellation, "_left", [])
+
+
+@pytest.mark.parametrize("query", LONG.values(), ids=LONG)
+def test_a_query_over_its_time_ends_and_says_what_it_was_at(films, query, within):
+    with within(3), pytest.raises(QueryStoppedError, match=r"taken longer than 0\.3 s") as caught:
+        films.query(query, timeout=0.3)
+    assert caught.value.doing
+    assert f"at work: {caught.value.doing}" in caught.value.render()
+    assert isinstance(caught.value, QueryLimitError)
+    assert len(films.query(SPACE)) == 4
+
+
+@pytest.mark.parametrize("query", LONG.values(), ids=LONG)
+def test_an_event_ends_a_query(films, query, within):
+    cancel = threading.Event()
+    threading.Timer(0.2, cancel.set).start()
+    with within(3), pytest.raises(QueryStoppedError, match="the query was cancelled"):
+        films.query(query, cancel=cancel)
+    assert len(films.query(SPACE, cancel=threading.Event())) == 4
+
+
+def test_explain_analyze_keeps_the_limits_too(films):
+    with pytest.raises(QueryStoppedError):
+        films.query("EXPLAIN ANALYZE " + LONG["a product in the store"], timeout=0.2)
+    with pytest.raises(QueryStoppedError):
+        films.explain(LONG["a product in the store"], analyze=True, timeout=0.2)
+
+
+def test_a_query_within_its_limits_is_the_same_query(films):
+    plain = films.query(SPACE)
+    limited = films.query(SPACE, timeout=60, max_rows=1000, max_megabytes=10, cancel=threading.Event())
+    assert (limited.cells, limited.columns, limited.strategy) == (plain.cells, plain.columns, plain.strategy)
+    assert limited[0].facts() == plain[0].facts()
+    assert str(limited[0].why()) == str(plain[0].why())
+
+
+def test_an_error_of_a_limited_query_is_the_same_error(films):
+    for query in ("SELECT ?x { ?x MATCH QUERY '\"a' AS ?s }", "SELECT ?x { ?x MATCH 'a' ON (nofield) }", "SELECT ?x {"):
+        with pytest.raises(HybridkgError) as plain:
+            films.query(query)
+        with pytest.raises(HybridkgError) as limited:
+            films.query(query, timeout=60)
+        assert limited.value.render() == plain.value.render()
+
+
+def test_rows_and_memory_of_an_intermediate_result_are_limited(films):
+    query = "SELECT * { ?a a ?c . ?d a ?f . ?g MATCH 'space' }"
+    types = len(films.query("SELECT * { ?a a ?c }"))
+    assert len(films.query(query)) == types * types * 4
+    with pytest.raises(QueryLimitError, match="more than 900 rows"):
+        films.query(query, max_rows=900)
+    with pytest.raises(QueryLimitError, match=r"takes more than 0\.5 MB") as caught:
+        films.query(query, max_megabytes=0.5)
+    assert "raise the limit on memory" in caught.value.hint
+
+
+@pytest.mark.parametrize("where", ["?f MATCH 'space'", "?f MATCH 'space' AS ?s", "?f MATCH 'space' . ?f MATCH 'a'"])
+def test_rows_of_a_text_relation_are_limited(films, where):
+    query = f"SELECT ?f {{ {where} }}"
+    rows = len(films.query(f"SELECT ?f {{ {where.split(' . ')[0]} }}", max_rows=4))
+    assert rows == 4
+    with pytest.raises(QueryLimitError, match="more than 3 rows"):
+        films.query(query, max_rows=3)
+    assert len(films.query(f"{SPACE} LIMIT 2", max_rows=3)) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("timeout", -1), ("timeout", "10s"), ("timeout", float("nan")), ("timeout", float("inf")), ("timeout", True),
+     ("max_rows", 0), ("max_rows", "many"), ("max_megabytes", -1)],
+)  # fmt: skip
+def test_a_limit_that_is_none_is_an_error(films, name, value):
+    with pytest.raises(UserError, match=name):
+        films.query(SPACE, **{name: value})
+
+
+def test_the_settings_have_limits_for_all_queries(tmp_path):
+    kb = KnowledgeBase.create(tmp_path / "f.kb")
+    kb.load(FILMS, index=True)
+    file = tmp_path / "f.kb" / "kb.toml"
+    file.write_text(file.read_text() + "\n[limits]\ntimeout = 0.2\nmax_rows = 2000\n")
+    with pytest.raises(QueryStoppedError):
+        kb.query(LONG["one row that takes long in the store"])
+    with pytest.raises(QueryLimitError, match="more than 2,000 rows"):
+        kb.query("SELECT * { ?a ?b ?c . ?d ?e ?f }", timeout=0)
+    assert len(kb.query("SELECT * { ?a ?b ?c . ?d ?e ?f }", max_rows=20_000, timeout=0)) == 128 * 128
+    kb.index()
+    assert "timeout = 0.2" in file.read_text()
+
+
+def test_many_threads_stop_and_answer_beside_each_other(films):
+    want = films.query(SPACE).cells
+
+    def ask(n: int) -> bool:
+        if n % 3 == 0:
+            with pytest.raises(QueryStoppedError):
+                films.query(LONG["a product in Python"], timeout=0.2)
+        return films.query(SPACE, timeout=30).cells == want
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(ask, range(12)))
+
+
+def stoppable(work: Callable[[Meter], T], timeout: float) -> T:
+    """The value of some work that is told to stop when its time is over."""
+    with StoppableThread(timeout=timeout) as run:
+        return run(work, run.meter)
+
+
+def test_the_steps_of_a_query_share_one_thread_and_its_time():
+    def endless(meter: Meter) -> None:
+        while True:
+            time.sleep(0.001)
+            meter.check()
+
+    with StoppableThread(timeout=0.25) as run:
+        assert run(threading.current_thread) is run(threading.current_thread) is run._thread
+        with pytest.raises(QueryStoppedError, match=r"longer than 0\.25 s"):
+            run(endless, run.meter)
+    assert cancellation.busy() == 0
+
+
+def test_an_error_of_a_step_leaves_the_thread_for_the_next_one():
+    with StoppableThread(timeout=5) as run:
+        with pytest.raises(ZeroDivisionError):
+            run(divmod, 1, 0)
+        assert run(divmod, 7, 2) == (3, 1)
+        thread = run._thread
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+def test_only_so_much_is_left_behind():
+    stop = threading.Event()
+    try:
+        for _ in range(MOST_LEFT):
+            with pytest.raises(QueryStoppedError):
+                stoppable(lambda meter: stop.wait(30), timeout=0.01)
+        assert cancellation.busy() == MOST_LEFT
+        with pytest.raises(QueryLimitError, match=f"{MOST_LEFT} queries that were stopped are still at work"):
+            stoppable(lambda meter: 1, timeout=5)
+    finally:
+        stop.set()
+    for _ in range(200):
+        if not cancellation.busy():
+            break
+        time.sleep(0.01)
+    assert stoppable(lambda meter: 1, timeout=5) == 1
+
+
+def test_work_that_looks_at_its_meter_is_not_left_behind():
+    def work(meter: Meter) -> None:
+        while True:
+            time.sleep(0.001)
+            meter.check()
+
+    with pytest.raises(QueryStoppedError, match=r"longer than 0\.05 s"):
+        stoppable(work, timeout=0.05)
+    assert cancellation.busy() == 0
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text("0123456789.ms -e", max_size=8))
+def test_every_duration_is_seconds_or_an_error(text):
+    with suppress(ParameterError):
+        assert read_duration(text) >= 0
+
+
+def test_the_command_line_takes_a_time_and_a_number_of_rows(films):
+    kb = str(films._folder.path)
+    late = CliRunner().invoke(cli, ["query", kb, LONG["a product in Python"], "--timeout", "200ms"])
+    assert late.exit_code == 2
+    assert late.stderr.startswith("error[Q103]: the query has taken longer than 0.2 s\n  at work: ")
+    many = CliRunner().invoke(cli, ["query", kb, "SELECT * { ?a ?b ?c . ?d ?e ?f }", "--max-rows", "50"])
+    assert many.exit_code == 2
+    assert "more than 50 rows" in many.stderr
+    assert CliRunner().invoke(cli, ["query", kb, SPACE, "--timeout", "soon"]).exit_code == 2
+    assert CliRunner().invoke(cli, ["query", kb, SPACE, "--timeout", "0"]).exit_code == 0
+    told = CliRunner().invoke(
+        cli, ["repl", kb], input=f".timeout 100ms\n{LONG['a product in Python']}\n\n.timeout none\n"
+    )
+    assert "timeout: 0.1 s" in told.stderr
+    assert "taken longer than 0.1 s" in told.stderr
+    assert "timeout: none" in told.stderr

@@ -1,0 +1,233 @@
+"""Errors of the query text: the whole rendered text, because that is what people read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sampling import examples
+
+from hybridkg.errors import HybridkgError, QueryCheckError, Source
+from hybridkg.query.checks.check import check
+from hybridkg.query.diagnostics import HELP
+from hybridkg.query.parser import parse
+
+
+def error(text: str, kind: type[HybridkgError] = HybridkgError) -> HybridkgError:
+    with pytest.raises(kind) as caught:
+        check(parse(text))
+    return caught.value.at(Source("query", text))
+
+
+@pytest.mark.parametrize("entry", HELP, ids=lambda entry: entry.message)
+def test_every_example_of_the_help_table_gets_its_message(entry):
+    for example in entry.examples:
+        assert error(example).message == entry.message, example
+
+
+def test_a_declaration_before_the_same_mistake_changes_nothing():
+    short, long = error("SELECT *\n{ ?f a }"), error("PREFIX x: <e:>\nSELECT * { ?s x:p ?o OPTIONAL {\n ?f a } }")
+    assert (short.message, short.hint) == (long.message, long.hint)
+
+
+RENDERED = {
+    "SELECT *\n{ ?f a }": """\
+error[Q101]: a triple needs a subject, a predicate and an object
+ --> query:2:8
+  |
+2 | { ?f a }
+  |        ^
+  hint: write the object before "}\"""",
+    "SELECT ?x { ?x a foaf:Person }": """\
+error[Q101]: the prefix 'foaf:' is not declared
+ --> query:1:18
+  |
+1 | SELECT ?x { ?x a foaf:Person }
+  |                  ^^^^^
+  hint: put this line before the query:
+        PREFIX foaf: <http://xmlns.com/foaf/0.1/>""",
+    "PREFIX ex: <http://e/>\nSELECT ?x { ?x a exx:C }": """\
+error[Q101]: the prefix 'exx:' is not declared
+ --> query:2:18
+  |
+2 | SELECT ?x { ?x a exx:C }
+  |                  ^^^^
+  hint: did you mean 'ex'?
+        declared: ex:""",
+    'SELECT ?x { ?x MTCH "a" }': """\
+error[Q101]: 'MTCH' is not a keyword
+ --> query:1:16
+  |
+1 | SELECT ?x { ?x MTCH "a" }
+  |                ^^^^
+  hint: did you mean MATCH?""",
+    "SELECT ?x { ?x <name> 1 }": """\
+error[Q101]: the relative IRI <name> needs a base
+ --> query:1:16
+  |
+1 | SELECT ?x { ?x <name> 1 }
+  |                ^^^^^^
+  hint: write the IRI in full, or put BASE <http://...> before the query""",
+    "SELECT ?x { ?x ?p ?v FILTER(?v<3&&?v>1) }": """\
+error[Q101]: "<3&&?v>" reads as an IRI, because nothing in it is a space
+ --> query:1:31
+  |
+1 | SELECT ?x { ?x ?p ?v FILTER(?v<3&&?v>1) }
+  |                               ^^^^^^^
+  hint: write a space after '<'""",
+    'SELECT ?x { ?x ?p "a\\qb" }': """\
+error[Q101]: '\\q' is not an escape in a string
+ --> query:1:21
+  |
+1 | SELECT ?x { ?x ?p "a\\qb" }
+  |                     ^^
+  hint: known are \\t \\n \\r \\b \\f \\" \\' \\\\ \\uXXXX and \\UXXXXXXXX; write \\\\ for a backslash""",
+    "'\\": """\
+error[Q101]: '\\' is not an escape in a string
+ --> query:1:2
+  |
+1 | '\\
+  |  ^
+  hint: known are \\t \\n \\r \\b \\f \\" \\' \\\\ \\uXXXX and \\UXXXXXXXX; write \\\\ for a backslash""",
+    "DESCRIBE": """\
+error[Q101]: the query ends too early; expected a variable, an IRI or "*"
+ --> query:1:9
+  |
+1 | DESCRIBE
+  |         ^""",
+    "SELECT * { ?x <http://bad iri> ?y }": """\
+error[Q101]: an IRI cannot have a space in it
+ --> query:1:15
+  |
+1 | SELECT * { ?x <http://bad iri> ?y }
+  |               ^^^^^^^^^^^^^^^^
+  hint: write it percent-encoded: %20""",
+    "SELECT * { ?x a c:Cheese }": """\
+error[Q101]: the prefix 'c:' is not declared
+ --> query:1:17
+  |
+1 | SELECT * { ?x a c:Cheese }
+  |                 ^^
+  hint: put PREFIX c: <http://...> before the query""",
+    'SELECT ?x { FACT (?x ?p ?o) ABOUT "a" }': """\
+error[Q202]: 'FACT' arrives in a later version
+ --> query:1:13
+  |
+1 | SELECT ?x { FACT (?x ?p ?o) ABOUT "a" }
+  |             ^^^^""",
+    'SELECT * { ?x MATCH "a" USING bm26f }': """\
+error[R201]: no ranking model 'bm26f'; known: bm25, bm25f, combined_fields, elr, fsdm, lm, mlm, prms, sdm
+ --> query:1:31
+  |
+1 | SELECT * { ?x MATCH "a" USING bm26f }
+  |                               ^^^^^
+  hint: did you mean 'bm25f'?""",
+    "SELECT ?o (COUNT(*) AS ?n) { ?x ?p ?o } GROUP BY ?x": """\
+error[Q201]: ?o is neither a key of GROUP BY nor inside an aggregate
+ --> query:1:8
+  |
+1 | SELECT ?o (COUNT(*) AS ?n) { ?x ?p ?o } GROUP BY ?x
+  |        ^^
+  hint: add ?o to GROUP BY, or write SAMPLE(?o), MAX(?o), ...""",
+}
+
+
+@pytest.mark.parametrize("text", RENDERED)
+def test_the_rendered_error(text):
+    assert error(text).render() == RENDERED[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("SELECT * { ?s ?p ?o BIND(1 AS ?o) }", "?o"),
+        ("SELECT * { VALUES (?x ?y) { (1 2) (1) } }", "(1)"),
+        ("SELECT * { VALUES (?x ?x) { } }", "?x"),
+        ("SELECT (1 AS ?x) (2 AS ?x) { }", "?x"),
+        ("SELECT (1 AS ?x) { ?x ?p ?o }", "?x"),
+        ("SELECT * { ?x ?p ?o } GROUP BY ?x", "SELECT * { ?x ?p ?o } GROUP BY ?x"),
+        ("SELECT ?x { ?x ?p ?o } GROUP BY (1 AS ?x)", "?x"),
+        ("SELECT * { ?x ?p _:a OPTIONAL { ?x ?q _:a } }", "_:a"),
+        ("SELECT * { ?x ?p _:a FILTER EXISTS { ?x ?q 1 } ?x ?r _:a }", "_:a"),
+        ("SELECT * { ?x ?p ?o FILTER(COUNT(?x) > 1) }", "COUNT(?x)"),
+        ("SELECT * { ?x ?p ?o BIND(COUNT(?x) AS ?n) }", "COUNT(?x)"),
+        ("SELECT (SUM(COUNT(?x)) AS ?n) { }", "COUNT(?x)"),
+        ("SELECT (1 AS ?n) { } GROUP BY (COUNT(?x))", "COUNT(?x)"),
+        ("SELECT ?x { ?x MATCH 'a' AS ?s } GROUP BY ?x RANK BY ?s", "?s"),
+        ("SELECT ?x { ?x ?p ?r } RANK BY ?r AS ?r", "?r"),
+        ("SELECT * { ?x MATCH 'a' AS ?s . ?y MATCH 'b' AS ?s }", "?y MATCH 'b' AS ?s"),
+        ("SELECT * { ?x MATCH 'a' AS ?s OPTIONAL { ?y MATCH 'b' AS ?s } }", "OPTIONAL { ?y MATCH 'b' AS ?s }"),
+        ("SELECT * { { SELECT ?s { ?x MATCH 'a' AS ?s } } ?y MATCH 'b' AS ?s }", "?y MATCH 'b' AS ?s"),
+        ("SELECT * { ?x MATCH 'a' AS ?s . ?x ?p ?s }", "?x ?p ?s"),
+        ("SELECT * { ?x ?p ?t . ?x MATCH 'a' SNIPPET ?t }", "?x MATCH 'a' SNIPPET ?t"),
+        ("SELECT * { ?x MATCH 'a' AS ?x }", "?x"),
+        ("SELECT * { ?x MATCH 'a' ON (t^-1) }", "t^-1"),
+        ("SELECT * { ?x MATCH 'a' ON (t, t) }", "t"),
+        ("SELECT * { ?x MATCH 'a' ON (t@en, t@EN) }", "t@EN"),
+        ("SELECT * { ?x MATCH 'a' USING bm25f(b=1, b=2) }", "b=2"),
+        ("SELECT * { ?x MATCH 'a' TOP 0 }", "?x MATCH 'a' TOP 0"),
+    ],
+)
+def test_a_broken_rule_points_at_the_words_that_break_it(text, quoted):
+    found = error(text, QueryCheckError)
+    assert text[found.span.start : found.span.end] == quoted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * { { ?x MATCH 'a' AS ?s } UNION { ?x MATCH 'b' AS ?s } }",
+        "SELECT * { ?x MATCH 'a' AS ?s MINUS { ?y MATCH 'b' AS ?s } }",
+        "SELECT * { ?x MATCH 'a' AS ?s { SELECT ?y { ?y MATCH 'b' AS ?s } } }",
+        "SELECT ?x (MAX(?s) AS ?m) { ?x MATCH 'a' AS ?s } GROUP BY ?x RANK BY ?m + 1",
+        "SELECT ?x ?r { ?x MATCH 'a' AS ?s } RANK BY ?s AS ?r",
+        "SELECT (COUNT(*) AS ?n) ?v { ?x ?p ?o } GROUP BY ?x VALUES ?v { 1 }",
+        "SELECT * { ?x ?p _:a FILTER(?x) ?x ?q _:a }",
+        "SELECT * { { ?s ?p ?o } BIND(1 AS ?z) OPTIONAL { BIND(2 AS ?w) } }",
+        "SELECT ?x { ?x ?p ?o } HAVING (?o > 1)",
+        "SELECT ?x { ?x MATCH ?text AS ?s . ?x ?p ?text }",
+        "SELECT ?x { ?x MATCH 'a' ON (t@en^2, t@de b=0.3, t) }",
+    ],
+)
+def test_what_no_rule_forbids_passes(text):
+    check(parse(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("SELECT * { SERVICE <e:s> { ?x MATCH 'a' } }", "inside SERVICE"),
+        ("SELECT * { ?s !() ?o }", "excludes no property"),
+        ("SELECT ?k { ?x ?p ?o } GROUP BY (?x AS ?k)", "GROUP BY"),
+        ("ASK { ?x ?p ?o } GROUP BY ?x HAVING (COUNT(*) > 1)", "SELECT only"),
+        ("INSERT DATA { }", "is an update"),
+    ],
+)
+def test_what_this_version_cannot_answer_says_so(text, words):
+    found = error(text)
+    assert found.code == "Q202"
+    assert words in found.message
+
+
+PIECES = """SELECT ASK * ?x ?y { } ( ) [ ] . ; , <e:p> 'x' 5 -1 a MATCH ON USING AS TOP RANK BY ORDER LIMIT FILTER
+&& || = < NOT IN EXISTS UNION OPTIONAL VALUES BIND COUNT label ^ | / + - ! @en ^^ _:b DISTINCT GROUP EXPLAIN PREFIX
+e: \\u0041"""
+fragments = st.sampled_from(PIECES.split())
+
+
+@settings(deadline=None, max_examples=examples(150, 1000))
+@given(
+    st.one_of(
+        st.text(max_size=40),
+        st.binary(max_size=60).map(lambda b: b.decode("latin-1")),
+        st.lists(fragments, max_size=25).map(" ".join),
+    )
+)
+def test_no_text_leads_to_anything_but_our_own_errors(text):
+    found = None
+    try:
+        check(parse(text))
+    except HybridkgError as e:
+        found = e.at(Source("query", text))
+    assert found is None or found.render()
+    assert found is None or found.span is None or 0 <= found.span.start <= found.span.end <= len(text)

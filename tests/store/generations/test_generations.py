@@ -1,0 +1,403 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sampling import examples
+
+from hybridkg.errors import (
+    CorruptError,
+    HybridkgError,
+    LockedError,
+    NotAKnowledgeBaseError,
+    StorageError,
+)
+from hybridkg.rdf.terms import Literal, NamedNode, Triple
+from hybridkg.storage.durable import storage_error
+from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.generations import bulk_build as building_module
+from hybridkg.store.generations.manifest import FORMAT, Manifest, read_manifest
+from hybridkg.store.oxigraph import OxigraphStore
+
+S, P = NamedNode("a:s"), NamedNode("a:p")
+
+
+def triples(*values):
+    return [Triple(S, P, Literal(str(value))) for value in values]
+
+
+def values(generation):
+    return sorted(row[0].value for row in OxigraphStore.open(generation.graph).select("SELECT ?o { ?s ?p ?o }").rows)
+
+
+def test_a_new_knowledge_base_is_an_empty_first_generation(folder):
+    assert sorted(entry.name for entry in folder.path.iterdir()) == ["000001", "CURRENT", "LOCK", "kb.toml"]
+    generation = folder.current()
+    assert (generation.name, generation.behind(), values(generation)) == ("000001", (), [])
+    assert generation.verify() == len(generation.manifest.files) > 0
+
+
+def test_each_writer_makes_the_next_generation_and_readers_keep_theirs(folder, load_into):
+    old = folder.current()
+    load_into(folder, triples(1))
+    middle = folder.current()
+    load_into(folder, triples(2))
+    assert [values(g) for g in (old, middle, folder.current())] == [[], ["1"], ["1", "2"]]
+
+
+def test_a_generation_that_is_read_stays_and_goes_when_nobody_reads_it(folder, load_into):
+    held = folder.current()
+    for i in range(3):
+        load_into(folder, triples(i))
+    names = {entry.name for entry in folder.path.iterdir() if entry.name[0] == "0"}
+    assert names == {"000001", "000003", "000004"}
+    assert values(held) == []
+    del held
+    load_into(folder, triples(9))
+    assert {entry.name for entry in folder.path.iterdir() if entry.name[0] == "0"} == {"000004", "000005"}
+
+
+def test_a_reader_in_another_process_keeps_its_generation(folder, load_into):
+    program = (
+        "import sys; from pathlib import Path; from hybridkg.store.generations.generations import Folder\n"
+        "g = Folder.open(Path(sys.argv[1])).current(); print(g.name, flush=True); input()"
+    )
+    reader = subprocess.Popen(
+        [sys.executable, "-c", program, str(folder.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert reader.stdout.readline() == "000001\n"
+    for i in range(3):
+        load_into(folder, triples(i))
+    assert (folder.path / "000001").exists()
+    reader.communicate("\n")
+    load_into(folder, triples(3))
+    assert not (folder.path / "000001").exists()
+
+
+def build_text(folder):
+    with folder.building() as building:
+        (building.path / "text").mkdir()
+        (building.path / "text" / "postings").write_text("p")
+        (building.path / "nodes.text").write_text("n")
+        building.built("text", "embedded")
+        building.counts["entities"] = 7
+
+
+def test_an_index_is_behind_after_a_load_until_it_is_built_again(folder, load_into):
+    load_into(folder, triples(1))
+    build_text(folder)
+    assert folder.current().behind() == ()
+    with folder.building() as building:
+        from hybridkg.store.loading import load
+
+        building.keep("text")
+        building.keep("nodes")
+        load(building, [triples(2)])
+    generation = folder.current()
+    assert generation.behind() == ("text",)
+    assert (generation.path / "text" / "postings").read_text() == "p"
+    assert (generation.path / "nodes.text").stat().st_nlink >= 2
+    assert generation.manifest.counts == {"quads": 2, "entities": 7}
+    build_text(folder)
+    assert folder.current().behind() == ()
+    assert values(folder.current()) == ["1", "2"]
+
+
+def test_what_is_not_kept_is_gone_but_never_the_graph_and_the_documents(folder, load_into):
+    with folder.building() as building:
+        (building.path / "documents").mkdir()
+        (building.path / "documents" / "d").write_text("d")
+        building.changed("documents")
+        building.built("text", "embedded")
+    load_into(folder, triples(1))
+    generation = folder.current()
+    assert (generation.documents / "d").read_text() == "d"
+    assert generation.manifest.indexes == {}
+    assert generation.manifest.sources == {"graph": 3, "documents": 2}
+
+
+def test_an_unchanged_file_shares_its_bytes_and_its_checksum(folder, load_into, monkeypatch):
+    load_into(folder, triples(1))
+    before = folder.current()
+    summed = []
+    monkeypatch.setattr(building_module, "checksum", lambda path: summed.append(path.name) or "00000000")
+    with folder.building():
+        pass
+    assert summed == []
+    after = folder.current()
+    assert after.manifest.files == before.manifest.files
+    assert all((after.path / name).samefile(before.path / name) for name in after.manifest.files)
+
+
+def test_an_exception_leaves_the_old_state_and_no_leftovers(folder):
+    def fail():
+        with folder.building() as building:
+            (building.path / "x").write_text("x")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert folder.live_name() == "000001"
+    assert sorted(e.name for e in folder.path.iterdir()) == ["000001", "CURRENT", "LOCK", "kb.toml"]
+
+
+def test_a_second_writer_is_told_who_writes(folder):
+    with folder.building():
+        with pytest.raises(LockedError) as caught, folder.building():
+            pass
+        assert caught.value.message == f"process {os.getpid()} is writing to {str(folder.path)!r}"
+    with folder.building():
+        pass
+
+
+def test_a_second_writer_in_another_process_is_told_too(folder):
+    program = (
+        "import sys; from pathlib import Path; from hybridkg.store.generations.generations import Folder\n"
+        "from hybridkg.errors import LockedError\n"
+        "try:\n  with Folder.open(Path(sys.argv[1])).building(): pass\n"
+        "except LockedError as e: print(e.message)"
+    )
+    with folder.building():
+        ran = subprocess.run(
+            [sys.executable, "-c", program, str(folder.path)], capture_output=True, text=True, check=True
+        )
+    assert ran.stdout == f"process {os.getpid()} is writing to {str(folder.path)!r}\n"
+
+
+def test_readers_in_many_threads_see_whole_states_beside_a_writer(folder, load_into):
+    stop, problems, seen = threading.Event(), [], set()
+
+    def read():
+        last = -1
+        while not stop.is_set():
+            try:
+                found = values(folder.current())
+            except HybridkgError as e:
+                problems.append(e)
+                return
+            if found != sorted(str(i) for i in range(len(found))) or len(found) < last or len(found) % 2:
+                problems.append(found)
+            last = len(found)
+            seen.add(last)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for i in range(0, 16, 2):
+        load_into(folder, triples(i, i + 1))
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, "No space left on device"), OSError("IO error: No space left on device: While appending")],
+)
+def test_a_full_disk_is_a_clear_error_and_nothing_is_lost(error, folder, load_into, monkeypatch):
+    load_into(folder, triples(1))
+
+    def full(path):
+        raise error
+
+    monkeypatch.setattr(building_module, "fsync_file", full)
+    with pytest.raises(StorageError, match="the disk is full") as caught:
+        load_into(folder, triples(2))
+    assert "free some space" in caught.value.hint
+    monkeypatch.undo()
+    assert values(folder.current()) == ["1"]
+    load_into(folder, triples(2))
+    assert values(folder.current()) == ["1", "2"]
+
+
+def test_what_a_crash_left_is_removed_by_the_next_writer(folder, load_into):
+    load_into(folder, triples(1))
+    shutil.copytree(folder.path / "000002", folder.path / "000003")
+    shutil.copytree(folder.path / "000002", folder.path / ".building-77")
+    (folder.path / ".CURRENT.new").write_text("0000")
+    assert values(folder.current()) == ["1"]
+    load_into(folder, triples(2))
+    assert values(folder.current()) == ["1", "2"]
+    assert folder.live_name() == "000003"
+    assert not (folder.path / ".building-77").exists()
+
+
+def test_opening_says_what_is_wrong_with_the_path(tmp_path, folder):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "photo.jpg").write_text("x")
+    (tmp_path / "half").mkdir()
+    (tmp_path / "half" / "kb.toml").write_text("")
+    said = {}
+    for name in ("film.kb", "none", "file", "empty", "foreign", "half"):
+        with pytest.raises(NotAKnowledgeBaseError) as caught:
+            Folder.open(tmp_path / name)
+        said[name] = (caught.value.message.replace(str(tmp_path), ""), caught.value.hint.replace(str(tmp_path), ""))
+    assert said == {
+        "film.kb": ("no knowledge base at '/film.kb'", "did you mean '/films.kb'?"),
+        "none": ("no knowledge base at '/none'", "create one with: hybridkg load /none FILE..."),
+        "file": ("'/file' is a file, not a knowledge base folder", "create one with: hybridkg load /file.kb FILE..."),
+        "empty": ("'/empty' is an empty folder, not a knowledge base", "create one with: hybridkg load /empty FILE..."),
+        "foreign": (
+            "'/foreign' is a folder, but not a knowledge base; it has no file 'CURRENT'",
+            "it holds 'photo.jpg'; give the path of a knowledge base, or of a new folder to load into",
+        ),
+        "half": (
+            "'/half' is a knowledge base whose creation was interrupted",
+            "create one with: hybridkg load /half FILE...",
+        ),
+    }
+
+
+def test_creating_refuses_foreign_folders_and_completes_interrupted_ones(tmp_path, folder):
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "photo.jpg").write_text("x")
+    (tmp_path / "file").write_text("x")
+    for name, message in (("foreign", "holds 'photo.jpg'"), ("file", "is a file"), ("films.kb", "already")):
+        with pytest.raises(NotAKnowledgeBaseError, match=message):
+            Folder.create(tmp_path / name)
+    assert [entry.name for entry in (tmp_path / "foreign").iterdir()] == ["photo.jpg"]
+    (tmp_path / "half").mkdir()
+    (tmp_path / "half" / ".building-5").mkdir()
+    (tmp_path / "half" / "kb.toml").write_text("")
+    assert Folder.create(tmp_path / "half").live_name() == "000001"
+
+
+def test_damage_is_found_at_opening_or_by_verify(folder, load_into):
+    load_into(folder, triples(1))
+    path = next((folder.path / "000002" / "graph").glob("*.sst"))
+    good = path.read_bytes()
+    path.write_bytes(good[:-1])
+    with pytest.raises(CorruptError, match=path.name):
+        folder.current()
+    path.write_bytes(bytes([good[0] ^ 1]) + good[1:])
+    with pytest.raises(CorruptError, match=r"checksum differs"):
+        folder.current().verify()
+    path.unlink()
+    with pytest.raises(CorruptError, match="missing"):
+        folder.current()
+
+
+@pytest.mark.parametrize("text", ["", "../x", "000009", "{}"])
+def test_a_damaged_current_is_an_error(text, folder):
+    (folder.path / "CURRENT").write_text(text)
+    with pytest.raises(CorruptError):
+        folder.current()
+
+
+@pytest.mark.parametrize("change", [{"format": 2}, {"files": 3}, {"generation": "x"}, {"counts": None}])
+def test_a_manifest_of_another_kind_is_an_error(change, folder):
+    path = folder.path / "000001" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(CorruptError):
+        folder.current()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", "[" * 100_000])
+def test_a_manifest_that_is_no_json_object_is_an_error(text, folder):
+    (folder.path / "000001" / "manifest.json").write_text(text)
+    with pytest.raises(CorruptError):
+        folder.current()
+
+
+def test_the_manifest_reads_back_as_written(folder):
+    manifest = folder.current().manifest
+    assert read_manifest(folder.path / "000001") == manifest
+    assert json.loads(manifest.to_json())["format"] == FORMAT
+    assert Manifest(1, "0").behind() == ()
+
+
+def test_an_unwritable_folder_is_a_storage_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises((StorageError, NotAKnowledgeBaseError)):
+        Folder.create(tmp_path / "file" / "kb")
+
+
+LOOP = """
+import sys
+from pathlib import Path
+from hybridkg.rdf.terms import Literal, NamedNode, Triple
+from hybridkg.store.generations.generations import Folder
+from hybridkg.store.loading import load
+folder, n = Folder.open_or_create(Path(sys.argv[1])), int(sys.argv[2])
+while True:
+    with folder.building() as building:
+        load(building, [[Triple(NamedNode("a:s"), NamedNode("a:p"), Literal(f"{n} {i}")) for i in range(400)]])
+    print(n, flush=True)
+    with folder.building() as building:
+        (building.path / "text").mkdir()
+        for i in range(20):
+            (building.path / "text" / str(i)).write_bytes(bytes(50_000))
+        building.built("text", "embedded")
+    n += 1
+"""
+
+
+def test_a_writer_killed_at_any_instant_leaves_the_last_good_state(tmp_path):
+    """Kills a loading and indexing child at points spread over its work; every load it reported is there."""
+    path, n = tmp_path / "crash.kb", 0
+    for round in range(0, 15, examples(3, 1)):
+        child = subprocess.Popen([sys.executable, "-c", LOOP, str(path), str(n)], stdout=subprocess.PIPE, text=True)
+        reported = [int(child.stdout.readline())] if round else []
+        time.sleep(0.003 + round * 0.0137 if round else 0.2)
+        child.kill()
+        reported += [int(line) for line in child.stdout]
+        child.stdout.close()
+        child.wait()
+        if not (path / "CURRENT").exists():
+            assert not reported
+            continue
+        generation = Folder.open(path).current()
+        generation.verify()
+        found = {}
+        for value in values(generation):
+            number, _, i = value.partition(" ")
+            found.setdefault(int(number), set()).add(int(i))
+        assert all(found[i] == set(range(400)) for i in found), "a load is there whole or not at all"
+        assert set(reported) <= set(found)
+        n = max(found, default=-1) + 1
+    folder = Folder.open_or_create(path)
+    with folder.building() as building:
+        building.built("text", "embedded")
+    names = [entry.name for entry in path.iterdir()]
+    assert not [name for name in names if name.startswith((".building", ".removed"))]
+    assert len(names) <= 5
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="other: no /dev/full")
+def test_a_full_disk_is_told_whoever_has_written(tmp_path):
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        for write in (lambda: np.zeros(1 << 20).tofile(full), lambda: full.write(b"x")):
+            with pytest.raises(OSError, match=r"requested and|No space") as caught:
+                write()
+            assert "the disk is full while writing" in storage_error(caught.value, "writing").message
+
+
+def test_opening_an_rdf_file_says_how_to_make_a_knowledge_base_of_it(tmp_path):
+    (tmp_path / "films.ttl.gz").write_text("")
+    with pytest.raises(NotAKnowledgeBaseError) as caught:
+        Folder.open(tmp_path / "films.ttl.gz")
+    assert caught.value.hint == f"create one with: hybridkg load {tmp_path}/films.kb {tmp_path}/films.ttl.gz"
+    Folder.create(tmp_path / "films.kb")
+    with pytest.raises(NotAKnowledgeBaseError) as caught:
+        Folder.open(tmp_path / "films.ttl.gz")
+    assert caught.value.hint == f"did you mean '{tmp_path}/films.kb'?"
+
+
+def test_a_name_that_is_like_another_one_in_its_ending_only_is_not_guessed(tmp_path):
+    Folder.create(tmp_path / "u.kb")
+    with pytest.raises(NotAKnowledgeBaseError) as caught:
+        Folder.open(tmp_path / "acl.kb")
+    assert caught.value.hint.startswith("create one with")

@@ -1,0 +1,101 @@
+"""What the index keeps of ranges of ids is what the postings say."""
+
+import numpy as np
+import pytest
+
+from hybridkg.interfaces.text_index import IndexedField, TextQuery
+from hybridkg.text.index.stored_fields import best
+from hybridkg.text.index.topk import block_max, topk
+from hybridkg.text.index.topk.block_max import COARSE, FINE, RANGE, SETS, code_of
+
+pytestmark = pytest.mark.quick
+
+FIELDS = ["title", "body", "notes", "tags", "places", "dates"]
+COMMON = ["aa", "ab", "ac"]
+N = 700
+
+
+@pytest.fixture
+def index(build, monkeypatch):
+    monkeypatch.setattr(block_max, "FEWEST_NODES", 1)
+    monkeypatch.setattr(block_max, "COMMON", 20)
+    rng = np.random.default_rng(4)
+
+    def text():
+        often = rng.poisson([2, 0.3, 0.1, 0.01])
+        return " ".join(np.repeat([*COMMON, "rare"], often)) + " x" * rng.integers(1, 30)
+
+    fields = [IndexedField(name, float(weight), 0.7, "unstemmed") for weight, name in enumerate(FIELDS, 1)]
+    return build({e: {name: text() for name in FIELDS if rng.random() < 0.6} for e in range(N)}, fields, n_nodes=N)
+
+
+def numbers(kept, begin, n, levels):
+    """Numbers of a row of `block_max.levels`, one by one."""
+    if levels == FINE:
+        return kept[begin : begin + n]
+    both = kept[begin : begin + -(-n // 2)]
+    return np.stack((both & 15, both >> 4), axis=1).reshape(-1)[:n]
+
+
+def test_levels_sets_and_members_are_those_of_the_postings(index):
+    kept, lengths = index._peaks, index._lengths.astype(np.int64)
+    assert [form.levels for form in kept._forms] == [FINE, COARSE, COARSE]
+    for word in COMMON:
+        term = index._plain._terms.number(word)
+        place = kept._place[term]
+        postings = [index._lists.postings(term * len(FIELDS) + f) for f in range(len(FIELDS))]
+        sets = np.zeros(-(-N // RANGE), np.uint8)
+        for f, own in enumerate(postings):
+            for entity in own.ids.tolist():
+                sets[entity // RANGE] |= 1 << f % SETS | 1 << SETS + entity % RANGE
+        bits = np.unpackbits(kept.members[place].view(np.uint8), bitorder="little")[: len(sets)]
+        assert (bits == (sets > 0)).all()
+        n = int(bits.sum())
+        starts = kept._starts[place * kept._per_term :].tolist()
+        assert (numbers(kept.levels, starts[len(kept._forms)], n, FINE) == sets[sets > 0]).all()
+        column = 0
+        for form, begin in zip(kept._forms, starts, strict=False):
+            x = np.zeros(len(sets) * RANGE)
+            for f, own in enumerate(postings):
+                length = (lengths.sum(axis=0) if form.together else lengths[f])[own.ids]
+                x[own.ids] += form.coefficient[f] * own.tf / (form.base[f] + form.slope[f] * length)
+            highest = x.reshape(-1, RANGE).max(axis=1)[sets > 0]
+            code = kept.codes[place, column : column + form.levels]
+            level = numbers(kept.levels, begin, n, form.levels)
+            assert (code[level] >= highest * (1 - 1e-12)).all()
+            assert (code[level - 1] < highest * (1 + 1e-12)).all()
+            column += form.levels
+
+
+@pytest.mark.parametrize("levels", [FINE, COARSE])
+def test_levels_ascend_to_the_largest(levels):
+    highest = np.random.default_rng(1).pareto(1.2, 5_000)
+    code = code_of(highest, levels)
+    assert len(code) == levels
+    assert (np.diff(code) >= 0).all()
+    assert code[0] == 0
+    assert code[-1] == highest.max()
+    assert (code_of(np.zeros(3), levels) == np.linspace(0, 1, levels)).all()
+
+
+@pytest.mark.parametrize("k1", [1e-300, 1e-16, 1e-15, 1e-14, 1.2])
+def test_shares_that_rounding_puts_out_of_order_lose_no_entity(build, monkeypatch, kernel, k1):
+    # x / (k1 + x) is 1, or a little less, in no order of x.
+    for name, value in (("FEWEST_POSTINGS", 1), ("FIRST_RANGES", 1)):
+        monkeypatch.setattr(topk, name, value)
+    monkeypatch.setattr(block_max, "FEWEST_NODES", 1)
+    monkeypatch.setattr(block_max, "COMMON", 20)
+    rng = np.random.default_rng(0)
+    for names in (["title"], ["title", "body"], ["title", "body", "notes"]):
+        counts = rng.choice([0, 1, 2, 3, 5], (2000, len(names))), rng.integers(0, 9, (2000, len(names)))
+        texts = {
+            e: {name: "aa " * aa + "x " * x for name, aa, x in zip(names, *row, strict=True)}
+            for e, row in enumerate(zip(*(column.tolist() for column in counts), strict=True))
+        }
+        index = build(texts, [IndexedField(name, 1.0, 0.75, "unstemmed") for name in names], n_nodes=2000)
+        for text in ("aa", "aa^3", "x"):
+            query = TextQuery(text, model="bm25f", arguments=(("k1", k1),))
+            ids, scores = index.matching(query)
+            for k in (1, 2, 5, 10):
+                wanted, found = best(ids, scores, k, None), index.topk(query, k)
+                assert [column.tobytes() for column in found] == [column.tobytes() for column in wanted]
