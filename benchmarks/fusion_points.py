@@ -18,7 +18,7 @@ from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.rank_functions import spread
 from hybridkg.operators.topk.survivor_scores import floor
 
-LEAST_TEXT, LEAST_VECTOR = 0.0, -1.0
+MIN_TEXT, MIN_VECTOR = 0.0, -1.0
 """The theoretical minima of bm25f and of a cosine."""
 
 GROUPS = {
@@ -145,7 +145,7 @@ class Lists:
     @cached_property
     def fused(self) -> tuple[FusedList, FusedList]:
         """As the functions of RANK BY see them: (text, vector)."""
-        return _list(self.text, LEAST_TEXT), _list(self.vector, LEAST_VECTOR)
+        return _list(self.text, MIN_TEXT), _list(self.vector, MIN_VECTOR)
 
     @cached_property
     def normalised(self) -> Mapping[str, tuple[Scores, Scores]]:

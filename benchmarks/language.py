@@ -58,7 +58,7 @@ def table_loading_ms() -> dict[str, float]:
 
 def costs(text: str) -> dict[str, float]:
     """ms of each step for one query."""
-    from hybridkg.kb.prepared import QueryText
+    from hybridkg.kb.prepared import ParsedQuery
     from hybridkg.query.checks.check import check
     from hybridkg.query.parser import parse
     from hybridkg.query.warnings import advise
@@ -68,7 +68,7 @@ def costs(text: str) -> dict[str, float]:
         "lines": len(text.splitlines()),
         "parse": median_ms(lambda: parse(text)),
         "check": median_ms(lambda: check(query)),
-        "parse_check_plan": median_ms(lambda: QueryText(text).request().logical),
+        "parse_check_plan": median_ms(lambda: ParsedQuery(text).request().logical),
         "warnings": median_ms(lambda: advise(query)),
     }
 

@@ -39,7 +39,7 @@ VOCABULARY = 3_000
 QUERIES = 32
 SATURATIONS = ((1.2, 0.75), (0.9, 0.4), (2.0, 1.0), (5.5, 0.0), (0.0, 0.75))
 WEIGHTS = ((1, 1, 1, 1), (3, 1, 1.5, 2), (2.5, 1.3, 1, 7.7), (1.1, 3.3, 1.7, 2.9))
-MOST_DOCUMENTS = 10_000
+MAX_DOCUMENTS = 10_000
 INDEX = "models-lucene-scores"
 
 Documents = list[dict[str, str]]
@@ -112,7 +112,7 @@ class Server:
 
     def scores(self, query: dict[str, Any]) -> dict[int, np.float32]:
         """The score of every match."""
-        body = {"query": query, "size": MOST_DOCUMENTS, "_source": False}
+        body = {"query": query, "size": MAX_DOCUMENTS, "_source": False}
         hits = self.ask("POST", f"{INDEX}/_search?filter_path=hits.hits._id,hits.hits._score", body)
         return {int(hit["_id"]): np.float32(hit["_score"]) for hit in hits.get("hits", {}).get("hits", ())}
 
@@ -248,8 +248,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=20261121)
     parser.add_argument("--documents", type=int, default=1_000)
     options = parser.parse_args()
-    if not 1 <= options.documents <= MOST_DOCUMENTS:
-        parser.error(f"--documents is at most {MOST_DOCUMENTS:,}, the largest page of the server")
+    if not 1 <= options.documents <= MAX_DOCUMENTS:
+        parser.error(f"--documents is at most {MAX_DOCUMENTS:,}, the largest page of the server")
     rng = np.random.default_rng(options.seed)
     server = Server(options.url)
     version = server.ask("GET", "")["version"]

@@ -20,19 +20,19 @@ from numpy.typing import NDArray
 from pyoxigraph import RdfFormat, Store
 
 from benchmarks.record import record
-from hybridkg.graph.columns import Adjacency, Columns, Predicate
+from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns
 from hybridkg.graph.literal_order import SEGMENTS
 from hybridkg.graph.projection import Projection
 from hybridkg.interfaces.graph_index import (
     Closure,
-    Comparison,
     Exists,
     Join,
-    Link,
     Pattern,
+    PredicatePath,
     Restrict,
     Scan,
     StringTest,
+    ValueComparison,
     Variable,
 )
 from hybridkg.interfaces.meter import ADJACENCY, Meter
@@ -104,11 +104,11 @@ def adjacency(keys: Array) -> Adjacency:
     return Adjacency(sources[first], np.append(first, len(keys)).astype(np.uint32), keys.astype(np.uint32))
 
 
-def predicate(sources: Array, targets: Array) -> Predicate:
-    return Predicate(adjacency(sorted_pairs(sources, targets)), adjacency(sorted_pairs(targets, sources)))
+def predicate(sources: Array, targets: Array) -> PredicateColumns:
+    return PredicateColumns(adjacency(sorted_pairs(sources, targets)), adjacency(sorted_pairs(targets, sources)))
 
 
-def generated(papers: int, seed: int) -> Columns:
+def generated(papers: int, seed: int) -> ProjectionColumns:
     """About 13.4 triples for each paper; authors, topics and citations are as skewed as a power law makes them."""
     random = np.random.default_rng(seed)
     counts = [papers, papers // 2, papers // 50, papers // 500, papers // 100]
@@ -139,10 +139,10 @@ def generated(papers: int, seed: int) -> Columns:
             start["topic"] + (np.arange(1, counts[2]) * random.random(counts[2] - 1)).astype(np.int64),
         ),
     }
-    return Columns(terms, {iri: predicate(*pair) for iri, pair in links.items()}, frozenset())
+    return ProjectionColumns(terms, {iri: predicate(*pair) for iri, pair in links.items()}, frozenset())
 
 
-def oxigraph(columns: Columns) -> Store:
+def oxigraph(columns: ProjectionColumns) -> Store:
     """The same triples in a store in memory."""
     store = Store()
     known = [str(columns.terms.terms(np.array([i], np.uint32))[0]) for i in range(columns.terms.n_terms)]
@@ -160,11 +160,11 @@ def node(name: str) -> NamedNode:
 
 def scan(subject: str | NamedNode, iri: str, target: str | NamedNode) -> Scan:
     a, b = (Variable(end) if isinstance(end, str) else end for end in (subject, target))
-    return Scan(a, Link(f"m:{iri}"), b)
+    return Scan(a, PredicatePath(f"m:{iri}"), b)
 
 
-def since(year: int) -> Comparison:
-    return Comparison("y", ">=", Literal(str(year), datatype=INTEGER))
+def since(year: int) -> ValueComparison:
+    return ValueComparison("y", ">=", Literal(str(year), datatype=INTEGER))
 
 
 PATTERNS: dict[str, tuple[Pattern, str]] = {
@@ -208,7 +208,7 @@ PATTERNS: dict[str, tuple[Pattern, str]] = {
         "?p m:topic m:topic9 FILTER NOT EXISTS { ?q m:cites ?p }",
     ),
     "closure": (
-        Join((scan("p", "topic", "t"), Scan(Variable("t"), Closure(Link("m:broader"), 0, None), node("topic40")))),
+        Join((scan("p", "topic", "t"), Scan(Variable("t"), Closure(PredicatePath("m:broader"), 0, None), node("topic40")))),
         "?p m:topic ?t . ?t m:broader* m:topic40",
     ),
     "triangle": (

@@ -88,17 +88,17 @@ def around(kb: Any, text: str, parameters: Callable[[], dict[str, Any]]) -> dict
 
 def costs(kb: Any, text: str) -> dict[str, Any]:
     """Every figure of one query."""
-    from hybridkg.kb.prepared import QueryText
+    from hybridkg.kb.prepared import ParsedQuery
 
     numbers = itertools.count()
-    known = QueryText(text)
+    known = ParsedQuery(text)
 
     def fill() -> None:
         request = known.request(values(text, numbers))
         _ = request.logical
 
     def full() -> None:
-        _ = QueryText(text)._planned(values(text, numbers), None).logical
+        _ = ParsedQuery(text)._planned(values(text, numbers), None).logical
 
     same = values(text, numbers)
     return {

@@ -23,10 +23,10 @@ ACL = "https://w3id.org/hybridkg/acl#"
 WORDS = range(10, 51)
 """Words that a sentence has without its names."""
 
-LEAST_SENTENCES = 3
+MIN_SENTENCES = 3
 """Of an abstract that one is taken from."""
 
-LEAST_PAPERS = 5
+MIN_PAPERS = 5
 """That satisfy a constraint: with one, the graph alone would know the answer."""
 
 ORDINARY = 5
@@ -196,7 +196,7 @@ class Maker:
         possible = [
             (own, size)
             for own in constraints(paper, kind)
-            if (size := self._constrained[tuple(own.values())]) >= LEAST_PAPERS
+            if (size := self._constrained[tuple(own.values())]) >= MIN_PAPERS
         ]
         parts = self._usable(paper)
         if not possible or not parts or self._titles[" ".join(_WORD.findall(paper.title.lower()))] > 1:
@@ -209,7 +209,7 @@ class Maker:
     def _usable(self, paper: Paper) -> list[tuple[str, str]]:
         """Sentences of an abstract, and what they are without names."""
         parts = sentences(paper.abstract)
-        if paper.language or len(parts) < LEAST_SENTENCES:
+        if paper.language or len(parts) < MIN_SENTENCES:
             return []
         told = [(part, without_names(part, lambda word: self._ordinary[word] >= ORDINARY)) for part in parts]
         return [

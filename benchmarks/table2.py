@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.record import record
 
 if TYPE_CHECKING:
-    from hybridkg.evaluation.experiment import Outcome
+    from hybridkg.evaluation.experiment import ExperimentOutcome
 
 EXPERIMENTS = Path(__file__).parents[1] / "examples" / "experiments"
 DBPEDIA = "dbpedia-entity-v2"
@@ -64,7 +64,7 @@ def written(name: str, folder: Path, shared: Path) -> Path:
     return path
 
 
-def figures_of(outcome: Outcome) -> dict[str, Any]:
+def figures_of(outcome: ExperimentOutcome) -> dict[str, Any]:
     """What is stored of an experiment."""
     told = outcome.to_json()
     means, comparison = outcome.means(), outcome.comparison

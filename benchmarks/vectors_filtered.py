@@ -37,7 +37,7 @@ from hybridkg.interfaces.text_index import Ids
 from hybridkg.interfaces.vector_index import Encoded, VectorIndex, VectorQuery
 from hybridkg.vector.index.codes import KERNEL as CODES
 from hybridkg.vector.index.flat import FlatIndex
-from hybridkg.vector.index.hnsw import LEAST_SHARE, Hnsw, HnswIndex
+from hybridkg.vector.index.hnsw import MIN_SHARE, Hnsw, HnswIndex
 from hybridkg.vector.index.hnsw_graph import FILE
 from hybridkg.vector.index.similarity import KERNEL as SIMILARITY
 
@@ -179,7 +179,7 @@ def selector(bench: Bench) -> dict[str, Any]:
 
     graph = faiss.read_index(str(bench.folder / FILE), faiss.IO_FLAG_MMAP_IFC)
     passing = [(name, query, one.passing(bench.values)) for name, query, one in bench.questions()]
-    asked = [(name, query, among) for name, query, among in passing if len(among) >= LEAST_SHARE * bench.n]
+    asked = [(name, query, among) for name, query, among in passing if len(among) >= MIN_SHARE * bench.n]
     found: dict[str, Any] = {"vectors": bench.n}
     for breadth in SELECTOR_BREADTHS:
 

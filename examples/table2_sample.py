@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from hybridkg.evaluation.experiment import Experiment, Outcome
-from hybridkg.evaluation.experiment.spec import Expected, SystemSpec
+from hybridkg.evaluation.experiment import Experiment, ExperimentOutcome
+from hybridkg.evaluation.experiment.spec import PublishedFigure, SystemSpec
 
 FIELDS = ("names", "categories", "similar", "attributes", "related")
 ALIKE = ", ".join(f"{field}^1" for field in FIELDS)
@@ -39,9 +39,9 @@ def learned(name: str, kind: str, value: dict[str, object], kb: Path) -> SystemS
     return SystemSpec(name, kind, value, kb=kb, expected=expected(name))
 
 
-def expected(name: str) -> tuple[Expected, ...]:
+def expected(name: str) -> tuple[PublishedFigure, ...]:
     """What was published of it."""
-    return (Expected("ndcg@10", PUBLISHED[name]),) if name in PUBLISHED else ()
+    return (PublishedFigure("ndcg@10", PUBLISHED[name]),) if name in PUBLISHED else ()
 
 
 def systems(a: Path, b: Path) -> dict[str, SystemSpec]:
@@ -74,7 +74,7 @@ def frames(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return topics, qrels
 
 
-def table2(a: Path, b: Path, *, every: int = 1, restarts: int = 5) -> Outcome:
+def table2(a: Path, b: Path, *, every: int = 1, restarts: int = 5) -> ExperimentOutcome:
     """The experiment on the folders of the two indexes.
 
     Args:

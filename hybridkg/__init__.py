@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from hybridkg.kb.prepared import PreparedQuery
     from hybridkg.planner.explain import Explanation
     from hybridkg.results.result_set import ResultSet, Row
-    from hybridkg.results.why import Hit, Why
+    from hybridkg.results.why import MatchExplanation, Why
 
 __all__ = [
     "ConfigError",
@@ -61,13 +61,13 @@ __all__ = [
     "EncoderError",
     "EndpointError",
     "Explanation",
-    "Hit",
     "HybridkgError",
     "IndexCorruptError",
     "IndexMissingError",
     "KnowledgeBase",
     "LoadError",
     "LockedError",
+    "MatchExplanation",
     "MissingExtraError",
     "ModelServerError",
     "NotAKnowledgeBaseError",

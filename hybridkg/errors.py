@@ -21,7 +21,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceName:
     """A text with a name to show it by: `query`, `topics.hq`, ...
 
     >>> Source("query", "SELECT *\\nWHERE").line_and_column(9)
@@ -67,14 +67,14 @@ class HybridkgError(Exception):
         *,
         hint: str = "",
         span: Span | None = None,
-        source: Source | None = None,
+        source: SourceName | None = None,
         place: str = "",
     ):
         message, hint, place = map(without_passwords, (message, hint, place))
         super().__init__(message)
         self.message, self.hint, self.span, self.source, self.place = message, hint, span, source, place
 
-    def at(self, source: Source) -> HybridkgError:
+    def at(self, source: SourceName) -> HybridkgError:
         """The same error, with the text that its span points into (set once, by whoever knows it)."""
         if self.source is None:
             self.source = source
@@ -94,7 +94,7 @@ class HybridkgError(Exception):
         return self.render()
 
 
-def _quoted(source: Source, span: Span) -> list[str]:
+def _quoted(source: SourceName, span: Span) -> list[str]:
     line_number, column = source.line_and_column(span.start)
     line = source.line(line_number)
     width = max(1, min(span.end - span.start, len(line) - column + 1))

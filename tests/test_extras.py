@@ -56,9 +56,9 @@ def a_frame(kb):
 
 
 def a_table(kb):
-    from hybridkg.evaluation.experiment.outcome import Outcome
+    from hybridkg.evaluation.experiment.outcome import ExperimentOutcome
 
-    return Outcome.to_dataframe(SimpleNamespace(means=dict, names=()))
+    return ExperimentOutcome.to_dataframe(SimpleNamespace(means=dict, names=()))
 
 
 def a_plot(kb):

@@ -35,7 +35,7 @@ GROWTH = 0.06
 LAB = 6
 TRENDS = 3
 """Fields that a year is fond of."""
-MOST_AUTHORS = 8
+MAX_AUTHORS = 8
 
 Ints = NDArray[np.int64]
 
@@ -211,7 +211,7 @@ def _citations(rng: np.random.Generator, leaf: Ints) -> Links:
 def _authors(rng: np.random.Generator, n: int, people: int) -> tuple[Ints, Links]:
     """Of each paper the first author, who is one of few rather often, and all of them, mostly of one lab."""
     first = (people * rng.random(n) ** 1.6).astype(np.int64)
-    more = np.minimum(rng.poisson(1.25, n), MOST_AUTHORS - 1)
+    more = np.minimum(rng.poisson(1.25, n), MAX_AUTHORS - 1)
     papers = np.repeat(np.arange(n), more)
     lab = first[papers] // LAB * LAB
     same = np.minimum(lab + rng.integers(0, LAB, len(papers)), people - 1)

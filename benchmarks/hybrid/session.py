@@ -14,7 +14,7 @@ from benchmarks.hybrid.writing import Data
 from benchmarks.text.memory import Watched, watch
 from benchmarks.text.session import SINGLE
 
-LONGEST_S = 3 * 3600
+MAX_SECONDS = 3 * 3600
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -80,7 +80,7 @@ class Session:
             command = [python, "-m", "benchmarks.hybrid.tasks", task, str(answer), json.dumps(arguments)]
             path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
             environment: dict[str, Any] = {"PYTHONPATH": path, **(SINGLE if single else {})}
-            went = watch(command, longest_s=LONGEST_S, **environment)
+            went = watch(command, longest_s=MAX_SECONDS, **environment)
             if went.code:
                 say(f"{task} failed with {went.code}: {arguments}")
             return json.loads(answer.read_text()) if not went.code and answer.exists() else None, went

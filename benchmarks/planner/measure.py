@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.planner.grid import Question
 from benchmarks.planner.plans import CHOSEN, SLOW_S, Plans, Run, answer, times_size, true_size
 from hybridkg.algebra.nodes import Plan
-from hybridkg.interfaces.graph_index import PreparedPattern, Size
+from hybridkg.interfaces.graph_index import Cardinality, PreparedPattern
 from hybridkg.planner.choose import choose
 
 FACTORS = {f"selectivity x e^{power}": exp(power) for power in (-2, -1, 1, 2)}
@@ -104,7 +104,7 @@ def _answer(question: Question, solutions: Any) -> list[tuple[str, ...]]:
 
 def _ablated(plans: Plans, logical: Plan) -> dict[str, tuple[str, float]]:
     """By ablation, what would have been chosen and what that takes."""
-    ways: dict[str, Callable[[PreparedPattern, str], Size]] = {ORACLE: true_size}
+    ways: dict[str, Callable[[PreparedPattern, str], Cardinality]] = {ORACLE: true_size}
     ways.update((name, times_size(factor)) for name, factor in FACTORS.items())
     found = {}
     for name, size_of in ways.items():

@@ -13,13 +13,13 @@ from typing import Any
 from benchmarks.planner.grid import Question
 from hybridkg.algebra.nodes import Fragment, Plan
 from hybridkg.errors import UnsupportedQueryError
-from hybridkg.interfaces.graph_index import PreparedPattern, Size
+from hybridkg.interfaces.graph_index import Cardinality, PreparedPattern
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.strategy import by_preference
 from hybridkg.kb import KnowledgeBase
-from hybridkg.kb.prepared import QueryText
+from hybridkg.kb.prepared import ParsedQuery
 from hybridkg.planner.choose import PhysicalPlan, choose
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.text.models.additive import KERNEL
 
@@ -58,10 +58,10 @@ class Run:
 class Sized:
     """A prepared pattern whose sizes are others than it would say."""
 
-    def __init__(self, prepared: PreparedPattern, size: Callable[[PreparedPattern, str], Size]):
+    def __init__(self, prepared: PreparedPattern, size: Callable[[PreparedPattern, str], Cardinality]):
         self._prepared, self._size = prepared, size
 
-    def size(self, variable: str | None = None) -> Size:
+    def size(self, variable: str | None = None) -> Cardinality:
         """That of a variable is changed; the number of solutions is not."""
         return self._prepared.size() if variable is None else self._size(self._prepared, variable)
 
@@ -70,10 +70,10 @@ class Sized:
 
 
 @dataclass
-class Changed(Planning):
+class Changed(PlannerContext):
     """A planning that is told other sizes of candidate sets."""
 
-    size_of: Callable[[PreparedPattern, str], Size] = lambda prepared, variable: prepared.size(variable)
+    size_of: Callable[[PreparedPattern, str], Cardinality] = lambda prepared, variable: prepared.size(variable)
 
     def prepared(self, fragment: Fragment) -> Any:
         """As ever, but for its sizes."""
@@ -81,18 +81,18 @@ class Changed(Planning):
         return None if found is None else Sized(found, self.size_of)
 
 
-def true_size(prepared: PreparedPattern, variable: str) -> Size:
+def true_size(prepared: PreparedPattern, variable: str) -> Cardinality:
     """What the run will find."""
     n = float(len(prepared.candidates(variable, Meter())))
-    return Size(n, n, n)
+    return Cardinality(n, n, n)
 
 
-def times_size(factor: float) -> Callable[[PreparedPattern, str], Size]:
+def times_size(factor: float) -> Callable[[PreparedPattern, str], Cardinality]:
     """The estimate, wrong by a factor; its bounds move along."""
 
-    def size(prepared: PreparedPattern, variable: str) -> Size:
+    def size(prepared: PreparedPattern, variable: str) -> Cardinality:
         own = prepared.size(variable)
-        return Size(own.low * factor, own.guess * factor, own.high * factor)
+        return Cardinality(own.low * factor, own.guess * factor, own.high * factor)
 
     return size
 
@@ -120,25 +120,27 @@ class Plans:
         KERNEL.load()  # as in any process that goes on asking
         self.cost = self.snapshot.cost
         self._answering = kb._open_session()
-        self._texts: dict[str, QueryText] = {}
+        self._texts: dict[str, ParsedQuery] = {}
         self._planned: set[str] = set()
 
-    def _text(self, question: Question) -> QueryText:
+    def _text(self, question: Question) -> ParsedQuery:
         if question.text not in self._texts:
-            self._texts[question.text] = QueryText(question.text)
+            self._texts[question.text] = ParsedQuery(question.text)
         return self._texts[question.text]
 
     def logical(self, question: Question) -> Plan:
         """The plan before a strategy is chosen, with its parameters in place."""
         return self._text(question).request(question.params).logical
 
-    def planning(self, size_of: Callable[[PreparedPattern, str], Size] | None = None) -> Planning:
+    def planning(self, size_of: Callable[[PreparedPattern, str], Cardinality] | None = None) -> PlannerContext:
         """Of one query; with other sizes where they are given."""
         if size_of is None:
             return self.snapshot.planning()
         return Changed(self.snapshot.graph, self.snapshot.ranked, self.cost, size_of=size_of)
 
-    def chosen(self, logical: Plan, size_of: Callable[[PreparedPattern, str], Size] | None = None) -> PhysicalPlan:
+    def chosen(
+        self, logical: Plan, size_of: Callable[[PreparedPattern, str], Cardinality] | None = None
+    ) -> PhysicalPlan:
         """The planner's own choice."""
         return choose(logical, self.planning(size_of))
 

@@ -38,7 +38,7 @@ PHASES = {
 """The phases and their parts, {} for a size."""
 
 SIZES = {True: (500_000, 4_600_000), False: (100_000,)}
-LARGEST_OF_GROWTH = {True: 1_000_000, False: 100_000}
+MAX_OF_GROWTH = {True: 1_000_000, False: 100_000}
 BUILT_TWICE = {True: 25_000, False: 10_000}
 
 
@@ -68,7 +68,7 @@ def numbers(text: str) -> tuple[int, ...]:
 
 def session_of(options: argparse.Namespace, scratch: Path) -> Session:
     """The run that the options describe."""
-    halved = tuple(LARGEST_OF_GROWTH[options.full] >> i for i in range(5, -1, -1))
+    halved = tuple(MAX_OF_GROWTH[options.full] >> i for i in range(5, -1, -1))
     return Session(
         scratch=scratch,
         name="full" if options.full else "small",

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 PERIOD_S = 0.02
-LONGEST_S = 1_800
+MAX_SECONDS = 1_800
 """No process of this benchmark takes that long unless something is wrong, such as thrashing in its cgroup."""
 MB = 1_000_000
 GB = 1_000_000_000
@@ -130,7 +130,7 @@ def resident(pid: int) -> tuple[int, int]:
 
 
 def watch(
-    command: Sequence[str], limit: int | None = None, *, longest_s: float = LONGEST_S, **environment: str
+    command: Sequence[str], limit: int | None = None, *, longest_s: float = MAX_SECONDS, **environment: str
 ) -> Watched:
     """Runs a command to its end, or for so long, where it and its children are killed; its output goes to stderr."""
     with memory_group(limit) as group:

@@ -18,7 +18,7 @@ from benchmarks.text import ours, peers
 from benchmarks.text.corpus import Corpus
 from benchmarks.text.memory import MB, resident
 from benchmarks.text.queries import KS, Cell, read_cells
-from hybridkg.interfaces.text_index import TextQuestion
+from hybridkg.interfaces.text_index import IndexRequest
 
 FEWEST = 10
 """Questions of a cell that are asked however long they take."""
@@ -118,8 +118,8 @@ def together(folder: str, cells: str) -> dict[str, Any]:
     index = ours.open_index(Path(folder))
     asked = [cell for cell in read_cells(Path(cells)) if cell.k == 10]
     for cell in asked:
-        index.answers([TextQuestion(ours.question(text, "bm25f"), 10) for text in cell.before])
-    questions = [TextQuestion(ours.question(text, "bm25f"), 10) for cell in asked for text in cell.texts]
+        index.answers([IndexRequest(ours.question(text, "bm25f"), 10) for text in cell.before])
+    questions = [IndexRequest(ours.question(text, "bm25f"), 10) for cell in asked for text in cell.texts]
     started = time.perf_counter()
     single = [index.topk(question.query, 10) for question in questions]
     between = time.perf_counter()

@@ -10,7 +10,7 @@ from hybridkg.query.walk import variables, walk
 def rows_of(form: ast.ConstructQuery | ast.DescribeQuery, wanted: tuple[ast.Var, ...]) -> ast.SelectQuery:
     """The solutions that a CONSTRUCT or DESCRIBE makes its graph of."""
     return ast.SelectQuery(
-        tuple(ast.Projection(variable) for variable in wanted),
+        tuple(ast.SelectItem(variable) for variable in wanted),
         form.where or ast.Group(()),
         dataset=form.dataset,
         modifiers=form.modifiers,

@@ -35,7 +35,7 @@ def from_ast(query: ast.Query) -> nodes.Plan:
     """
     form = query.form
     if not is_hybrid(form):
-        return nodes.Whole(form)
+        return nodes.WholeQuery(form)
     match form:
         case ast.ConstructQuery(template):
             return nodes.Construct(_ranked(rows_of(form, variables_of(template))), template)
@@ -310,7 +310,7 @@ class _Builder:
             rank_name = rank.score.name if rank.score else self.names.name("rank")
             projection = [item for item in projection if item.variable.name != rank_name]
             expression = spelled_out(rank.expression, query.projection or ())
-            projection.append(ast.Projection(ast.Var(rank_name), expression))
+            projection.append(ast.SelectItem(ast.Var(rank_name), expression))
         internal = frozenset(self.names.given)
         grouped: nodes.Plan = nodes.Group(plan, modifiers.group_by, modifiers.having, tuple(projection), internal)
         if query.values:  # a trailing VALUES joins with the groups (SPARQL 1.1 section 18.2.4.3)
@@ -342,12 +342,12 @@ class _Builder:
         changed = with_expressions(query, change)
         return plan, changed
 
-    def _hidden(self, projection: list[ast.Projection], expression: ast.Expression, purpose: str) -> str:
+    def _hidden(self, projection: list[ast.SelectItem], expression: ast.Expression, purpose: str) -> str:
         names = {item.variable.name for item in projection}
         if isinstance(expression, ast.Var) and expression.name in names:
             return expression.name
         name = self.names.name(purpose)
-        projection.append(ast.Projection(ast.Var(name), spelled_out(expression, tuple(projection))))
+        projection.append(ast.SelectItem(ast.Var(name), spelled_out(expression, tuple(projection))))
         return name
 
 

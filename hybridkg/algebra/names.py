@@ -57,7 +57,7 @@ def without_blank_nodes(form: FormT, names: FreshNames) -> FormT:
             shown = projected(node)
             in_order = (v.name for v in walk(node) if isinstance(v, ast.Var) and v.name in shown)
             columns = list(dict.fromkeys(in_order)) or [names.name("blank")]
-            return replace(changed, projection=tuple(ast.Projection(ast.Var(name)) for name in columns))
+            return replace(changed, projection=tuple(ast.SelectItem(ast.Var(name)) for name in columns))
         return changed
 
     return rebuild(form, change)

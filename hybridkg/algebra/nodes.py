@@ -41,7 +41,7 @@ class Fragment:
 
 
 @dataclass(frozen=True)
-class Whole:
+class WholeQuery:
     """A query without ranked predicates: Oxigraph answers all of it."""
 
     form: ast.QueryForm
@@ -198,7 +198,7 @@ class Group:
     child: Plan
     keys: tuple[ast.GroupKey, ...]
     having: tuple[ast.Expression, ...]
-    projection: tuple[ast.Projection, ...]
+    projection: tuple[ast.SelectItem, ...]
     internal: frozenset[str] = frozenset()
 
     @property
@@ -345,7 +345,7 @@ class Describe:
 
 Plan: TypeAlias = (
     Fragment
-    | Whole
+    | WholeQuery
     | Match
     | MatchEach
     | GraphEach
@@ -370,7 +370,7 @@ Plan: TypeAlias = (
 def children(plan: Plan) -> tuple[Plan, ...]:
     """The plans directly below."""
     match plan:
-        case Fragment() | Whole() | Match():
+        case Fragment() | WholeQuery() | Match():
             return ()
         case Join(left, right) | LeftJoin(left, right) | Minus(left, right):
             return (left, right)

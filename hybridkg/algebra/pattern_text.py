@@ -7,7 +7,7 @@ import re
 from hybridkg.interfaces import graph_index as g
 from hybridkg.rdf.terms import RDF_TYPE, XSD, Literal, Term
 
-MOST_VALUES = 5
+MAX_VALUES = 5
 """Rows of VALUES that are shown."""
 
 _SHORT = {
@@ -35,8 +35,8 @@ def pattern_text(pattern: g.Pattern) -> str:
             return f"{_slot(subject)} {_path(path)} {_slot(target)}"
         case g.Values(variables, rows):
             cells = [f"({' '.join(map(_term, row))})" for row in rows]
-            if len(cells) > MOST_VALUES:
-                cells[MOST_VALUES:] = [f"... {len(rows):,} rows"]
+            if len(cells) > MAX_VALUES:
+                cells[MAX_VALUES:] = [f"... {len(rows):,} rows"]
             return " ".join([f"VALUES ({' '.join(f'?{name}' for name in variables)}) {{", *cells, "}"])
         case g.Join(parts):
             return " . ".join(map(pattern_text, parts)) or "{}"
@@ -83,18 +83,18 @@ def _name(name: str) -> str:
 
 def _path(path: g.Path, floor: int = _LOOSE) -> str:
     match path:
-        case g.Link(predicate):
+        case g.PredicatePath(predicate):
             return "a" if predicate == RDF_TYPE else f"<{predicate}>"
-        case g.Inverse(inner):
+        case g.InversePath(inner):
             return f"^{_path(inner, _TIGHT)}"
-        case g.Alternative(paths):
+        case g.AlternativePath(paths):
             return _bracketed("|".join(_path(inner, _STEP) for inner in paths), floor > _LOOSE)
         case g.Steps(paths):
             return _bracketed("/".join(_path(inner, _TIGHT) for inner in paths), floor > _STEP)
         case g.Closure(inner, least, most):
             mark = "?" if most is not None else "+" if least else "*"
             # "^a*" is the inverse of a closure.
-            return _bracketed(_path(inner, _TIGHT), isinstance(inner, g.Inverse | g.Closure)) + mark
+            return _bracketed(_path(inner, _TIGHT), isinstance(inner, g.InversePath | g.Closure)) + mark
 
 
 def _bracketed(text: str, wanted: bool) -> str:
@@ -107,7 +107,7 @@ def _filter(tests: tuple[g.Test, ...]) -> str:
 
 def _test(test: g.Test) -> str:
     match test:
-        case g.Comparison(variable, op, constant):
+        case g.ValueComparison(variable, op, constant):
             return f"{_name(variable)} {op} {_term(constant)}"
         case g.StringTest(function, variable, argument):
             return f"{function}({_name(variable)}, {_term(argument)})"

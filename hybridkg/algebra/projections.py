@@ -10,7 +10,7 @@ from hybridkg.query import ast
 from hybridkg.query.walk import rebuild, walk
 
 
-def spelled_out(expression: ast.Expression, projection: Iterable[ast.Projection]) -> ast.Expression:
+def spelled_out(expression: ast.Expression, projection: Iterable[ast.SelectItem]) -> ast.Expression:
     """`(SUM(?t) AS ?total) ... RANK BY ?total + 1`: the alias replaced by what it stands for."""
     aliases = {item.variable.name: item.expression for item in projection if item.expression is not None}
 

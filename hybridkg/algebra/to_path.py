@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hybridkg.algebra.to_tests import NotHeldError
-from hybridkg.interfaces.graph_index import Alternative, Closure, Inverse, Link, Path, Steps
+from hybridkg.algebra.to_tests import UnsupportedPatternError
+from hybridkg.interfaces.graph_index import AlternativePath, Closure, InversePath, Path, PredicatePath, Steps
 from hybridkg.query import ast
 
 _REPEATS = {"?": (0, 1), "*": (0, None), "+": (1, None)}
@@ -13,23 +13,23 @@ def path_of(path: ast.Path) -> Path:
     """A path whose pairs count once.
 
     Raises:
-        NotHeldError: the projection has no such path.
+        UnsupportedPatternError: the projection has no such path.
 
     >>> path_of(ast.PathRepeat(ast.Iri("e:p"), "+"))
     Closure(path=Link(predicate='e:p'), least=1, most=None)
     """
     match path:
         case ast.Iri(value):
-            return Link(value)
+            return PredicatePath(value)
         case ast.PathInverse(inner):
-            return Inverse(path_of(inner))
+            return InversePath(path_of(inner))
         case ast.PathAlternative(parts):
-            return Alternative(tuple(map(path_of, parts)))
+            return AlternativePath(tuple(map(path_of, parts)))
         case ast.PathSequence(parts):
             return Steps(tuple(map(path_of, parts)))
         case ast.PathRepeat(inner, mark):
             return Closure(path_of(inner), *_REPEATS[mark])
-    raise NotHeldError("a negated property set")
+    raise UnsupportedPatternError("a negated property set")
 
 
 def starts_at_node(path: Path, inverse: bool = False) -> bool:
@@ -39,11 +39,11 @@ def starts_at_node(path: Path, inverse: bool = False) -> bool:
     (True, False)
     """
     match path:
-        case Link():
+        case PredicatePath():
             return not inverse
-        case Inverse(inner):
+        case InversePath(inner):
             return starts_at_node(inner, not inverse)
-        case Alternative(paths):
+        case AlternativePath(paths):
             return all(starts_at_node(inner, inverse) for inner in paths)
         case Steps(paths):
             return starts_at_node(paths[-1 if inverse else 0], inverse)

@@ -12,11 +12,11 @@ from itertools import count
 
 from hybridkg.algebra.certain import certain
 from hybridkg.algebra.to_path import path_of, starts_at_node
-from hybridkg.algebra.to_tests import NotHeldError, Scope, term_of, value_tests
+from hybridkg.algebra.to_tests import Scope, UnsupportedPatternError, term_of, value_tests
 from hybridkg.interfaces.graph_index import (
     Distinct,
     Exists,
-    Inverse,
+    InversePath,
     Join,
     LeftJoin,
     Minus,
@@ -40,13 +40,13 @@ MAX_DEPTH = 100
 
 
 @dataclass(frozen=True)
-class Declined:
+class DeclinedPattern:
     """The projection cannot say a group; the reason is the part of it that it lacks, for EXPLAIN."""
 
     reason: str
 
 
-def pattern_of(group: ast.Group, dataset: tuple[ast.DatasetClause, ...] = ()) -> Pattern | Declined:
+def pattern_of(group: ast.Group, dataset: tuple[ast.DatasetClause, ...] = ()) -> Pattern | DeclinedPattern:
     """The pattern with the solutions of a rank-free group, or why there is none.
 
     Args:
@@ -61,11 +61,11 @@ def pattern_of(group: ast.Group, dataset: tuple[ast.DatasetClause, ...] = ()) ->
     Declined(reason='a variable predicate')
     """
     if dataset:
-        return Declined("FROM")
+        return DeclinedPattern("FROM")
     try:
         return _Translator().group(group).pattern
-    except NotHeldError as e:
-        return Declined(str(e))
+    except UnsupportedPatternError as e:
+        return DeclinedPattern(str(e))
 
 
 @dataclass
@@ -89,7 +89,7 @@ class _Part(Scope):
     def deeper(self, depth: int) -> None:
         self.depth = max(self.depth, depth)
         if self.depth > MAX_DEPTH:
-            raise NotHeldError(f"a pattern of more than {MAX_DEPTH} levels")
+            raise UnsupportedPatternError(f"a pattern of more than {MAX_DEPTH} levels")
 
     def join(self, other: _Part) -> None:
         """Adds the parts of another; joins have no order."""
@@ -191,11 +191,11 @@ class _Translator:
             case ast.SubSelect(query):
                 return self.sub_select(query)
             case ast.GraphPattern():
-                raise NotHeldError("GRAPH")
+                raise UnsupportedPatternError("GRAPH")
             case ast.ServicePattern():
-                raise NotHeldError("SERVICE")
+                raise UnsupportedPatternError("SERVICE")
             case ast.Bind():
-                raise NotHeldError("BIND")
+                raise UnsupportedPatternError("BIND")
         raise TypeError(f"no pattern for {type(element).__name__}")
 
     def optional(self, part: _Part, group: ast.Group) -> None:
@@ -215,7 +215,7 @@ class _Translator:
             read = variables(condition)
             if isinstance(condition, ast.Exists):
                 if read & both.maybe - right.sure:
-                    raise NotHeldError("EXISTS of an OPTIONAL that reads what is before it")
+                    raise UnsupportedPatternError("EXISTS of an OPTIONAL that reads what is before it")
                 inside.append(ast.Unary("!", condition) if negated else condition)
             elif read <= right.sure:
                 inside.append(ast.Unary("!", condition) if negated else condition)
@@ -238,7 +238,7 @@ class _Translator:
     def values(self, data: ast.InlineData) -> _Part:
         names = tuple(variable.name for variable in data.variables)
         if len(set(names)) < len(names):
-            raise NotHeldError("VALUES that names a variable twice")
+            raise UnsupportedPatternError("VALUES that names a variable twice")
         rows = tuple(tuple(None if cell is None else term_of(cell) for cell in row) for row in data.rows)
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
         part = _Part(set(names), parts=[Values(names, rows)])
@@ -252,13 +252,13 @@ class _Translator:
     def sub_select(self, query: ast.SelectQuery) -> _Part:
         modifiers = query.modifiers
         if query.reduction == "REDUCED":
-            raise NotHeldError("REDUCED")
+            raise UnsupportedPatternError("REDUCED")
         if modifiers.group_by or modifiers.having or any(item.expression for item in query.projection or ()):
-            raise NotHeldError("a sub-select that computes")
+            raise UnsupportedPatternError("a sub-select that computes")
         if modifiers.limit is not None or modifiers.offset is not None:
-            raise NotHeldError("a sub-select with a limit")
+            raise UnsupportedPatternError("a sub-select with a limit")
         if modifiers.rank_by is not None or modifiers.rerank is not None:
-            raise NotHeldError("RANK BY")
+            raise UnsupportedPatternError("RANK BY")
         part = self.group(query.where)
         if query.values is not None:
             part.join(self.values(query.values))
@@ -301,9 +301,9 @@ class _Translator:
     def triple(self, item: ast.TriplePattern | ast.RankedItem, blanks: dict[str, Variable], part: _Part) -> None:
         """A triple and its path: outside closures and alternatives a path is a join, one triple for each step."""
         if not isinstance(item, ast.TriplePattern):
-            raise NotHeldError("MATCH")
+            raise UnsupportedPatternError("MATCH")
         if isinstance(item.predicate, ast.Var):
-            raise NotHeldError("a variable predicate")
+            raise UnsupportedPatternError("a variable predicate")
         waiting = [(self.slot(item.subject, blanks), item.predicate, self.slot(item.object, blanks))]
         while waiting:
             subject, path, target = waiting.pop()
@@ -328,7 +328,7 @@ class _Translator:
 
 
 def _scan(scope: _Part, subject: Slot, path: Path, target: Slot) -> Scan:
-    for slot, is_node in ((subject, starts_at_node(path)), (target, starts_at_node(Inverse(path)))):
+    for slot, is_node in ((subject, starts_at_node(path)), (target, starts_at_node(InversePath(path)))):
         if isinstance(slot, Variable):
             if is_node or (slot.name in scope.nodes and slot.name in scope.sure):
                 scope.nodes.add(slot.name)
@@ -377,4 +377,4 @@ def _refuse_correlated(group: ast.Group, outer: frozenset[str]) -> None:
             case _ if not (in_scope(ast.Group((element,))) | variables(element)) & outer:
                 continue
             case _:
-                raise NotHeldError("an EXISTS that depends on its row by more than equal values")
+                raise UnsupportedPatternError("an EXISTS that depends on its row by more than equal values")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from hybridkg.interfaces.graph_index import AllOf, AnyOf, Comparison, Opaque, Same, StringTest, Test
+from hybridkg.interfaces.graph_index import AllOf, AnyOf, Opaque, Same, StringTest, Test, ValueComparison
 from hybridkg.query import ast
 from hybridkg.query.walk import rebuild, variables, walk
 from hybridkg.query.write import write
@@ -50,7 +50,7 @@ _LENIENT = frozenset({"BOUND", "COALESCE", "IF"})
 """Functions that may have a value where an argument has none."""
 
 
-class NotHeldError(Exception):
+class UnsupportedPatternError(Exception):
     """Part of a pattern that the projection cannot say. The message names it, for EXPLAIN."""
 
 
@@ -76,7 +76,7 @@ def term_of(node: ast.Iri | ast.Lit) -> NamedNode | Literal:
     """The term that the store has for a constant of the query.
 
     Raises:
-        NotHeldError: RDF has no such term.
+        UnsupportedPatternError: RDF has no such term.
 
     >>> str(term_of(ast.Lit("01", XSD + "integer")))
     '"1"^^<http://www.w3.org/2001/XMLSchema#integer>'
@@ -95,14 +95,14 @@ def term_of(node: ast.Iri | ast.Lit) -> NamedNode | Literal:
                 return literal if written else as_stored(literal)
     except ValueError:
         pass
-    raise NotHeldError("a term that RDF does not have")
+    raise UnsupportedPatternError("a term that RDF does not have")
 
 
 def value_tests(condition: ast.Expression, scope: Scope, *, negated: bool = False) -> tuple[Test, ...]:
     """Tests that are all true exactly where a condition (or its negation) is true.
 
     Raises:
-        NotHeldError: there are none.
+        UnsupportedPatternError: there are none.
 
     >>> scope = Scope({"x"}, {"x"})
     >>> older = ast.Binary("<", ast.Lit("1990", XSD + "integer"), ast.Var("x"))
@@ -165,7 +165,7 @@ def _comparison(op: str, left: ast.Expression, right: ast.Expression, scope: Sco
             return None
         # A node equals nothing but itself, so one of the two is enough.
         if not {_known(left.name, scope), _known(right.name, scope)} & scope.nodes:
-            raise NotHeldError("a comparison of two values")
+            raise UnsupportedPatternError("a comparison of two values")
         return _same(left.name, right.name, scope, op == "!=")
     if isinstance(right, ast.Var):
         left, right, op = right, left, _FLIPPED[op]
@@ -173,7 +173,7 @@ def _comparison(op: str, left: ast.Expression, right: ast.Expression, scope: Sco
     if not isinstance(left, ast.Var) or constant is None:
         return None
     name = _known(left.name, scope) if isinstance(constant, ast.Iri) else _valued(left.name, scope)
-    return Comparison(name, op, term_of(constant))
+    return ValueComparison(name, op, term_of(constant))
 
 
 def _same(left: str, right: str, scope: Scope, negated: bool) -> Same:
@@ -197,13 +197,13 @@ def _is_string(literal: Literal) -> bool:
 
 def _known(name: str, scope: Scope) -> str:
     if name not in scope.maybe:
-        raise NotHeldError("a condition on a variable that its group does not bind")
+        raise UnsupportedPatternError("a condition on a variable that its group does not bind")
     return name
 
 
 def _valued(name: str, scope: Scope) -> str:
     if name in scope.taken_for_nodes - scope.nodes:
-        raise NotHeldError("a condition on what begins a path of length zero")
+        raise UnsupportedPatternError("a condition on what begins a path of length zero")
     return _known(name, scope)
 
 
@@ -212,12 +212,12 @@ def _opaque(node: ast.Expression, scope: Scope) -> Opaque:
         _refuse_more_than_value(below)
     names = variables(node)
     if len(names) > 1:
-        raise NotHeldError("a condition on several variables")
+        raise UnsupportedPatternError("a condition on several variables")
     if not names:
-        raise NotHeldError("a condition without a variable")
+        raise UnsupportedPatternError("a condition without a variable")
     (name,) = names
     if _valued(name, scope) not in scope.sure and not _is_bound(node) and not _fails_unbound(node):
-        raise NotHeldError("a condition that may hold of an unbound variable")
+        raise UnsupportedPatternError("a condition that may hold of an unbound variable")
 
     def renamed(below: ast.Syntax) -> ast.Syntax:
         if _is_bound(below):
@@ -230,13 +230,13 @@ def _opaque(node: ast.Expression, scope: Scope) -> Opaque:
 def _refuse_more_than_value(node: ast.Syntax) -> None:
     match node:
         case ast.Exists():
-            raise NotHeldError("EXISTS within another condition")
+            raise UnsupportedPatternError("EXISTS within another condition")
         case ast.Aggregate() | ast.RankFunction() | ast.Call(distinct=True) | ast.Call(base=str()):
-            raise NotHeldError("a condition that depends on more than a value")
+            raise UnsupportedPatternError("a condition that depends on more than a value")
         case ast.Call(ast.Iri(value)) if value not in _CASTS:
-            raise NotHeldError("a function of its own")
+            raise UnsupportedPatternError("a function of its own")
         case ast.Call(str() as name) if name not in _OF_VALUE_ALONE:
-            raise NotHeldError(name)
+            raise UnsupportedPatternError(name)
 
 
 def _is_bound(node: ast.Syntax) -> bool:

@@ -13,7 +13,7 @@ from hybridkg.cli.options import kb_argument, opened
 
 if TYPE_CHECKING:
     from hybridkg.interfaces.text_index import TermStatistics
-    from hybridkg.text.match_query.analyzed import Analysis
+    from hybridkg.text.match_query.analyzed import TextAnalysis
 
 
 @click.command()
@@ -64,7 +64,7 @@ def analyze(kb: Path, text: str, field: str, language: str, fmt: str) -> None:
         echo("note: there is no text index to count in; build it with: hybridkg index KB", err=True)
 
 
-def _as_json(found: list[Analysis], operators: list[TermStatistics], mistake: Exception | None) -> dict[str, Any]:
+def _as_json(found: list[TextAnalysis], operators: list[TermStatistics], mistake: Exception | None) -> dict[str, Any]:
     return {
         "analyses": [analysis.to_json() for analysis in found],
         "query_string": [
@@ -76,7 +76,7 @@ def _as_json(found: list[Analysis], operators: list[TermStatistics], mistake: Ex
     }
 
 
-def _print_analysis(analysis: Analysis) -> None:
+def _print_analysis(analysis: TextAnalysis) -> None:
     from hybridkg.results.formats.table import CONTROL
 
     stemmer = f", {analysis.stemmer} stemmer" if analysis.stemmer else ", no stemmer for this language"
@@ -92,7 +92,7 @@ def _print_analysis(analysis: Analysis) -> None:
         echo(f"synonyms: {alternatives.translate(CONTROL)}")
 
 
-def _print_words(analysis: Analysis) -> None:
+def _print_words(analysis: TextAnalysis) -> None:
     """A row for each word; a column for each field where they fit, else one that names the fields."""
     from rich.box import SIMPLE_HEAD
     from rich.cells import cell_len

@@ -14,7 +14,7 @@ from hybridkg.cli.options import WholeNumber, accessible, by_option, figures_opt
 from hybridkg.cli.output import separated_writer
 
 if TYPE_CHECKING:
-    from hybridkg.evaluation.comparison import Comparison, ComparisonReport, TopicDifference
+    from hybridkg.evaluation.comparison import ComparisonReport, RunComparison, TopicDifference
 
 
 @click.command()
@@ -89,7 +89,7 @@ def compare(
 
 def _print_separated(report: ComparisonReport, per_topic: bool, fmt: str) -> None:
     """One line for each comparison, or for each topic of each run and measure."""
-    rows: Sequence[Comparison | TopicDifference] = report.per_topic if per_topic else report.comparisons
+    rows: Sequence[RunComparison | TopicDifference] = report.per_topic if per_topic else report.comparisons
     writer = separated_writer(fmt)
     writer.writerow(rows[0].__dataclass_fields__)
     for row in rows:
@@ -133,7 +133,7 @@ def _print_tables(report: ComparisonReport, per_topic: bool) -> None:
         _print_aligned(["topic", "baseline", "run", "difference"], lines, width)
 
 
-def _lines(report: ComparisonReport, comparisons: list[Comparison]) -> Iterator[tuple[str, list[str]]]:
+def _lines(report: ComparisonReport, comparisons: list[RunComparison]) -> Iterator[tuple[str, list[str]]]:
     """(label, figures); a group begins with its name where there are several, and with the baseline."""
     several = len({c.group for c in comparisons}) > 1
     indent = "  " if several else ""

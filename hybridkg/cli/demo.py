@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
 
 DEMO_FOLDER = Path("demo")
-MOST_FACTS = 4
+MAX_FACTS = 4
 """Facts shown under a row; a row of the demo has about that many."""
 
 
@@ -91,11 +91,11 @@ def _show_answer(base: KnowledgeBase, text: str) -> None:
     facts = best.triples()
     if facts:
         echo("facts that made it match:")
-        for triple in facts[:MOST_FACTS]:
+        for triple in facts[:MAX_FACTS]:
             parts = (triple.subject, triple.predicate, triple.object)
             echo("  " + " ".join(_shortened(str(part)) for part in parts))
-        if len(facts) > MOST_FACTS:
-            echo(f"  and {len(facts) - MOST_FACTS} more")
+        if len(facts) > MAX_FACTS:
+            echo(f"  and {len(facts) - MAX_FACTS} more")
 
 
 def _shortened(term: str) -> str:

@@ -26,7 +26,7 @@ OK, BROKEN, NOTE, ABSENT = "ok", "broken", "note", "absent"
 OPTIONAL = {"IPython": "notebooks"}
 """Packages of no extra that hybridkg uses where they are installed, and for what."""
 
-LEAST_FREE = 2**30
+MIN_FREE = 2**30
 """Bytes: with less disk space left than this, a load of some size is likely to fail."""
 
 
@@ -72,7 +72,7 @@ def diagnose(kb: Path | None = None) -> list[Check]:
     ):
         checks.append(_guarded("works", name, look))
     if kb is None:
-        checks.append(_guarded("works", "disk space", lambda: _disk(Path.cwd(), LEAST_FREE)))
+        checks.append(_guarded("works", "disk space", lambda: _disk(Path.cwd(), MIN_FREE)))
         return checks
     return [*checks, *_knowledge_base(kb)]
 
@@ -386,7 +386,7 @@ def _knowledge_base(path: Path) -> Iterator[Check]:
         if is_remote_engine(str(found.get("text", {}).get("engine", ""))):
             yield _guarded(part, "text server", answers)
     # A load or an index writes a new generation beside the one that is read.
-    yield _guarded(part, "disk space", lambda: _disk(_existing(path), max(LEAST_FREE, 2 * int(found.get("bytes", 0)))))
+    yield _guarded(part, "disk space", lambda: _disk(_existing(path), max(MIN_FREE, 2 * int(found.get("bytes", 0)))))
 
 
 def _existing(path: Path) -> Path:

@@ -14,7 +14,7 @@ from hybridkg.cli.output import separated_writer
 from hybridkg.terminal_text import printable
 
 if TYPE_CHECKING:
-    from hybridkg.evaluation.eval_report import EvalReport, Row
+    from hybridkg.evaluation.eval_report import EvalReport, ReportRow
 
 
 @click.command("eval")
@@ -115,5 +115,5 @@ SHORTEST_LABEL = 14
 """Columns within which a name, folded, can still be read."""
 
 
-def _figures(row: Row) -> list[str]:
+def _figures(row: ReportRow) -> list[str]:
     return [f"{value:.4f}" for value in row.values]

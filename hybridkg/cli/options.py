@@ -19,7 +19,7 @@ from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.registry import Registry
 
 if TYPE_CHECKING:
-    from hybridkg.interfaces.encoder import Sending
+    from hybridkg.interfaces.encoder import UploadEstimate
     from hybridkg.kb import KnowledgeBase
 
 Decorator = Callable[[Any], Any]
@@ -52,12 +52,12 @@ def accessible(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
     return value
 
 
-LONGEST_SHOWN = 60
+MAX_SHOWN_LENGTH = 60
 """Characters of a refused path in a message."""
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+    return text if len(text) <= MAX_SHOWN_LENGTH else f"{text[:MAX_SHOWN_LENGTH]}..."
 
 
 class KbPath(click.Path):
@@ -132,10 +132,10 @@ yes_option: Decorator = click.option(
 )
 
 
-def agreement(yes: bool) -> Callable[[Sending], bool]:
+def agreement(yes: bool) -> Callable[[UploadEstimate], bool]:
     """Shows what is about to be sent to a server, and asks; where nobody can answer, only `yes` is one."""
 
-    def agree(sending: Sending) -> bool:
+    def agree(sending: UploadEstimate) -> bool:
         echo(f"to be encoded: {sending}", err=True)
         return yes or (sys.stdin.isatty() and click.confirm("send them?", err=True))
 

@@ -12,7 +12,7 @@ from hybridkg.cli.echo import echo
 from hybridkg.cli.options import WholeNumber
 
 if TYPE_CHECKING:
-    from hybridkg.evaluation.experiment import Outcome
+    from hybridkg.evaluation.experiment import ExperimentOutcome
 
 
 @click.command()
@@ -61,12 +61,12 @@ def run(experiment: Path, out: Path | None, jobs: int) -> None:
     echo(f"written: {folder / 'report.md'}, report.html, report.json, manifest.json, runs/", err=True)
 
 
-def _rows(outcome: Outcome) -> list[list[str]]:
+def _rows(outcome: ExperimentOutcome) -> list[list[str]]:
     means = outcome.means()
     return [[name, *(f"{means[name][measure]:.4f}" for measure in outcome.names)] for name in outcome.runs]
 
 
-def _print_verdicts(outcome: Outcome) -> None:
+def _print_verdicts(outcome: ExperimentOutcome) -> None:
     from hybridkg.cli.output import print_figures
     from hybridkg.evaluation.eval_report import ALL
 

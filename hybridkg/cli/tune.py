@@ -20,7 +20,7 @@ from hybridkg.errors import ParameterError, StorageError
 from hybridkg.terminal_text import printable
 
 if TYPE_CHECKING:
-    from hybridkg.evaluation.tuning.tune import Outcome, TuneReport
+    from hybridkg.evaluation.tuning.tune import TuneReport, TuningOutcome
 
 BY_PREFIX = "prefix"
 REPORT = "report.json"
@@ -314,7 +314,7 @@ def _print_report(report: TuneReport) -> None:
     console.print(table)
 
 
-def _cells(o: Outcome, tested: bool) -> list[str]:
+def _cells(o: TuningOutcome, tested: bool) -> list[str]:
     """Topics for training and test, the measure of defaults and learned parameters, and points that it took."""
     found = o.learned
     topics = f"{len(o.training.training):,}"

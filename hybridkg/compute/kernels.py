@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-PATIENCE = 3_000_000
+LOAD_AFTER_POSTINGS = 3_000_000
 """Postings, or steps of like cost, that a process takes with numpy (about 0.12 s) before a kernel is loaded."""
 
 PACKAGE = Path(__file__).resolve().parent
@@ -65,7 +65,7 @@ class LazyKernel:
         if self._module is None and not self._unavailable:
             self._seen += postings
             # While one thread loads, the others go on with numpy.
-            if self._seen >= PATIENCE and self._lock.acquire(blocking=False):
+            if self._seen >= LOAD_AFTER_POSTINGS and self._lock.acquire(blocking=False):
                 if self._behind:
                     threading.Thread(target=self._load_locked, name="hybridkg-kernel").start()
                 else:

@@ -27,11 +27,11 @@ _START = "import sys; sys.path[:] = sys.argv[1:]; from hybridkg.compute.worker_p
 _SENT, _RETURNED, _RAISED = range(3)
 
 
-class ChildLostError(Exception):
+class WorkerLostError(Exception):
     """The process could not be started, or has ended without an answer; the work can be done here."""
 
 
-class Aside:
+class WorkerProcess:
     """One piece of work, begun at once; used as a context, at whose end it is over, done or not.
 
     Args:
@@ -49,7 +49,7 @@ class Aside:
             pickle.dump((work, arguments), self._process.stdin)
             self._process.stdin.flush()
 
-    def __enter__(self) -> Aside:
+    def __enter__(self) -> WorkerProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -62,7 +62,7 @@ class Aside:
 
         Raises:
             HybridkgError, OSError: the work has raised it.
-            ChildLostError: there is no process, or no more.
+            WorkerLostError: there is no process, or no more.
         """
         while True:
             kind, value = self._next()
@@ -75,11 +75,11 @@ class Aside:
 
     def _next(self) -> tuple[int, Any]:
         if self._process is None or self._process.stdout is None:
-            raise ChildLostError
+            raise WorkerLostError
         try:
             kind, value = pickle.load(self._process.stdout)  # noqa: S301  what our own process has written
         except (EOFError, OSError, pickle.UnpicklingError, ValueError) as e:
-            raise ChildLostError from e
+            raise WorkerLostError from e
         return kind, value
 
 

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 Value: TypeAlias = str | int | float | bool
 """What a setting may be."""
 
-MOST_PARTS = 64
+MAX_PARTS = 64
 """Of a key: no file of ours has more than three."""
 
 PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
-LONG_KEY = re.compile(rf"(?<![\w-])(?:{PART}\.[ \t]*+){{{MOST_PARTS}}}")
+LONG_KEY = re.compile(rf"(?<![\w-])(?:{PART}\.[ \t]*+){{{MAX_PARTS}}}")
 
 
 SET_TWICE = re.compile(r"Cannot (?:overwrite a value|declare .* twice) \(at line (\d+), column \d+\)")
@@ -57,7 +57,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     tomllib.TOMLDecodeError: A key of more than 64 parts
     """
     if LONG_KEY.search(text):
-        raise tomllib.TOMLDecodeError(f"A key of more than {MOST_PARTS} parts")
+        raise tomllib.TOMLDecodeError(f"A key of more than {MAX_PARTS} parts")
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -16,7 +16,7 @@ from hybridkg.datasets.recipe import (
     XSD,
     Contents,
     Recipe,
-    Triples,
+    RecipeTriples,
     five_folds,
     local_name,
     one_line,
@@ -42,7 +42,7 @@ def read_cacm(files: Mapping[str, SourceFile]) -> Contents:
     Raises:
         LoadError: a file is not what it should be.
     """
-    triples = Triples()
+    triples = RecipeTriples()
     source = files["documents"]
     documents = {number: (line, parts) for number, line, parts in _records(source)}
     for number, (line, parts) in documents.items():
@@ -96,7 +96,7 @@ def _records(source: SourceFile) -> Iterator[tuple[str, int, dict[str, str]]]:
     yield number, start, {name: "\n".join(lines) for name, lines in parts.items()}
 
 
-def _document(triples: Triples, source: SourceFile, number: str, line: int, parts: Mapping[str, str]) -> None:
+def _document(triples: RecipeTriples, source: SourceFile, number: str, line: int, parts: Mapping[str, str]) -> None:
     iri = BASE + number
     title = parts.get("T", "")  # empty in one record
     if "T" not in parts:
@@ -117,7 +117,7 @@ def _document(triples: Triples, source: SourceFile, number: str, line: int, part
             triples.link(iri, NS + "category", _category(triples, code))
 
 
-def _date(triples: Triples, iri: str, text: str) -> None:
+def _date(triples: RecipeTriples, iri: str, text: str) -> None:
     """Year and month of `CACM June, 1966`."""
     found = _DATE.search(text)
     if found is None:
@@ -128,7 +128,7 @@ def _date(triples: Triples, iri: str, text: str) -> None:
         triples.text(iri, NS + "date", f"{year}-{MONTHS.index(month) + 1:02}", XSD + "gYearMonth")
 
 
-def _category(triples: Triples, code: str) -> str:
+def _category(triples: RecipeTriples, code: str) -> str:
     """The node of a category of Computing Reviews; 4.22 is within 4.2, and that within 4."""
     iri = f"{BASE}category/{code}"
     if triples.node(iri, NS + "Category", code, "categories"):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from xml.sax.saxutils import unescape
 
-from hybridkg.datasets.recipe import FOLD_RULE, Contents, Recipe, Triples, five_folds, one_line
+from hybridkg.datasets.recipe import FOLD_RULE, Contents, Recipe, RecipeTriples, five_folds, one_line
 from hybridkg.datasets.sources import SourceFile
 
 NS = "https://w3id.org/hybridkg/cranfield#"
@@ -26,7 +26,7 @@ def read_cranfield(files: Mapping[str, SourceFile]) -> Contents:
     Raises:
         LoadError: a file is not what it should be.
     """
-    triples = Triples()
+    triples = RecipeTriples()
     for number, line, record in _records(files["documents"], "doc"):
         _document(triples, files["documents"], number, line, record)
     topics = {}
@@ -64,7 +64,7 @@ def _part(record: str, tag: str) -> str | None:
     return unescape(found.group(1)) if found else None
 
 
-def _document(triples: Triples, source: SourceFile, position: int, line: int, record: str) -> None:
+def _document(triples: RecipeTriples, source: SourceFile, position: int, line: int, record: str) -> None:
     number = (_part(record, "docno") or "").strip()
     if number != str(position):
         raise source.wrong(f"document number {number!r}, where {position} comes next", line)

@@ -19,7 +19,7 @@ from hybridkg.datasets.recipe import (
     XSD,
     Contents,
     Recipe,
-    Triples,
+    RecipeTriples,
     local_name,
     official_folds,
     one_line,
@@ -72,7 +72,7 @@ class _Graph:
     """The triples, made file by file."""
 
     def __init__(self) -> None:
-        self.triples = Triples()
+        self.triples = RecipeTriples()
         self.iris: dict[str, str] = {}
         self.relations: dict[str, tuple[str, str]] = {}
         self.members: set[tuple[str, str]] = set()

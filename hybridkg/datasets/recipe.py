@@ -24,7 +24,7 @@ _LOCAL = re.compile(r"\s+")
 
 
 @dataclass
-class Triples:
+class RecipeTriples:
     """Lines of N-Triples in the making, and how many nodes of each kind have been named.
 
     >>> made = Triples()

@@ -17,7 +17,7 @@ from typing import IO, cast
 
 from hybridkg.errors import LoadError
 
-LARGEST_TEXT = 256_000_000
+MAX_TEXT = 256_000_000
 """Bytes of a source file after decompression; the largest real one has 18 million."""
 
 ENDINGS = ("", ".xz", ".gz")
@@ -44,12 +44,12 @@ class SourceFile:
         """
         try:
             with _opened(self.path) as file:
-                data: bytes = file.read(LARGEST_TEXT + 1)
+                data: bytes = file.read(MAX_TEXT + 1)
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as e:
             reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
             raise LoadError(f"cannot read {self.path.name!r}: {reason.lower()}", place=str(self.path)) from e
-        if len(data) > LARGEST_TEXT:
-            raise LoadError(f"{self.path.name!r} is larger than {LARGEST_TEXT:,} bytes", place=str(self.path))
+        if len(data) > MAX_TEXT:
+            raise LoadError(f"{self.path.name!r} is larger than {MAX_TEXT:,} bytes", place=str(self.path))
         try:
             return data.decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError as e:

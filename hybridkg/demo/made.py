@@ -16,7 +16,7 @@ from hybridkg.store.generations.generations import Folder
 from hybridkg.store.generations.manifest import NAME as MANIFEST
 
 NOTE = ".hybridkg-demo.json"
-LONGEST_NOTE = 1 << 20
+MAX_NOTE_LENGTH = 1 << 20
 """Bytes of a note that are read."""
 
 
@@ -73,7 +73,7 @@ def _noted(path: Path) -> dict[str, str]:
     """What a note says; nothing where there is none that can be read, so that nothing is taken for the demo's."""
     try:
         with path.open("rb") as file:
-            found = json.loads(file.read(LONGEST_NOTE))
+            found = json.loads(file.read(MAX_NOTE_LENGTH))
     except (OSError, ValueError, RecursionError):
         return {}
     return {str(name): str(digest) for name, digest in found.items()} if isinstance(found, dict) else {}

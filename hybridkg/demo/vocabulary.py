@@ -26,7 +26,7 @@ PACKAGE_INDEX = "https://pypi.org/project/"
 RDF_TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 LABEL = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
 
-LONGEST_IRI = 500
+MAX_IRI_LENGTH = 500
 """Characters of a homepage; a longer one is left out."""
 
 
@@ -60,7 +60,7 @@ def web_page(url: str) -> NamedNode | None:
     'https://example.org/a%20b'
     """
     url = url.strip()
-    if len(url) > LONGEST_IRI or not re.match(r"https?://[^\s/]", url):
+    if len(url) > MAX_IRI_LENGTH or not re.match(r"https?://[^\s/]", url):
         return None
     try:
         return NamedNode(quote(url, safe="/:?#[]@!$&'()*+,;=%-._~"))

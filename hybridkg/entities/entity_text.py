@@ -21,7 +21,7 @@ Cut: TypeAlias = Callable[[str, Sequence[int]], Iterable[Span]]
 
 
 @dataclass(frozen=True)
-class Batch:
+class PieceBatch:
     """Some pieces.
 
     Args:
@@ -45,7 +45,7 @@ def whole(text: str, fields: Sequence[int]) -> list[Span]:
     return [(0, len(text))]
 
 
-def verbalised(found: ExtractedText, fields: int, cut: Cut = whole) -> Iterator[Batch]:
+def verbalised(found: ExtractedText, fields: int, cut: Cut = whole) -> Iterator[PieceBatch]:
     """Every entity with its text, or the pieces of that, batch by batch; one may have its pieces in several batches.
 
     Args:
@@ -56,7 +56,7 @@ def verbalised(found: ExtractedText, fields: int, cut: Cut = whole) -> Iterator[
     Returns:
         At most AT_ONCE pieces at a time; entities without any value are left out.
     """
-    batch = Batch()
+    batch = PieceBatch()
     for entity, text, begins in _texts(found, fields):
         for begin, end in cut(text, begins):
             batch.ids.append(entity)
@@ -64,7 +64,7 @@ def verbalised(found: ExtractedText, fields: int, cut: Cut = whole) -> Iterator[
             batch.spans.append((begin, end))
             if len(batch.ids) == AT_ONCE:
                 yield batch
-                batch = Batch()
+                batch = PieceBatch()
     if batch.ids:
         yield batch
 

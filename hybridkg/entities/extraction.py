@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from hybridkg.entities.field_routing import Gathering, Route, Value
+from hybridkg.entities.field_routing import FieldRoute, Gathering, Value
 from hybridkg.entities.profile.filters import n_triples
 from hybridkg.entities.profile.paths import alternatives, to_sparql
 from hybridkg.entities.profile.profile import Profile
@@ -209,7 +209,7 @@ def _noted(
             yield token, values
 
 
-def _queries(profile: Profile, store: GraphStore, gathering: Gathering) -> list[tuple[str, Route | None]]:
+def _queries(profile: Profile, store: GraphStore, gathering: Gathering) -> list[tuple[str, FieldRoute | None]]:
     """What to read, with where it goes: first the members of the classes (no route), then literals, then links."""
     routing = gathering.routing
     everything = routing.has_rest or gathering.keep_nodes
@@ -230,7 +230,7 @@ def _queries(profile: Profile, store: GraphStore, gathering: Gathering) -> list[
 
 
 def _early_fields(
-    profile: Profile, documents: TextDocuments | None, queries: Sequence[tuple[str, Route | None]]
+    profile: Profile, documents: TextDocuments | None, queries: Sequence[tuple[str, FieldRoute | None]]
 ) -> dict[int, set[int]]:
     """Position -> indexes of the queries that it waits for: the fields of literals that no document adds to."""
     held = set(documents.fields()) if documents is not None else set()

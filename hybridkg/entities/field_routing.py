@@ -36,7 +36,7 @@ BINARY_TYPES = frozenset(XSD + name for name in ("base64Binary", "hexBinary"))
 
 
 @dataclass(frozen=True)
-class Route:
+class FieldRoute:
     """Where the triples of one predicate go: positions of fields, and its rank among the label predicates."""
 
     strings: tuple[int, ...]
@@ -49,7 +49,7 @@ class Route:
         return not (self.strings or self.others or self.links) and self.label_rank is None
 
 
-class Routing:
+class FieldRouting:
     """The routes of a profile, worked out once for each predicate."""
 
     def __init__(self, profile: Profile):
@@ -64,19 +64,19 @@ class Routing:
         """The predicates of single steps and of labels, sorted; a rest field may need others."""
         return sorted({*(iri for steps in self._steps for iri in steps), *self._ranks})
 
-    def route(self, iri: str) -> Route:
+    def route(self, iri: str) -> FieldRoute:
         """Where triples with this predicate go."""
-        return Route(
+        return FieldRoute(
             strings=self._taking(iri, ("literals", "strings", "labels"), ("literals", "strings")),
             others=self._taking(iri, ("literals",), ("literals",)),
             links=self._taking(iri, ("labels",), ("labels",)),
             label_rank=self._ranks.get(iri),
         )
 
-    def path_route(self, position: int) -> Route:
+    def path_route(self, position: int) -> FieldRoute:
         """Where the ends of a longer path of the field at `position` go."""
         own, text = (position,), self._fields[position].text
-        return Route(own, own if text == "literals" else (), own if text == "labels" else (), None)
+        return FieldRoute(own, own if text == "literals" else (), own if text == "labels" else (), None)
 
     def _taking(self, iri: str, kinds: tuple[TextKind, ...], rest_kinds: tuple[TextKind, ...]) -> tuple[int, ...]:
         """The fields that name the predicate and take these kinds; the rest fields where there are none."""
@@ -96,9 +96,9 @@ class Gathering:
         routing: that of the profile, where it has been worked out already.
     """
 
-    def __init__(self, profile: Profile, *, keep_nodes: bool = False, routing: Routing | None = None):
+    def __init__(self, profile: Profile, *, keep_nodes: bool = False, routing: FieldRouting | None = None):
         self.profile = profile
-        self.routing = Routing(profile) if routing is None else routing
+        self.routing = FieldRouting(profile) if routing is None else routing
         self.literals: list[dict[str, list[Value]]] = [{} for _ in profile.fields]
         self.links: list[dict[str, list[str]]] = [{} for _ in profile.fields]
         self.names: dict[str, tuple[int, list[Value]]] = {}
@@ -106,7 +106,7 @@ class Gathering:
         self.keep_nodes = keep_nodes
         self._local_names: dict[str, str] = {}
 
-    def add_lines(self, route: Route, lines: Sequence[str]) -> None:
+    def add_lines(self, route: FieldRoute, lines: Sequence[str]) -> None:
         """Takes rows (node, end of the route) as lines of SPARQL TSV."""
         intern = self.nodes.setdefault
         links = [self.links[i] for i in route.links]
@@ -132,7 +132,7 @@ class Gathering:
                     else:
                         held[subject] = [linked]
 
-    def add_row(self, route: Route, start: Term | None, target: Term | None) -> None:
+    def add_row(self, route: FieldRoute, start: Term | None, target: Term | None) -> None:
         """Takes one such row as terms."""
         if not isinstance(start, NamedNode | BlankNode):
             return
@@ -155,7 +155,7 @@ class Gathering:
         token = str(node)
         return self.nodes.setdefault(token, token)
 
-    def _literal_taker(self, route: Route) -> Callable[[str, str, str, str], None]:
+    def _literal_taker(self, route: FieldRoute) -> Callable[[str, str, str, str], None]:
         """A function that takes (node, text, language, datatype) of the literals of a route."""
         strings, others = (
             [(self.profile.fields[i], self.literals[i]) for i in ids] for ids in (route.strings, route.others)

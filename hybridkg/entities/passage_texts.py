@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybridkg.entities.field_routing import Gathering, Route, Routing, Value
+from hybridkg.entities.field_routing import FieldRoute, FieldRouting, Gathering, Value
 from hybridkg.entities.profile.paths import can_be_empty, longer_part, single_steps, to_sparql
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import UnknownNameError
-from hybridkg.interfaces.graph_index import GraphIndex, Link, PreparedPattern, Scan, Variable
+from hybridkg.interfaces.graph_index import GraphIndex, PredicatePath, PreparedPattern, Scan, Variable
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.meter import Meter
 from hybridkg.rdf.solutions import Row
@@ -48,8 +48,8 @@ class EntityTexts:
     ):
         self._profile, self._store, self._documents, self._graph = profile, store, documents, graph
         self._names = [field.name for field in profile.fields]
-        self._routing = Routing(profile)
-        self._routes: dict[str, Route] = {}
+        self._routing = FieldRouting(profile)
+        self._routes: dict[str, FieldRoute] = {}
         self._prepared: dict[str, PreparedPattern | None] = {}
 
     def of(self, nodes: Sequence[Node], fields: Sequence[str] = ()) -> list[list[Text]]:
@@ -127,10 +127,10 @@ class EntityTexts:
 
     def _pattern(self, graph: GraphIndex, iri: str) -> PreparedPattern | None:
         if iri not in self._prepared:
-            self._prepared[iri] = graph.prepare(Scan(Variable("s"), Link(iri), Variable("o")))
+            self._prepared[iri] = graph.prepare(Scan(Variable("s"), PredicatePath(iri), Variable("o")))
         return self._prepared[iri]
 
-    def _route(self, iri: str) -> Route:
+    def _route(self, iri: str) -> FieldRoute:
         route = self._routes.get(iri)
         return self._routes.setdefault(iri, self._routing.route(iri)) if route is None else route
 

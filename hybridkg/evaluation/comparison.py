@@ -21,7 +21,7 @@ from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.significance import (
     CONFIDENCE,
-    MOST_PERMUTATIONS,
+    MAX_PERMUTATIONS,
     PERMUTATIONS,
     RESAMPLES,
     bootstrap_interval,
@@ -36,7 +36,7 @@ PerTopic = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """One run against the baseline, by one measure, on one group of topics.
 
     Args:
@@ -113,7 +113,7 @@ class ComparisonReport:
     seed: int
     confidence: float
     resamples: int
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[RunComparison, ...]
     per_topic: tuple[TopicDifference, ...]
     without_answer: Mapping[str, int] = field(default_factory=dict)
     not_judged: Mapping[str, int] = field(default_factory=dict)
@@ -255,7 +255,7 @@ class _Pair:
     base_values: PerTopic
     values: PerTopic
 
-    def comparison(self, test: str, permutations: int, seed: int) -> Comparison:
+    def comparison(self, test: str, permutations: int, seed: int) -> RunComparison:
         """The comparison, not yet corrected."""
         base = np.array([self.base_values[topic] for topic in self.topics])
         mine = np.array([self.values[topic] for topic in self.topics])
@@ -264,7 +264,7 @@ class _Pair:
         result = paired_test(test).run(differences, permutations, seed)
         low, high = bootstrap_interval(differences, seed=seed)
         wins, losses = int(np.count_nonzero(differences > 0)), int(np.count_nonzero(differences < 0))
-        return Comparison(
+        return RunComparison(
             measure=self.measure,
             group=self.group,
             baseline=self.baseline,
@@ -322,8 +322,8 @@ def _groups(measures: Mapping[str, PerTopic], categories: Mapping[str, str] | No
 
 
 def _check_numbers(permutations: int, seed: int) -> None:
-    if not 1 <= permutations <= MOST_PERMUTATIONS:
-        raise ParameterError(f"permutations must be between 1 and {MOST_PERMUTATIONS:,}, not {permutations}")
+    if not 1 <= permutations <= MAX_PERMUTATIONS:
+        raise ParameterError(f"permutations must be between 1 and {MAX_PERMUTATIONS:,}, not {permutations}")
     if seed < 0:
         raise ParameterError(f"a seed is a whole number from 0, not {seed}")
 

@@ -55,7 +55,7 @@ class RunScores:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """Values of a run for some topics; `category` and `topic` are ALL where they say nothing."""
 
     run: str
@@ -93,16 +93,16 @@ class EvalReport:
             found.setdefault(self.categories.get(topic, UNCATEGORISED), []).append(topic)
         return found
 
-    def rows(self, *, per_topic: bool = False) -> Iterator[Row]:
+    def rows(self, *, per_topic: bool = False) -> Iterator[ReportRow]:
         """For each run the total, then its categories, then its topics if asked for."""
         groups = self.groups()
         for run in self.runs:
-            yield Row(run.name, ALL, ALL, len(self.topics), self._means(run, self.topics))
+            yield ReportRow(run.name, ALL, ALL, len(self.topics), self._means(run, self.topics))
             for category, topics in groups.items():
-                yield Row(run.name, category, ALL, len(topics), self._means(run, topics))
+                yield ReportRow(run.name, category, ALL, len(topics), self._means(run, topics))
             for topic in self.topics if per_topic else ():
                 category = self.categories.get(topic, UNCATEGORISED) if self.categories else ALL
-                yield Row(run.name, category, topic, 1, self._means(run, [topic]))
+                yield ReportRow(run.name, category, topic, 1, self._means(run, [topic]))
 
     def to_json(self, *, per_topic: bool = False) -> dict[str, Any]:
         """The report as JSON values; the figures in full."""

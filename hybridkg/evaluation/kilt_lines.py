@@ -14,10 +14,10 @@ from typing import Any
 from hybridkg.evaluation.kilt import KiltGold, KiltGuess
 from hybridkg.evaluation.text_lines import decoded, numbered_lines, quoted, refuse
 
-MOST_SETS = 1_000
+MAX_SETS = 1_000
 """Outputs of a record, and pages of an output; KILT has fewer than a hundred of either in nearly all."""
 
-LONGEST_RECORD = 1 << 22
+MAX_RECORD_BYTES = 1 << 22
 """Bytes of a line: a guess may carry the text of a hundred pages."""
 
 EXAMPLE = '{"id": "1", "output": [{"answer": "Dover", "provenance": [{"wikipedia_id": "43"}]}]}'
@@ -57,7 +57,7 @@ def read_kilt_guess(path: Path) -> dict[str, KiltGuess]:
 
 def _records(path: Path, known: dict[str, Any]) -> Iterator[tuple[int, str, list[dict[str, Any]]]]:
     """(line number, id, outputs) of each line."""
-    for number, line in numbered_lines(path, "a file of KILT records", LONGEST_RECORD):
+    for number, line in numbered_lines(path, "a file of KILT records", MAX_RECORD_BYTES):
         record = _object(path, number, decoded(path, number, line))
         key = record.get("id")
         if not isinstance(key, str | int) or isinstance(key, bool) or not str(key).strip():
@@ -68,8 +68,8 @@ def _records(path: Path, known: dict[str, Any]) -> Iterator[tuple[int, str, list
         outputs = record.get("output")
         if not isinstance(outputs, list) or not all(isinstance(output, dict) for output in outputs):
             refuse(path, number, f"the record {quoted(key)} has no list of outputs", f"for example {EXAMPLE}")
-        if len(outputs) > MOST_SETS:
-            refuse(path, number, f"the record {quoted(key)} has more than {MOST_SETS:,} outputs")
+        if len(outputs) > MAX_SETS:
+            refuse(path, number, f"the record {quoted(key)} has more than {MAX_SETS:,} outputs")
         yield number, key, outputs
 
 
@@ -96,8 +96,8 @@ def _pages(path: Path, number: int, output: dict[str, Any]) -> Iterator[str]:
     provenance = output.get("provenance", [])
     if not isinstance(provenance, list) or not all(isinstance(one, dict) for one in provenance):
         refuse(Path(path), number, "a provenance is a list of objects", f"for example {EXAMPLE}")
-    if len(provenance) > MOST_SETS:
-        refuse(Path(path), number, f"an output with more than {MOST_SETS:,} pages")
+    if len(provenance) > MAX_SETS:
+        refuse(Path(path), number, f"an output with more than {MAX_SETS:,} pages")
     for one in provenance:
         page = one.get("wikipedia_id")
         if page is None:

@@ -18,7 +18,7 @@ ORDER = "the judgements come first, then the runs"
 COLUMNS = ("topic", "iteration", "document", "grade")
 
 GRADE = re.compile(rb"[+-]?[0-9]{1,10}")
-LARGEST_GRADE = 1_000_000
+MAX_GRADE = 1_000_000
 """Beyond it, either way, a number is no grade (a score in the wrong column, say)."""
 
 
@@ -51,8 +51,8 @@ def read_qrels(path: Path) -> Qrels:
     grades: dict[str, dict[str, int]] = {}
     for number, line in numbered_lines(path, "a file of judgements"):
         raw_topic, _, raw_document, raw_grade = columns(path, number, line, COLUMNS, ORDER)
-        if GRADE.fullmatch(raw_grade) is None or abs(grade := int(raw_grade)) > LARGEST_GRADE:
-            hint = f"a grade is a whole number up to {LARGEST_GRADE:,}; each line is: {' '.join(COLUMNS)}"
+        if GRADE.fullmatch(raw_grade) is None or abs(grade := int(raw_grade)) > MAX_GRADE:
+            hint = f"a grade is a whole number up to {MAX_GRADE:,}; each line is: {' '.join(COLUMNS)}"
             refuse(path, number, f"{quoted(raw_grade)} is not a grade", hint)
         topic, document = decoded(path, number, raw_topic), decoded(path, number, raw_document)
         of_topic = grades.setdefault(topic, {})

@@ -9,7 +9,7 @@ from hybridkg.errors import IndexMissingError
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
 from hybridkg.interfaces.model_parameters import WEIGHT, ModelParameters
-from hybridkg.interfaces.text_index import FieldChoice, TextQuery, TextQuestion
+from hybridkg.interfaces.text_index import FieldChoice, IndexRequest, TextQuery
 from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.rdf.terms import NamedNode
@@ -54,7 +54,7 @@ def rank(
         raise IndexMissingError("the knowledge base has no text index", hint="build it: hybridkg index KB")
     queries = query if isinstance(query, Mapping) else dict.fromkeys(topics.texts, query)
     asked = [topic for topic in topics.texts if topic in queries]
-    questions = [TextQuestion(replace(queries[topic], text=topics.texts[topic], syntax=False), k) for topic in asked]
+    questions = [IndexRequest(replace(queries[topic], text=topics.texts[topic], syntax=False), k) for topic in asked]
     rankings = {}
     for topic, (ids, scores) in zip(asked, index.answers(questions), strict=True):
         found = [node.value if isinstance(node, NamedNode) else f"_:{node.value}" for node in nodes.nodes(ids)]

@@ -29,7 +29,7 @@ EXACT_UP_TO = 16
 PERMUTATIONS = 100_000
 """Swaps drawn by default. The smallest p is then 0.00001, and the standard error of a p near .05 is .0007."""
 
-MOST_PERMUTATIONS = 100_000_000
+MAX_PERMUTATIONS = 100_000_000
 """Swaps that may be asked for; they take a minute for 467 topics."""
 
 RESAMPLES = 10_000
@@ -38,7 +38,7 @@ RESAMPLES = 10_000
 CONFIDENCE = 0.95
 """Confidence of an interval."""
 
-SMALLEST_P = float(np.finfo(np.float64).tiny)
+MIN_P = float(np.finfo(np.float64).tiny)
 """What a t-test says instead of 0, where the differences do not vary or the tail is below every double."""
 
 _TABLE_BITS = 8  # topics whose 256 sums are looked up by one random byte
@@ -72,7 +72,7 @@ def t_test(differences: ArrayLike) -> TestResult:
 
     Returns:
         p is 1 where it cannot be told: fewer than two topics, or no difference. Where all differences are the same
-        number, t is infinite, and p is SMALLEST_P.
+        number, t is infinite, and p is MIN_P.
 
     Raises:
         MissingExtraError: scipy is not installed.
@@ -91,7 +91,7 @@ def t_test(differences: ArrayLike) -> TestResult:
     values = _scaled(values)
     error = float(values.std(ddof=1)) / math.sqrt(len(values))
     t = abs(_mean(values)) / error if error and values[0] != values[-1] else math.inf
-    return TestResult(min(1.0, max(SMALLEST_P, 2 * float(stdtr(len(values) - 1, -t)))), 0, True)
+    return TestResult(min(1.0, max(MIN_P, 2 * float(stdtr(len(values) - 1, -t)))), 0, True)
 
 
 def randomisation_test(differences: ArrayLike, *, permutations: int = PERMUTATIONS, seed: int = 0) -> TestResult:
@@ -114,8 +114,8 @@ def randomisation_test(differences: ArrayLike, *, permutations: int = PERMUTATIO
     >>> randomisation_test([0.1, 0.2, 0.3])
     TestResult(p=0.25, permutations=8, exact=True)
     """
-    if not 1 <= permutations <= MOST_PERMUTATIONS:
-        raise ValueError(f"permutations must be between 1 and {MOST_PERMUTATIONS:,}, not {permutations}")
+    if not 1 <= permutations <= MAX_PERMUTATIONS:
+        raise ValueError(f"permutations must be between 1 and {MAX_PERMUTATIONS:,}, not {permutations}")
     values, _ = _canonical(differences)
     # A topic without a difference adds nothing, whichever way it is swapped; only the sizes of the others matter.
     sizes = np.sort(np.abs(values[values != 0]))

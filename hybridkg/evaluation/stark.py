@@ -25,10 +25,10 @@ COLUMNS = ["id", "query", "answer_ids"]
 ANSWERS = re.compile(r"\[ *[0-9]{1,18} *(?:, *[0-9]{1,18} *)*\]")
 IDENTIFIER = re.compile(r"[0-9]{1,18}")
 
-LONGEST_LINE = 1 << 17
+MAX_LINE_LENGTH = 1 << 17
 """Bytes of a line of the CSV file, and about the most that Python's csv takes for one value."""
 
-LARGEST_TEXT = 1 << 28
+MAX_TEXT = 1 << 28
 """Bytes of a CSV file after unpacking; the largest of the three has 3 million."""
 
 
@@ -179,10 +179,12 @@ def _lines(path: Path) -> Iterator[str]:
     """The lines of a CSV file, in which a line of a file is not always a record."""
     total = 0
     with InputFile(path) as file:
-        for number, line in enumerate(file.lines(LONGEST_LINE), 1):
+        for number, line in enumerate(file.lines(MAX_LINE_LENGTH), 1):
             total += len(line)
-            if len(line) > LONGEST_LINE or total > LARGEST_TEXT:
-                what = f"a line of more than {LONGEST_LINE:,} bytes" if len(line) > LONGEST_LINE else "too much text"
+            if len(line) > MAX_LINE_LENGTH or total > MAX_TEXT:
+                what = (
+                    f"a line of more than {MAX_LINE_LENGTH:,} bytes" if len(line) > MAX_LINE_LENGTH else "too much text"
+                )
                 refuse(path, number, what, "these are not the questions of STaRK")
             try:
                 yield line.decode()

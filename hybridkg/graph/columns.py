@@ -35,7 +35,7 @@ class Adjacency:
 
 
 @dataclass(frozen=True, slots=True)
-class Predicate:
+class PredicateColumns:
     """The triples of one predicate: subject to objects, and object to subjects."""
 
     forward: Adjacency
@@ -78,7 +78,7 @@ class TermTable(Protocol):
 
 
 @dataclass(frozen=True)
-class Columns:
+class ProjectionColumns:
     """A projection, in memory or mapped.
 
     Args:
@@ -89,5 +89,5 @@ class Columns:
     """
 
     terms: TermTable
-    predicates: Mapping[str, Predicate]
+    predicates: Mapping[str, PredicateColumns]
     omitted: frozenset[str]

@@ -25,10 +25,10 @@ _DECIMAL = regex(r"[+-]?(\d{1,21}(\.\d{0,18})?|\.\d{1,18})")
 _FLOAT = regex(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?INF")
 _NUMBER = {"integer": _INTEGER, "decimal": _DECIMAL, "double": _FLOAT, "float": _FLOAT}
 
-LARGEST_INTEGER = 2**63 - 1
+MAX_INTEGER = 2**63 - 1
 """Oxigraph keeps integers in 64 bits."""
 
-LARGEST_DECIMAL = 2**127 / 10**18
+MAX_DECIMAL = 2**127 / 10**18
 """And decimals in 128, of which 18 digits are behind the point. What is outside is no number to it."""
 
 FARTHEST_ZONE = 14 * 60
@@ -74,10 +74,10 @@ def _number(name: str, text: str) -> float | None:
     """The value of a number in one of NUMBERS; None where Oxigraph has none."""
     if not _NUMBER[name].fullmatch(text):
         return None
-    if name == "integer" and not -LARGEST_INTEGER - 1 <= int(text) <= LARGEST_INTEGER:
+    if name == "integer" and not -MAX_INTEGER - 1 <= int(text) <= MAX_INTEGER:
         return None
     value = float(text.replace("INF", "inf"))
-    if name == "decimal" and abs(value) >= LARGEST_DECIMAL:
+    if name == "decimal" and abs(value) >= MAX_DECIMAL:
         return None
     return value + 0.0  # -0.0 equals 0.0 in SPARQL
 

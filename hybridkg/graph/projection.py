@@ -9,27 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.copies import Fill
-from hybridkg.graph.columns import Columns
+from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.match.cardinality_bounds import bounds_of, work_each_of, work_of
 from hybridkg.graph.match.compile import Preparing, Truth
-from hybridkg.graph.match.conditions import Condition
+from hybridkg.graph.match.conditions import IdTest
 from hybridkg.graph.match.edges import Placeholder
 from hybridkg.graph.match.ids import distinct, inside
 from hybridkg.graph.match.join import JoinNode
-from hybridkg.graph.match.nodes import Node
+from hybridkg.graph.match.nodes import PatternNode
 from hybridkg.graph.match.paths import Relations
 from hybridkg.graph.match.pattern_templates import Forming
-from hybridkg.graph.match.run import Run
-from hybridkg.graph.match.shape import Declined
-from hybridkg.graph.match.strings import Strings
-from hybridkg.interfaces.graph_index import Form, Ids, IdTable, Pattern, Size, Test
+from hybridkg.graph.match.run import PatternRun
+from hybridkg.graph.match.shape import PatternDeclined
+from hybridkg.graph.match.strings import TermStrings
+from hybridkg.interfaces.graph_index import Cardinality, Form, Ids, IdTable, Pattern, Test
 from hybridkg.interfaces.meter import Meter
 from hybridkg.rdf.terms import NamedNode, Term
 
 MAX_ROWS = 10_000_000
 """Rows that an intermediate result may have, as in operators/context.py."""
 
-MOST_PREPARED = 256
+MAX_PREPARED = 256
 """Patterns that are remembered, ready to be asked, and forms of patterns."""
 
 
@@ -42,12 +42,12 @@ class Projection:
         max_rows: the most rows of an intermediate result.
     """
 
-    def __init__(self, columns: Columns, truth: Truth, max_rows: int = MAX_ROWS):
+    def __init__(self, columns: ProjectionColumns, truth: Truth, max_rows: int = MAX_ROWS):
         self._columns, self._truth, self._max_rows = columns, truth, max_rows
         self.n_entities, self.n_nodes = columns.terms.n_entities, columns.terms.n_nodes
-        self._strings = Strings(columns.terms)
+        self._strings = TermStrings(columns.terms)
         self._relations = Relations(columns)
-        self._tests: dict[Test, Condition] = {}
+        self._tests: dict[Test, IdTest] = {}
         self._prepared: dict[int, tuple[Pattern, Prepared | None]] = {}
         self._forms: dict[int, tuple[Form, Fill | None]] = {}
 
@@ -60,7 +60,7 @@ class Projection:
         if found is None:
             node = self._node(pattern)
             found = None if node is None else Prepared(node, self._max_rows)
-        if len(self._prepared) >= MOST_PREPARED:
+        if len(self._prepared) >= MAX_PREPARED:
             self._prepared.clear()
         self._prepared[id(pattern)] = pattern, found  # which keeps the pattern, and so its identity
         return found
@@ -71,7 +71,7 @@ class Projection:
         if known is None:
             places: dict[Term, int] = {iri: Placeholder(at) for at, iri in enumerate(form.placeholders)}
             node = self._node(form.pattern, places)
-            if len(self._forms) >= MOST_PREPARED:
+            if len(self._forms) >= MAX_PREPARED:
                 self._forms.clear()
             known = self._forms[id(form)] = form, None if node is None else Forming().filling(node)
         fill = known[1]
@@ -80,13 +80,13 @@ class Projection:
         ids = [*map(self._columns.terms.id_of, iris)]
         return None if -1 in ids else Prepared(fill(ids), self._max_rows)
 
-    def _node(self, pattern: Pattern, placeholders: Mapping[Term, int] = {}) -> Node | None:
+    def _node(self, pattern: Pattern, placeholders: Mapping[Term, int] = {}) -> PatternNode | None:
         preparing = Preparing(
             self._columns, self._relations.of, self._strings, self._truth, self._tests, pattern, placeholders
         )
         try:
             return preparing.prepared()
-        except Declined:
+        except PatternDeclined:
             return None
 
     def terms(self, ids: Ids) -> list[Term | None]:
@@ -102,7 +102,7 @@ class Projection:
 class Prepared:
     """A PreparedPattern."""
 
-    node: Node
+    node: PatternNode
     max_rows: int
 
     @property
@@ -110,11 +110,11 @@ class Prepared:
         """As PreparedPattern has it."""
         return self.node.variables
 
-    def size(self, variable: str | None = None) -> Size:
+    def size(self, variable: str | None = None) -> Cardinality:
         """As PreparedPattern has it."""
         low, high = bounds_of(self.node, variable)
         guess = float(high) if low == high else min(max(self.node.guess(variable), low), high)
-        return Size(low, guess, high)
+        return Cardinality(low, guess, high)
 
     def work(self, variable: str | None = None) -> float:
         """As PreparedPattern has it."""
@@ -128,7 +128,7 @@ class Prepared:
         self, variable: str, meter: Meter, among: Ids | None = None, bound: Mapping[str, Ids] | None = None
     ) -> Ids:
         """As PreparedPattern has it."""
-        run = Run(meter, self.max_rows)
+        run = PatternRun(meter, self.max_rows)
         if not bound:
             return self.node.values(variable, among, run)
         if isinstance(self.node, JoinNode):
@@ -141,7 +141,7 @@ class Prepared:
     def rows(self, columns: Sequence[str], meter: Meter, bound: Mapping[str, Ids] | None = None) -> IdTable:
         """As PreparedPattern has it."""
         hints = dict(bound or {})
-        table = self.node.rows(frozenset(columns) | frozenset(hints), hints, Run(meter, self.max_rows))
+        table = self.node.rows(frozenset(columns) | frozenset(hints), hints, PatternRun(meter, self.max_rows))
         for name, ids in hints.items():
             mask = inside(table.columns[name], ids)
             if not mask.all():

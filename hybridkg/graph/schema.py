@@ -15,10 +15,10 @@ from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.terms import RDF_TYPE, BlankNode, Literal, NamedNode, Term
 from hybridkg.rdf.well_known import shortened
 
-MOST_NAMES = 100_000
+MAX_NAMES = 100_000
 """Classes, and predicates, that are read: the most frequent. A graph may have a class for every instance."""
 
-MOST_COUNTED = 2_000_000
+MAX_COUNTED = 2_000_000
 """Triples read for the distinct subjects and objects of one description; about 1.5 us each."""
 
 
@@ -120,7 +120,7 @@ def read_schema(store: GraphStore, *, sample: int | None = None) -> Schema:
     >>> read_schema(OxigraphStore.memory([Triple(a, p, Literal(1)), Triple(a, p, Literal(2))])).predicates
     {'http://e/p': 2}
     """
-    ordered = f"ORDER BY DESC(?n) ?name LIMIT {MOST_NAMES}"
+    ordered = f"ORDER BY DESC(?n) ?name LIMIT {MAX_NAMES}"
     typed, stated = f"?s <{RDF_TYPE}> ?name FILTER(isIRI(?name))", "?s ?name ?o"
     if sample is not None:
         typed, stated = (f"{{ SELECT ?s ?name {{ {part} }} LIMIT {sample} }}" for part in (typed, stated))
@@ -156,7 +156,7 @@ def describe(store: GraphStore, schema: Schema | None = None, *, limit: int | No
         for iri, count in _top(schema.classes, limit)
     )
     described: list[PredicateExample] = []
-    left = MOST_COUNTED
+    left = MAX_COUNTED
     for iri, count in _top(schema.predicates, limit):
         subjects, objects = (None, None) if count > left else _distinct(store, iri)
         left -= count if subjects is not None else 0

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.errors import CorruptError
-from hybridkg.graph.columns import Adjacency, Columns, Predicate
+from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns
 from hybridkg.graph.literal_order import SEGMENTS, literal_key
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term
-from hybridkg.storage.arrays import Array, Layout, Reader, smallest_unsigned
+from hybridkg.storage.arrays import Array, FolderLayout, MappedArrays, smallest_unsigned
 
-LAYOUT = Layout("hybridkg-projection", 2, "projection.json", "projection of the graph")
+LAYOUT = FolderLayout("hybridkg-projection", 2, "projection.json", "projection of the graph")
 
 FOLDER = "projection"
 """In a generation."""
@@ -47,7 +47,7 @@ APART = 64
 """Every search begins with the same strings: of so many, about one is remembered."""
 
 
-class Strings:
+class StoredStrings:
     """Byte strings one behind the other, in byte order within ranges that the caller knows."""
 
     def __init__(self, text: Array, offsets: Array):
@@ -87,7 +87,7 @@ class StoredTerms:
         nodes: the entities.
     """
 
-    def __init__(self, reader: Reader, nodes: NodeTable):
+    def __init__(self, reader: MappedArrays, nodes: NodeTable):
         self._nodes = nodes
         self.n_entities, self.n_nodes, self.n_terms = (
             int(reader.about(name)) for name in ("n_entities", "n_nodes", "n_terms")
@@ -96,10 +96,10 @@ class StoredTerms:
             name: (int(first), int(end)) for name, (first, end) in zip(SEGMENTS, reader.about("segments"), strict=True)
         }
         self.values: NDArray[np.float64] = reader.array("literals.values")
-        self._others = Strings(reader.array("others.text"), reader.array("others.offsets"))
+        self._others = StoredStrings(reader.array("others.text"), reader.array("others.offsets"))
         self._others_blank = int(reader.about("other_blank_nodes"))
-        self._literals = Strings(reader.array("literals.text"), reader.array("literals.offsets"))
-        self._kinds = Strings(reader.array("kinds.text"), reader.array("kinds.offsets"))
+        self._literals = StoredStrings(reader.array("literals.text"), reader.array("literals.offsets"))
+        self._kinds = StoredStrings(reader.array("kinds.text"), reader.array("kinds.offsets"))
         self._kind_of = view(reader.array("literals.kinds"))
         self._strings = self.segments["string"][1] - self.n_nodes
         self._values_view = view(self.values)
@@ -185,15 +185,15 @@ class StoredTerms:
         return Literal(text, language=kind) if isinstance(kind, str) else Literal(text, datatype=kind)
 
 
-class StoredPredicates(Mapping[str, Predicate]):
+class StoredPredicates(Mapping[str, PredicateColumns]):
     """The predicates by IRI; each is a few slices of the mapped arrays, made when it is first asked for."""
 
-    def __init__(self, reader: Reader):
-        self._names = Strings(reader.array("predicates.text"), reader.array("predicates.offsets"))
+    def __init__(self, reader: MappedArrays):
+        self._names = StoredStrings(reader.array("predicates.text"), reader.array("predicates.offsets"))
         self._places: Array = reader.array("predicates.places")
         self._keys, self._offsets = reader.array("keys"), reader.array("offsets")
         self._targets = [reader.array(f"{direction}.targets") for direction in DIRECTIONS]
-        self._made: dict[str, Predicate] = {}
+        self._made: dict[str, PredicateColumns] = {}
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -211,7 +211,7 @@ class StoredPredicates(Mapping[str, Predicate]):
     def __iter__(self) -> Iterator[str]:
         return map(self._names.string, range(len(self)))
 
-    def __getitem__(self, iri: str) -> Predicate:
+    def __getitem__(self, iri: str) -> PredicateColumns:
         found = self._made.get(iri)
         if found is None:
             number = self._names.find(iri.encode("utf-8", "surrogatepass"), 0, len(self._names))
@@ -220,13 +220,13 @@ class StoredPredicates(Mapping[str, Predicate]):
             found = self._made[iri] = self._predicate(number)
         return found
 
-    def _predicate(self, number: int) -> Predicate:
+    def _predicate(self, number: int) -> PredicateColumns:
         begin, end = self._places[number : number + 2].tolist()
         forward, backward = (
             self._adjacency(begin[1 + 3 * i : 4 + 3 * i], targets[begin[0] : end[0]])
             for i, targets in enumerate(self._targets)
         )
-        return Predicate(forward, backward)
+        return PredicateColumns(forward, backward)
 
     def _adjacency(self, place: list[int], targets: Array) -> Adjacency:
         first, count, at = place
@@ -244,10 +244,10 @@ def about(folder: Path) -> dict[str, Any]:
     Raises:
         CorruptError: there is none that can be read.
     """
-    return Reader(LAYOUT, folder).header
+    return MappedArrays(LAYOUT, folder).header
 
 
-def open_columns(folder: Path, nodes: NodeTable, *, union_default_graph: bool) -> Columns:
+def open_columns(folder: Path, nodes: NodeTable, *, union_default_graph: bool) -> ProjectionColumns:
     """Opens the projection in a folder.
 
     Args:
@@ -258,7 +258,7 @@ def open_columns(folder: Path, nodes: NodeTable, *, union_default_graph: bool) -
     Raises:
         CorruptError: a file is missing, damaged or of another version, or it was built from something else.
     """
-    reader = Reader(LAYOUT, folder)
+    reader = MappedArrays(LAYOUT, folder)
     if reader.about("union_default_graph") != union_default_graph:
         raise CorruptError(
             "the projection holds another default graph than kb.toml names now", hint="index again", place=str(folder)
@@ -273,10 +273,10 @@ def open_columns(folder: Path, nodes: NodeTable, *, union_default_graph: bool) -
         ) from e
     if terms.n_entities != len(nodes) or not whole:
         raise CorruptError("the projection does not belong to this generation", hint="index again", place=str(folder))
-    return Columns(terms, predicates, omitted)
+    return ProjectionColumns(terms, predicates, omitted)
 
 
-def _fits(reader: Reader, terms: StoredTerms, predicates: StoredPredicates) -> bool:
+def _fits(reader: MappedArrays, terms: StoredTerms, predicates: StoredPredicates) -> bool:
     """Whether the lengths of the arrays agree with each other; their files have these lengths, or had not opened."""
     n_literals = terms.n_terms - terms.n_nodes
     ends = [terms.n_nodes, *(place for pair in terms.segments.values() for place in pair), terms.n_terms]

@@ -21,7 +21,7 @@ Texts: TypeAlias = Callable[[], Iterable[Sequence[str]]]
 """All texts of a knowledge base, batch by batch, in the same order every time."""
 
 
-class Space(Protocol):
+class VectorSpace(Protocol):
     """What vectors are compared in."""
 
     @property
@@ -35,7 +35,7 @@ class Space(Protocol):
         """Of its vectors."""
 
 
-class Encoder(Space, Protocol):
+class Encoder(VectorSpace, Protocol):
     """Turns texts into vectors of one space. Safe to use from many threads."""
 
     def passages(self, texts: Sequence[str]) -> Vectors:
@@ -82,7 +82,7 @@ class ModelChoice:
 
 
 @dataclass(frozen=True)
-class Sending:
+class UploadEstimate:
     """What an encoder that asks a server is about to send it.
 
     Args:
@@ -114,7 +114,7 @@ class Sending:
 MANY_TEXTS, MANY_CHARACTERS = 1_000, 1_000_000
 """From so many on, nothing is sent to a server without a yes; about 250,000 tokens."""
 
-Agree: TypeAlias = Callable[[Sending], bool]
+ConfirmUpload: TypeAlias = Callable[[UploadEstimate], bool]
 """Whether so much may be sent."""
 
 

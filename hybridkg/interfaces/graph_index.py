@@ -38,21 +38,21 @@ Slot: TypeAlias = Variable | NamedNode | BlankNode | Literal
 
 
 @dataclass(frozen=True)
-class Link:
+class PredicatePath:
     """One predicate."""
 
     predicate: str
 
 
 @dataclass(frozen=True)
-class Inverse:
+class InversePath:
     """`^path`."""
 
     path: Path
 
 
 @dataclass(frozen=True)
-class Alternative:
+class AlternativePath:
     """`a|b`. As Oxigraph has it, a pair that several branches link is one solution."""
 
     paths: tuple[Path, ...]
@@ -74,14 +74,14 @@ class Closure:
     most: int | None
 
 
-Path: TypeAlias = Link | Inverse | Alternative | Steps | Closure
+Path: TypeAlias = PredicatePath | InversePath | AlternativePath | Steps | Closure
 
 
 # --- tests of values --------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ValueComparison:
     """`?variable op constant`, op one of = != < <= > >=, with SPARQL's own comparison of values (section 17.3)."""
 
     variable: str
@@ -132,7 +132,7 @@ class AllOf:
     tests: tuple[Test, ...]
 
 
-Test: TypeAlias = Comparison | StringTest | Opaque | Same | AnyOf | AllOf
+Test: TypeAlias = ValueComparison | StringTest | Opaque | Same | AnyOf | AllOf
 
 
 # --- patterns -------------------------------------------------------------------
@@ -237,7 +237,7 @@ class IdTable:
         return self.columns[self.variables.index(name)]
 
 
-class Size(NamedTuple):
+class Cardinality(NamedTuple):
     """How many: a best guess between two bounds that are (nearly) sure."""
 
     low: float
@@ -265,7 +265,7 @@ class PreparedPattern(Protocol):
     def variables(self) -> tuple[str, ...]:
         """What solutions may bind, the translator's own included, in a fixed order."""
 
-    def size(self, variable: str | None = None) -> Size:
+    def size(self, variable: str | None = None) -> Cardinality:
         """How many distinct values of a variable its solutions have, or how many solutions there are. Under 50 us."""
 
     def work(self, variable: str | None = None) -> float:

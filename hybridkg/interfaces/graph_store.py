@@ -9,7 +9,7 @@ from hybridkg.rdf.solutions import SolutionStream
 from hybridkg.rdf.terms import Term, Triple
 
 
-class Beginning(NamedTuple):
+class PrefixSample(NamedTuple):
     """What a pattern was found to have, as far as it was read.
 
     Args:
@@ -73,7 +73,7 @@ class GraphStore(Protocol):
         """Quads in the store, all graphs together."""
 
 
-class FarStore(Protocol):
+class RemoteStore(Protocol):
     """A graph that is far away, of which the planner knows nothing beforehand."""
 
     @property
@@ -84,7 +84,7 @@ class FarStore(Protocol):
     def trip_us(self) -> float:
         """Microseconds until the quickest of its last answers began: a round trip takes no longer. inf before one."""
 
-    def beginning(self, sparql: str, variable: str, most: int, seconds: float) -> Beginning | None:
+    def beginning(self, sparql: str, variable: str, most: int, seconds: float) -> PrefixSample | None:
         """The first solutions of a pattern; None where that takes too long, or cannot be done.
 
         Where these are all, `select` gives them without asking again, once and at once, for this query and for the same

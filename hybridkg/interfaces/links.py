@@ -16,7 +16,7 @@ from hybridkg.rdf.terms import NamedNode
 
 
 @dataclass(frozen=True)
-class Link:
+class EntityLink:
     """A node that a text mentions.
 
     Args:
@@ -78,7 +78,7 @@ class LinkedNode:
         fields: by falling df, then by predicate from the last to the first; none where nothing points to the node.
     """
 
-    link: Link
+    link: EntityLink
     fields: tuple[LinkedField, ...] = field(compare=False)
 
     @cached_property
@@ -97,7 +97,7 @@ class LinkedNode:
         return tuple(weight / sum(weights) for weight in weights)
 
 
-class Linker(Protocol):
+class EntityLinker(Protocol):
     """Finds the nodes that the text of a MATCH mentions. Safe to use from many threads."""
 
     def linked(

@@ -22,7 +22,7 @@ from typing import Any
 from hybridkg.config.toml import parse_toml
 from hybridkg.errors import ConfigError
 
-LARGEST_FILE = 100_000
+MAX_FILE_BYTES = 100_000
 """Bytes; a real one has some hundred."""
 
 WEIGHT = "weight"
@@ -95,9 +95,9 @@ def read_model_parameters(path: Path) -> ModelParameters:
     """
     try:
         with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-        if len(content) > LARGEST_FILE:
-            raise ConfigError(f"{str(path)!r} is larger than {LARGEST_FILE:,} bytes: no file of parameters")
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise ConfigError(f"{str(path)!r} is larger than {MAX_FILE_BYTES:,} bytes: no file of parameters")
         return parse_model_parameters(content.decode("utf-8"), str(path))
     except OSError as e:
         raise ConfigError(f"cannot read {str(path)!r}: {e.strerror}") from e

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from hybridkg.interfaces.text_index import Condition, Ids, Scores, TermStatistics, TextQuery
+from hybridkg.interfaces.text_index import Ids, PushdownCondition, Scores, TermStatistics, TextQuery
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ codes of 384 numbers, 0.012 us for a posting."""
 
 
 @dataclass(frozen=True)
-class Question:
+class RankedRequest:
     """A relation that a plan will read: complete, or its best k."""
 
     query: RankedQuery
@@ -45,7 +45,7 @@ class RankedIndex(Protocol):
     fields: tuple[str, ...]
     vectors: VectorIndex | None
 
-    def holds(self, condition: Condition) -> bool:
+    def holds(self, condition: PushdownCondition) -> bool:
         """As TextIndex has it."""
 
     def check(self, query: RankedQuery) -> None:
@@ -72,7 +72,7 @@ class RankedIndex(Protocol):
     def estimates(self, query: VectorQuery, among: Ids | None = None) -> tuple[Ids, NDArray[Any], float]:
         """As VectorIndex has it."""
 
-    def answers(self, questions: Sequence[Question]) -> list[tuple[Ids, Scores]]:
+    def answers(self, questions: Sequence[RankedRequest]) -> list[tuple[Ids, Scores]]:
         """`matching` or `topk` of each question, asked together where that saves time."""
 
     def task(self, query: TextQuery, ids: Ids | None = None) -> ScoringTask:

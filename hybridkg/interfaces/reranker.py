@@ -80,7 +80,7 @@ class RerankPlace:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class RerankCandidates:
     """The first n rows: n distinct pairs of entity and query, in their earlier order.
 
     Args:
@@ -182,7 +182,7 @@ class Reranker(Protocol):
     def name(self) -> str:
         """Kind and model, for people: `features (weights.json)`."""
 
-    def rerank(self, candidates: Candidates, around: Surroundings) -> Reranked:
+    def rerank(self, candidates: RerankCandidates, around: Surroundings) -> Reranked:
         """Scores for all candidates, of which there is at least one.
 
         Raises:

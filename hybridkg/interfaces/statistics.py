@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hybridkg.interfaces.graph_index import Pattern, Size
+from hybridkg.interfaces.graph_index import Cardinality, Pattern
 from hybridkg.rdf.terms import Term
 
 Leg = tuple[str, Term | None]
@@ -96,13 +96,13 @@ class GraphStatistics(Protocol):
     def predicate(self, iri: str) -> PredicateStatistics | None:
         """What is known of a predicate; None for one that is too rare to be listed, or does not occur."""
 
-    def triples_of(self, iri: str) -> Size:
+    def triples_of(self, iri: str) -> Cardinality:
         """How many triples a predicate has."""
 
-    def instances(self, class_iri: str) -> Size:
+    def instances(self, class_iri: str) -> Cardinality:
         """How many subjects state that they are of a class."""
 
-    def having(self, iri: str, value: Term) -> Size:
+    def having(self, iri: str, value: Term) -> Cardinality:
         """How many triples of a predicate have an object."""
 
     def in_range(
@@ -114,7 +114,7 @@ class GraphStatistics(Protocol):
         *,
         open_low: bool = False,
         open_high: bool = False,
-    ) -> Size:
+    ) -> Cardinality:
         """How many triples of a predicate have a value of a segment in a range.
 
         Args:
@@ -126,7 +126,7 @@ class GraphStatistics(Protocol):
             open_high: `high` itself is outside.
         """
 
-    def values(self, pattern: Pattern, variable: str) -> Size | None:
+    def values(self, pattern: Pattern, variable: str) -> Cardinality | None:
         """How many distinct values a variable has in the solutions of a pattern; None where nothing is known."""
 
     def rows(self, pattern: Pattern) -> float | None:
@@ -135,8 +135,8 @@ class GraphStatistics(Protocol):
     def least_read(self, pattern: Pattern) -> float | None:
         """About how many triples an engine reads at least to find them; None where nothing is known."""
 
-    def star(self, legs: Sequence[Leg]) -> Size:
+    def star(self, legs: Sequence[Leg]) -> Cardinality:
         """How many distinct subjects have all of these predicates, with these objects."""
 
-    def star_rows(self, legs: Sequence[Leg]) -> Size:
+    def star_rows(self, legs: Sequence[Leg]) -> Cardinality:
         """How many solutions the star has with a variable of its own for each object that is not a constant."""

@@ -15,9 +15,9 @@ from hybridkg.registry import Registry
 
 if TYPE_CHECKING:
     from hybridkg.algebra.nodes import Plan
-    from hybridkg.interfaces.graph_index import Size
+    from hybridkg.interfaces.graph_index import Cardinality
     from hybridkg.operators.base import PhysicalOperator
-    from hybridkg.planner.planner_context import Planning
+    from hybridkg.planner.planner_context import PlannerContext
 
 _log = logging.getLogger(__name__)
 
@@ -52,20 +52,20 @@ class Strategy(Protocol):
     dominates: ClassVar[bool] = False
     """Whether nothing else is considered where it has operators."""
 
-    def applies(self, logical: Plan, planning: Planning) -> bool:
+    def applies(self, logical: Plan, planning: PlannerContext) -> bool:
         """Whether `cost` may be asked, which no value of a parameter changes; `plan` may still have no operators."""
 
-    def cost(self, logical: Plan, planning: Planning) -> Size:
+    def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         """Expected microseconds at the prices of `planning.cost`, of a plan that it applies to.
 
         `UNPRICED` (planner/ranking_costs.py) where it cannot be told: the strategy is taken where no other has operators.
         """
 
-    def least_cost(self, logical: Plan, planning: Planning) -> float:
+    def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
         """Lower bound of the guess of `cost`, at less effort: a strategy that it rules out is not priced."""
         return 0.0
 
-    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
+    def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         """The operators; None where the strategy has none for this plan."""
 
 

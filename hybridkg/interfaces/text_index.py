@@ -13,10 +13,10 @@ from hybridkg.interfaces.analyzer import Analyzer
 
 if TYPE_CHECKING:
     from hybridkg.interfaces.explanation import Passage
-    from hybridkg.interfaces.links import Linker
+    from hybridkg.interfaces.links import EntityLinker
     from hybridkg.interfaces.ranking_model import ScoringTask
 
-LARGEST_WEIGHT = 1_000_000
+MAX_WEIGHT = 1_000_000
 """Of a field or of a list in rrf: far beyond any use, and far from where sums of products overflow."""
 
 Ids = NDArray[np.uint32]
@@ -46,7 +46,7 @@ class FieldChoice:
 
 
 @dataclass(frozen=True)
-class Condition:
+class PushdownCondition:
     """A triple pattern about the entity, `?entity <predicate> value`, with a constant or a number in a range.
 
     Args:
@@ -63,14 +63,14 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class AnyOf:
+class AnyCondition:
     """Sets of conditions, of which the entity satisfies one: of the branches of a UNION, or of the rows of VALUES.
 
     Args:
         branches: each with one condition or more.
     """
 
-    branches: tuple[tuple[Condition, ...], ...]
+    branches: tuple[tuple[PushdownCondition, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,11 @@ class TextQuery:
     all_terms: bool = False
     model: str = "bm25f"
     arguments: tuple[Argument, ...] = ()
-    conditions: tuple[Condition | AnyOf, ...] = ()
+    conditions: tuple[PushdownCondition | AnyCondition, ...] = ()
 
 
 @dataclass(frozen=True)
-class TextQuestion:
+class IndexRequest:
     """A relation that a plan will read: complete, or its best k."""
 
     query: TextQuery
@@ -166,7 +166,7 @@ class TextIndex(Protocol):
     pattern of the graph of the same size first and scoring only what it names. Without meaning where the index is
     local."""
 
-    linker: Linker | None
+    linker: EntityLinker | None
     """What finds nodes in the texts for models that want them; whoever opens the index beside a graph sets it."""
 
     counts: Mapping[str, int]
@@ -189,7 +189,7 @@ class TextIndex(Protocol):
     def about(self) -> dict[str, Any]:
         """What `stats` says of the engine, `engine` first; never raises: what cannot be told is told as such."""
 
-    def holds(self, condition: Condition) -> bool:
+    def holds(self, condition: PushdownCondition) -> bool:
         """Whether the index can leave out entities that break the condition, and knows what the graph knows."""
 
     def check(self, query: TextQuery) -> None:
@@ -217,7 +217,7 @@ class TextIndex(Protocol):
         of all. `model.score` of it is what `matching` gives; experiments and explanations start from it.
         """
 
-    def answers(self, questions: Sequence[TextQuestion]) -> list[tuple[Ids, Scores]]:
+    def answers(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
         """`matching` or `topk` of each question, asked together where that saves time."""
 
     def terms(self, query: TextQuery) -> list[TermStatistics]:

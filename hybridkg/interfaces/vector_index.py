@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hybridkg.errors import CorruptError
-from hybridkg.interfaces.encoder import Space, Vectors
+from hybridkg.interfaces.encoder import Vectors, VectorSpace
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.rdf.terms import Node
@@ -200,7 +200,14 @@ class VectorIndexKind(Protocol):
         """
 
     def build(
-        self, folder: Path, encoder: Space, kind: str, batches: Iterable[Encoded], progress: Progress, *, hashed: bool
+        self,
+        folder: Path,
+        encoder: VectorSpace,
+        kind: str,
+        batches: Iterable[Encoded],
+        progress: Progress,
+        *,
+        hashed: bool,
     ) -> dict[str, Any]:
         """Builds an index; nobody finds it before the generation of the folder is live.
 

@@ -22,7 +22,7 @@ from hybridkg.interfaces.meter import Meter
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MOST_LEFT = 8
+MAX_LISTED_ORPHANS = 8
 """Threads that may be at work although nobody waits for them; each may keep a core busy."""
 
 POLL_S = 0.05
@@ -83,7 +83,7 @@ class StoppableThread:
         doing: Callable[[], str] = str,
     ):
         left = busy()
-        if left >= MOST_LEFT:
+        if left >= MAX_LISTED_ORPHANS:
             raise QueryLimitError(
                 f"{left} queries that were stopped are still at work in the background",
                 hint="wait until they are done, or start the program again",

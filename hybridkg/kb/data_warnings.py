@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
-MOST_NAMES_ASKED = 50
+MAX_NAMES_ASKED = 50
 """Predicates and classes of one query that are looked up; about 50 us each, once for each state."""
 
-MOST_NAMES_KEPT = 100_000
+MAX_NAMES_KEPT = 100_000
 """Answers to such questions that are remembered."""
 
-MOST_TRIPLES_COUNTED = 300_000
+MAX_TRIPLES_COUNTED = 300_000
 """Of a larger graph only so many are looked at to find a similar name, in about 0.2 s, and no counts are shown."""
 
 
@@ -144,7 +144,7 @@ class Advisor:
     def _names(self, query: ast.Query) -> Iterator[QueryWarning]:
         asked: set[tuple[str, str]] = set()
         for kind, iri in predicates_and_classes(query.form):
-            if (kind, iri.value) in asked or len(asked) >= MOST_NAMES_ASKED:
+            if (kind, iri.value) in asked or len(asked) >= MAX_NAMES_ASKED:
                 continue
             asked.add((kind, iri.value))
             if not self._occurs(kind, iri.value):
@@ -158,7 +158,7 @@ class Advisor:
     def _occurs(self, kind: str, iri: str) -> bool:
         key = kind, iri
         if key not in self._there:
-            if len(self._there) >= MOST_NAMES_KEPT:
+            if len(self._there) >= MAX_NAMES_KEPT:
                 self._there.clear()
             pattern = f"?s <{RDF_TYPE}> <{iri}>" if kind == "class" else f"?s <{iri}> ?o"
             asked = f"ASK {{ {{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}"
@@ -167,13 +167,13 @@ class Advisor:
 
     @cached_property
     def _is_small(self) -> bool:
-        return self._quads <= MOST_TRIPLES_COUNTED
+        return self._quads <= MAX_TRIPLES_COUNTED
 
     @cached_property
     def _schema(self) -> Schema:
         from hybridkg.graph.schema import read_schema
 
-        return read_schema(self._store, sample=None if self._is_small else MOST_TRIPLES_COUNTED)
+        return read_schema(self._store, sample=None if self._is_small else MAX_TRIPLES_COUNTED)
 
     def _similar(self, kind: str, iri: str, prefixes: tuple[tuple[str, str], ...]) -> str:
         counts = self._schema.classes if kind == "class" else self._schema.predicates

@@ -16,13 +16,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.config.settings import EMBEDDED, Config
-from hybridkg.errors import HybridkgError, IndexCorruptError, LoadError, NotAKnowledgeBaseError, Source, UserError
+from hybridkg.errors import HybridkgError, IndexCorruptError, LoadError, NotAKnowledgeBaseError, SourceName, UserError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import describe
-from hybridkg.kb.prepared import Parameters, PreparedQuery, QueryText, query_text
+from hybridkg.kb.prepared import Parameters, ParsedQuery, PreparedQuery, query_text
 from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_run import QueryRun
-from hybridkg.kb.query_session import Answering
+from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.temporary import Removal, made_in_a_new_folder
 from hybridkg.results.build import explained
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from hybridkg.entities.profile.profile import Profile
     from hybridkg.graph.schema import Schema
     from hybridkg.graph.statistics.catalog import Statistics
-    from hybridkg.interfaces.encoder import Agree
+    from hybridkg.interfaces.encoder import ConfirmUpload
     from hybridkg.kb.write.reports import IndexReport, LoadReport, MigrateReport, UnusedIndex
     from hybridkg.planner.explain import Explanation
 
@@ -68,7 +68,7 @@ class KnowledgeBase:
         self._removal: Removal | None = None
         self._progress = SILENT
         self._state, self._broken = _opened(folder)
-        self._session: Answering | None = None
+        self._session: QuerySession | None = None
         self._configured: tuple[object, Config] | None = None
 
     # --- opening -----------------------------------------------------------------
@@ -197,7 +197,7 @@ class KnowledgeBase:
 
     def query(
         self,
-        text: str | QueryText,
+        text: str | ParsedQuery,
         params: Parameters | None = None,
         *,
         limit: int | None = None,
@@ -261,7 +261,7 @@ class KnowledgeBase:
 
     def explain(
         self,
-        text: str | QueryText,
+        text: str | ParsedQuery,
         params: Parameters | None = None,
         *,
         analyze: bool = False,
@@ -288,21 +288,21 @@ class KnowledgeBase:
             runs = analyze or parsed.written.explain == "analyze"
             return run.step(run.session.explanation, bound, plan, run.context if runs else None)
 
-    def _run(self, text: str | QueryText, options: QueryOptions) -> QueryRun:
+    def _run(self, text: str | ParsedQuery, options: QueryOptions) -> QueryRun:
         """A run over the open state; its errors point into the text."""
         source = _source(options.name, text)
         return QueryRun(self._open_session(), source, options, self._settings.limits, self._progress)
 
-    def _open_session(self) -> Answering:
+    def _open_session(self) -> QuerySession:
         """The open state, with the plans of earlier queries."""
         snapshot, session = self._snapshot, self._session
         if session is None or session.snapshot is not snapshot:
-            session = Answering(snapshot, self._folder.path)
+            session = QuerySession(snapshot, self._folder.path)
             if self._state is snapshot:  # else it is an old state, which nothing must keep in use
                 self._session = session
         return session
 
-    def _may_ask_services(self, text: QueryText) -> bool:
+    def _may_ask_services(self, text: ParsedQuery) -> bool:
         return text.has_service and self._settings.service == "allow"
 
     @property
@@ -373,7 +373,7 @@ class KnowledgeBase:
         encoder: str | None = None,
         text_engine: str | None = None,
         progress: Progress = SILENT,
-        agree: Agree | None = None,
+        agree: ConfirmUpload | None = None,
     ) -> LoadReport:
         """Adds RDF files, rdflib graphs and text documents: all of them, or nothing.
 
@@ -416,7 +416,7 @@ class KnowledgeBase:
         encoder: str | None = None,
         text_engine: str | None = None,
         progress: Progress = SILENT,
-        agree: Agree | None = None,
+        agree: ConfirmUpload | None = None,
     ) -> IndexReport:
         """Builds the text index, the vectors and the projection again from the graph and the documents.
 
@@ -506,5 +506,5 @@ def _opened(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | None]:
         return None, e
 
 
-def _source(name: str, text: str | QueryText) -> Source:
-    return Source(name, text.text if isinstance(text, QueryText) else text)
+def _source(name: str, text: str | ParsedQuery) -> SourceName:
+    return SourceName(name, text.text if isinstance(text, ParsedQuery) else text)

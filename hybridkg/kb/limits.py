@@ -9,7 +9,7 @@ from hybridkg.errors import UnknownNameError, UserError
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.context import ExecutionContext
 
-MOST_ROWS = 2**63 - 1
+MAX_ROWS = 2**63 - 1
 """A greater limit means no more than this one: no store has as many rows."""
 
 
@@ -69,7 +69,7 @@ def rows_wanted(limit: object, strategy: object) -> int | None:
         raise UserError(
             f"the limit is a whole number of rows, 0 or more, not {limit!r}", hint="None, the default, gives all rows"
         )
-    return min(limit, MOST_ROWS)
+    return min(limit, MAX_ROWS)
 
 
 def _number(name: str, value: object, what: str, least: float) -> float:

@@ -44,20 +44,20 @@ Parameters = Mapping[str, ParameterValue]
 Signature = tuple[tuple[str, str], ...]
 """(name, kind) of each parameter, in the order given."""
 
-MOST_TEXTS = 256
+MAX_TEXTS = 256
 """Query texts that are remembered."""
 
-LONGEST_TEXT = 20_000
+MAX_TEXT_LENGTH = 20_000
 """Characters of a text that is remembered; its tree takes about 100 bytes for each."""
 
-MOST_SIGNATURES = 16
+MAX_SIGNATURES = 16
 """Sets of parameters for which a text remembers its plan."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Recent(Generic[K, V]):
+class LruCache(Generic[K, V]):
     """The values used last, by key; safe to use from many threads.
 
     >>> recent = Recent(1)
@@ -85,7 +85,7 @@ class Recent(Generic[K, V]):
 
 
 @dataclass(frozen=True, eq=False)
-class Template:
+class QueryTemplate:
     """The plan of a text for one set of parameters; where values stand it has holes, unless they are in place.
 
     Args:
@@ -138,10 +138,10 @@ class Template:
         return tuple(advise(self.written, self.given))
 
 
-class Request:
+class BoundQuery:
     """A query with the values of its parameters in place."""
 
-    def __init__(self, template: Template, values: tuple[Value, ...] = ()):
+    def __init__(self, template: QueryTemplate, values: tuple[Value, ...] = ()):
         self.template, self.values = template, values
 
     @cached_property
@@ -163,7 +163,7 @@ class Request:
         return self.template.matches if fill is None else fill(self.values)
 
 
-class QueryText:
+class ParsedQuery:
     """A text that has been parsed and checked.
 
     Args:
@@ -178,7 +178,7 @@ class QueryText:
         self.text = text
         self.written = parse(text, name=name)
         check(self.written)
-        self._templates: Recent[Signature, Template] = Recent(MOST_SIGNATURES)
+        self._templates: LruCache[Signature, QueryTemplate] = LruCache(MAX_SIGNATURES)
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -208,7 +208,7 @@ class QueryText:
 
     def request(
         self, params: Parameters | None = None, *, folder: Path | None = None, services: bool = False
-    ) -> Request:
+    ) -> BoundQuery:
         """The query with values for its parameters.
 
         Args:
@@ -233,20 +233,20 @@ class QueryText:
             if template is None:
                 return self._planned(params, folder)
             self._templates.put(signature, template)
-        return Request(template, values)
+        return BoundQuery(template, values)
 
-    def _planned(self, params: Parameters | None, folder: Path | None) -> Request:
+    def _planned(self, params: Parameters | None, folder: Path | None) -> BoundQuery:
         """The full way, which says what is wrong."""
         query = with_parameter_files(bind(self.written, {} if params is None else params), folder)
         given = frozenset(name.lstrip("?$") for name in params or ())
-        return Request(Template(self.written, query, rewrite(from_ast(query)), given))
+        return BoundQuery(QueryTemplate(self.written, query, rewrite(from_ast(query)), given))
 
-    def _template(self, signature: Signature, values: tuple[Value, ...]) -> Template | None:
+    def _template(self, signature: Signature, values: tuple[Value, ...]) -> QueryTemplate | None:
         """With holes in place of values; None where these parameters, or any, cannot be bound."""
         holes = {name: hole(value, at) for at, ((name, _), value) in enumerate(zip(signature, values, strict=True))}
         try:
             query = bind(self.written, holes)
-            template = Template(self.written, query, rewrite(from_ast(query)), frozenset(holes), is_kept=True)
+            template = QueryTemplate(self.written, query, rewrite(from_ast(query)), frozenset(holes), is_kept=True)
             if values:
                 _ = template.fill_logical, template.fill_query, template.fill_matches
         except (HybridkgError, HiddenHoleError, RecursionError):
@@ -254,23 +254,23 @@ class QueryText:
         return template
 
 
-_TEXTS: Recent[str, QueryText] = Recent(MOST_TEXTS)
+_TEXTS: LruCache[str, ParsedQuery] = LruCache(MAX_TEXTS)
 
 
-def query_text(text: str | QueryText, name: str = "query") -> QueryText:
+def query_text(text: str | ParsedQuery, name: str = "query") -> ParsedQuery:
     """A text, parsed and checked now or before.
 
     Raises:
         HybridkgError: it is no query, or breaks a rule; errors are not remembered.
     """
-    if isinstance(text, QueryText):
+    if isinstance(text, ParsedQuery):
         return text
     if not isinstance(text, str):
         raise UserError(f"a query is a text, not {type(text).__name__!r}")
     known = _TEXTS.get(text)
     if known is None:
-        known = QueryText(text, name)
-        if len(text) <= LONGEST_TEXT:
+        known = ParsedQuery(text, name)
+        if len(text) <= MAX_TEXT_LENGTH:
             _TEXTS.put(text, known)
     return known
 
@@ -314,7 +314,7 @@ class PreparedQuery:
     has open, also after its `refresh`.
     """
 
-    def __init__(self, kb: KnowledgeBase, text: QueryText, name: str):
+    def __init__(self, kb: KnowledgeBase, text: ParsedQuery, name: str):
         self._kb, self._text, self._name = kb, text, name
 
     @property

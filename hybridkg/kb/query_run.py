@@ -7,13 +7,13 @@ from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
 from hybridkg.config.settings import LimitSettings
-from hybridkg.errors import HybridkgError, Source
+from hybridkg.errors import HybridkgError, SourceName
 from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.cancellation import StoppableThread
 from hybridkg.kb.damage import may_be_damage, raise_if_damaged
 from hybridkg.kb.limits import Limits, rows_wanted
 from hybridkg.kb.query_options import QueryOptions
-from hybridkg.kb.query_session import Answering
+from hybridkg.kb.query_session import QuerySession
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,7 +37,12 @@ class QueryRun:
     """
 
     def __init__(
-        self, session: Answering, source: Source, options: QueryOptions, settings: LimitSettings, progress: Progress
+        self,
+        session: QuerySession,
+        source: SourceName,
+        options: QueryOptions,
+        settings: LimitSettings,
+        progress: Progress,
     ):
         self.session, self.source, self._progress = session, source, progress
         self.limit, self.strategy = rows_wanted(options.limit, options.strategy), options.strategy

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybridkg.algebra.reranking import below_rerank
-from hybridkg.errors import QueryWarning, Source, StorageError
-from hybridkg.kb.prepared import Parameters, QueryText, Recent, Request, Template
+from hybridkg.errors import QueryWarning, SourceName, StorageError
+from hybridkg.kb.prepared import BoundQuery, LruCache, Parameters, ParsedQuery, QueryTemplate
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.text_query import checked_index
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.plan_template import PlanTemplate, TemplatePlanning
@@ -27,14 +27,14 @@ from hybridkg.results.shortfall import has_words
 if TYPE_CHECKING:
     from hybridkg.planner.explain import Explanation
 
-MOST_PLANS = 64
+MAX_PLANS = 64
 """Queries, with the values of their parameters, whose plan is remembered."""
 
-PlanKey = tuple[Template, tuple[Value, ...], int | None, str | None, int]
+PlanKey = tuple[QueryTemplate, tuple[Value, ...], int | None, str | None, int]
 """The last of them is how often unit costs have changed by much, so that such plans are chosen anew."""
 
 
-class Answering:
+class QuerySession:
     """Answers queries from one state. Safe to use from many threads.
 
     Args:
@@ -44,11 +44,11 @@ class Answering:
 
     def __init__(self, snapshot: Snapshot, folder: Path):
         self.snapshot, self._folder = snapshot, folder
-        self._plans: Recent[PlanKey, PhysicalPlan] = Recent(MOST_PLANS)
-        self._templates: Recent[tuple[Template, int | None, str | None], PlanTemplate] = Recent(MOST_PLANS)
-        self._names: Recent[Template, tuple[QueryWarning, ...]] = Recent(MOST_PLANS)
+        self._plans: LruCache[PlanKey, PhysicalPlan] = LruCache(MAX_PLANS)
+        self._templates: LruCache[tuple[QueryTemplate, int | None, str | None], PlanTemplate] = LruCache(MAX_PLANS)
+        self._names: LruCache[QueryTemplate, tuple[QueryWarning, ...]] = LruCache(MAX_PLANS)
 
-    def bind(self, text: QueryText, params: Parameters | None, *, services: bool) -> Request:
+    def bind(self, text: ParsedQuery, params: Parameters | None, *, services: bool) -> BoundQuery:
         """The query with values for its parameters, as a logical plan.
 
         Args:
@@ -61,7 +61,7 @@ class Answering:
         """
         return text.request(params, folder=self._folder, services=services)
 
-    def plan(self, request: Request, limit: int | None, strategy: str | None) -> PhysicalPlan:
+    def plan(self, request: BoundQuery, limit: int | None, strategy: str | None) -> PhysicalPlan:
         """The plan of a query; for the same values, limit and strategy the one that has run before.
 
         Args:
@@ -78,7 +78,7 @@ class Answering:
             self._plans.put(key, plan)
         return plan
 
-    def _chosen(self, request: Request, limit: int | None, strategy: str | None) -> PhysicalPlan:
+    def _chosen(self, request: BoundQuery, limit: int | None, strategy: str | None) -> PhysicalPlan:
         """The plan for these values, with what it has in common with those for other values."""
         snapshot = self.snapshot
         logical = request.template.logical
@@ -104,14 +104,14 @@ class Answering:
                 pass
         return choose(with_limit(request.logical, limit), snapshot.planning(), strategy)
 
-    def run(self, request: Request, plan: PhysicalPlan, context: ExecutionContext) -> Solutions:
+    def run(self, request: BoundQuery, plan: PhysicalPlan, context: ExecutionContext) -> Solutions:
         """What the root operator gives."""
         try:
             return context.run_plan(plan.root)
         except StorageError as e:
             raise blamed(e, request.query) from e.__cause__
 
-    def explanation(self, request: Request, plan: PhysicalPlan, context: ExecutionContext | None) -> Explanation:
+    def explanation(self, request: BoundQuery, plan: PhysicalPlan, context: ExecutionContext | None) -> Explanation:
         """The plan; with a context, run in it.
 
         Raises:
@@ -126,17 +126,17 @@ class Answering:
                 checked_index(self.snapshot.ranked, item)
         ran = None if context is None else Ran.of(context)
         endpoint = self.snapshot.endpoint
-        known = Known(self.snapshot.ranked, self.snapshot.graph, "endpoint" if endpoint else "Oxigraph")
+        known = EstimationContext(self.snapshot.ranked, self.snapshot.graph, "endpoint" if endpoint else "Oxigraph")
         return Explanation(plan, known, self.snapshot.cost, ran, request.template.query.prefixes, endpoint)
 
     def result(
         self,
-        request: Request,
+        request: BoundQuery,
         plan: PhysicalPlan,
         solutions: Solutions,
         context: ExecutionContext,
         limit: int | None,
-        source: Source,
+        source: SourceName,
     ) -> ResultSet:
         """The rows, with all that can be asked about them.
 
@@ -167,7 +167,7 @@ class Answering:
             warnings=tuple(warning.copy().at(source) for warning in found),
         )
 
-    def _name_warnings(self, request: Request) -> tuple[QueryWarning, ...]:
+    def _name_warnings(self, request: BoundQuery) -> tuple[QueryWarning, ...]:
         """What is wrong with its predicates and classes: for a text the same at each time, unless they are given."""
         template = request.template
         keeps = template.is_kept and not template.names_are_given

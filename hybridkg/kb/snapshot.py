@@ -15,7 +15,7 @@ from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import CorruptError, IndexCorruptError
 from hybridkg.interfaces.encoder import ENCODERS
 from hybridkg.interfaces.graph_index import GraphIndex
-from hybridkg.interfaces.graph_store import FarStore, GraphStore
+from hybridkg.interfaces.graph_store import GraphStore, RemoteStore
 from hybridkg.interfaces.model_parameters import folders_of
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.reranker import RerankPlace
@@ -26,9 +26,9 @@ from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndex, kind_o
 from hybridkg.kb.data_warnings import Advisor
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
-from hybridkg.planner.calibration.calibrated_costs import UnitCosts
-from hybridkg.planner.cost_model import CostModel, far_costs
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.calibration.calibrated_costs import CalibratedCosts
+from hybridkg.planner.cost_model import CostModel, remote_costs
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.rdf.terms import Node, Quad, Triple
 from hybridkg.store.generations.generation import Generation
 from hybridkg.store.generations.generations import Folder
@@ -38,7 +38,7 @@ from hybridkg.store.oxigraph import OxigraphStore
 if TYPE_CHECKING:
     from hybridkg.entities.documents.documents import Documents
     from hybridkg.entities.passage_texts import EntityTexts
-    from hybridkg.graph.columns import Columns
+    from hybridkg.graph.columns import ProjectionColumns
     from hybridkg.graph.statistics.catalog import Statistics
     from hybridkg.interfaces.links import LinkedNode
     from hybridkg.kb.knowledge_base import KnowledgeBase
@@ -102,7 +102,7 @@ class Snapshot:
         return cls(generation, store, documents, text, nodes, profile, union, config)
 
     @cached_property
-    def projection(self) -> Columns | None:
+    def projection(self) -> ProjectionColumns | None:
         """The graph as columns; None where there is none that queries may use: `projection_state` says why."""
         return self._projection[0]
 
@@ -112,7 +112,7 @@ class Snapshot:
         return self._projection[1]
 
     @cached_property
-    def _projection(self) -> tuple[Columns | None, dict[str, Any]]:
+    def _projection(self) -> tuple[ProjectionColumns | None, dict[str, Any]]:
         from hybridkg.graph.stored_projection import FOLDER, about, open_columns
 
         folder = self.generation.path / FOLDER
@@ -211,21 +211,21 @@ class Snapshot:
         return read_statistics(self.generation.path)
 
     @cached_property
-    def costs(self) -> UnitCosts:
+    def costs(self) -> CalibratedCosts:
         """Unit costs on this machine."""
         folder = self.generation.path
         engine = TEXT_ENGINES.default if self.text is None else engine_name(folder / "text")
         found = self.generation.manifest.endpoint
         far: dict[str, float] = {}
         if self.endpoint and self._is_of_this_graph:
-            far = far_costs(found["round_trip_us"], found["row_us"])
-        return UnitCosts.open(folder.parent, engine, far=far)
+            far = remote_costs(found["round_trip_us"], found["row_us"])
+        return CalibratedCosts.open(folder.parent, engine, far=far)
 
     @property
     def cost(self) -> CostModel:
         """Unit costs at this moment: a server that has just been quick is taken to be near."""
         if (store := self.far_store) is not None:
-            self.costs.at_most(far_costs(store.trip_us, self.costs.model.us_per_store_row))
+            self.costs.at_most(remote_costs(store.trip_us, self.costs.model.us_per_store_row))
         return self.costs.model
 
     @cached_property
@@ -275,14 +275,14 @@ class Snapshot:
             self.store, self.ranked, self.nodes, self.texts, scratch, graph=self.graph, price=price, reranking=place
         )
 
-    def planning(self) -> Planning:
+    def planning(self) -> PlannerContext:
         """What the planner sees, for one query."""
-        return Planning(self.graph, self.ranked, self.cost, self.far_store, self.far_statistics)
+        return PlannerContext(self.graph, self.ranked, self.cost, self.far_store, self.far_statistics)
 
     @property
-    def far_store(self) -> FarStore | None:
+    def far_store(self) -> RemoteStore | None:
         """The graph, where it lies at an endpoint, to be asked how patterns begin."""
-        return cast(FarStore, self.store) if self.endpoint else None
+        return cast(RemoteStore, self.store) if self.endpoint else None
 
     @property
     def far_statistics(self) -> GraphStatistics | None:

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from hybridkg.errors import LoadError, TextQueryError
-from hybridkg.interfaces.links import Link
+from hybridkg.interfaces.links import EntityLink
 from hybridkg.linking.given import strongest
 from hybridkg.rdf.input_file import InputFile
 
 DBPEDIA = "http://dbpedia.org/resource/"
 
-LARGEST_FILE = 1 << 26
+MAX_FILE_BYTES = 1 << 26
 """Bytes after unpacking."""
 
-Links: TypeAlias = Mapping[str, tuple[Link, ...]]
+Links: TypeAlias = Mapping[str, tuple[EntityLink, ...]]
 """Links by topic."""
 
 GEEER_HEADER = ",query_id,tag,confidence"
@@ -46,12 +46,12 @@ def read_annotations(path: Path) -> Links:
     """
     text = _text(path)
     reader = _json if path.name.removesuffix(".gz").removesuffix(".xz").endswith(".json") else _table
-    found: dict[str, list[Link]] = {}
+    found: dict[str, list[EntityLink]] = {}
     try:
         for topic, iri, confidence in reader(path, text):
             links = found.setdefault(topic, [])
             if iri and confidence > 0:
-                links.append(Link(iri, min(1.0, confidence)))
+                links.append(EntityLink(iri, min(1.0, confidence)))
         return {topic: strongest(links) for topic, links in found.items()}
     except TextQueryError as e:
         raise LoadError(e.message, hint=e.hint, place=str(path)) from None
@@ -81,8 +81,8 @@ def _text(path: Path) -> str:
     with InputFile(path) as file:
         while block := file.block():
             parts.append(block)
-            if sum(map(len, parts)) > LARGEST_FILE:
-                raise LoadError(f"more than {LARGEST_FILE >> 20} MiB: no file of annotations", place=str(path))
+            if sum(map(len, parts)) > MAX_FILE_BYTES:
+                raise LoadError(f"more than {MAX_FILE_BYTES >> 20} MiB: no file of annotations", place=str(path))
     try:
         return b"".join(parts).decode()
     except UnicodeDecodeError:

@@ -6,26 +6,26 @@ import re
 from collections.abc import Iterable
 
 from hybridkg.errors import Span, TextQueryError
-from hybridkg.interfaces.links import Link
+from hybridkg.interfaces.links import EntityLink
 from hybridkg.rdf.terms import Literal, NamedNode
 
-MOST_LINKS = 200
+MAX_LINKS = 200
 """Distinct nodes that one text may be linked to; linkers find three in a query on average."""
 
 _LINK = re.compile(r"\s*(?:<(?P<iri>[^<>\s]*)>(?:\s+(?P<confidence>[^\s<>,]+))?\s*(?:,|(?=<|$)))")
 
 
-def parse_links(text: str) -> tuple[Link, ...]:
+def parse_links(text: str) -> tuple[EntityLink, ...]:
     """Links as text: IRIs in angle brackets, each with a confidence behind it or 1, commas between or not.
 
     Raises:
         TextQueryError: something else stands there, an IRI is none, a confidence is no number above 0 and at most 1,
-            or there are more than MOST_LINKS; the span counts in the text.
+            or there are more than MAX_LINKS; the span counts in the text.
 
     >>> parse_links("<http://e/a> 0.8 <http://e/b>")
     (Link(node='http://e/a', confidence=0.8), Link(node='http://e/b', confidence=1.0))
     """
-    links: list[Link] = []
+    links: list[EntityLink] = []
     at, end = 0, len(text.rstrip())
     while at < end:
         found = _LINK.match(text, at, end)
@@ -36,7 +36,7 @@ def parse_links(text: str) -> tuple[Link, ...]:
                 span=Span(at, end),
             )
         try:
-            links.append(Link(found["iri"], confidence_of(found["confidence"] or "1")))
+            links.append(EntityLink(found["iri"], confidence_of(found["confidence"] or "1")))
         except TextQueryError as e:
             e.span = Span(found.start(), found.end())
             raise
@@ -44,7 +44,7 @@ def parse_links(text: str) -> tuple[Link, ...]:
     return strongest(links)
 
 
-def links_from(values: Iterable[object]) -> tuple[Link, ...]:
+def links_from(values: Iterable[object]) -> tuple[EntityLink, ...]:
     """Links as values of Python: Link, IRI (NamedNode or str with or without brackets), or (IRI, confidence).
 
     Raises:
@@ -56,16 +56,16 @@ def links_from(values: Iterable[object]) -> tuple[Link, ...]:
     return strongest(map(_link_from, values))
 
 
-def _link_from(value: object) -> Link:
+def _link_from(value: object) -> EntityLink:
     match value:
-        case Link():
+        case EntityLink():
             return value
         case NamedNode() | str():
-            return Link(_iri(value))
+            return EntityLink(_iri(value))
         case (NamedNode() | str() as node, int() | float() as confidence) if not isinstance(confidence, bool):
-            return Link(_iri(node), float(confidence))
+            return EntityLink(_iri(node), float(confidence))
         case (NamedNode() | str() as node, Literal() as written):
-            return Link(_iri(node), confidence_of(written.value))
+            return EntityLink(_iri(node), confidence_of(written.value))
     raise TextQueryError(f"{value!r} is no link", hint="give IRIs, or pairs (IRI, confidence)")
 
 
@@ -87,20 +87,20 @@ def confidence_of(written: str) -> float:
         raise TextQueryError(f"the confidence {written[:40]!r} is no number") from None
 
 
-def strongest(links: Iterable[Link]) -> tuple[Link, ...]:
+def strongest(links: Iterable[EntityLink]) -> tuple[EntityLink, ...]:
     """Each node once, with the highest of its confidences, in the order of first mention.
 
     Raises:
-        TextQueryError: there are more than MOST_LINKS.
+        TextQueryError: there are more than MAX_LINKS.
 
     >>> strongest([Link("x:a", 0.2), Link("x:b", 0.3), Link("x:a", 0.5)])
     (Link(node='x:a', confidence=0.5), Link(node='x:b', confidence=0.3))
     """
-    best: dict[str, Link] = {}
+    best: dict[str, EntityLink] = {}
     for link in links:
         known = best.setdefault(link.node, link)
         if link.confidence > known.confidence:
             best[link.node] = link
-        if len(best) > MOST_LINKS:
-            raise TextQueryError(f"more than {MOST_LINKS} links of one text", hint="keep those of highest confidence")
+        if len(best) > MAX_LINKS:
+            raise TextQueryError(f"more than {MAX_LINKS} links of one text", hint="keep those of highest confidence")
     return tuple(best.values())

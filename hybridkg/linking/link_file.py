@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hybridkg.errors import LoadError, TextQueryError
-from hybridkg.interfaces.links import Link
+from hybridkg.interfaces.links import EntityLink
 from hybridkg.linking.given import confidence_of, strongest
 from hybridkg.rdf.input_file import CONVERT, InputFile
 
-LONGEST_LINE = 1 << 16
+MAX_LINE_LENGTH = 1 << 16
 """Bytes."""
 
-LARGEST_FILE = 1 << 28
+MAX_FILE_BYTES = 1 << 28
 """Bytes after unpacking; about 3 million lines."""
 
 
@@ -32,10 +32,10 @@ class LinkFile:
         name: of the file, for messages.
     """
 
-    links: Mapping[str, tuple[Link, ...]]
+    links: Mapping[str, tuple[EntityLink, ...]]
     name: str = ""
 
-    def of(self, text: str) -> tuple[Link, ...]:
+    def of(self, text: str) -> tuple[EntityLink, ...]:
         """The links of a text; none where the file does not know it.
 
         >>> LinkFile({"red fish": (Link("x:f"),)}).of("Red  Fish")
@@ -60,7 +60,7 @@ def read_link_file(path: Path) -> LinkFile:
         LoadError: with file and line: no such file, not UTF-8, a line with too many columns, without a text, with
             an IRI that is none or a confidence out of range; too large.
     """
-    found: dict[str, list[Link]] = {}
+    found: dict[str, list[EntityLink]] = {}
     for number, line in _lines(path):
         text, *rest = line.split("\t")
         key = compared(text)
@@ -75,7 +75,7 @@ def read_link_file(path: Path) -> LinkFile:
             continue
         try:
             iri = columns[0].removeprefix("<").removesuffix(">")
-            links.append(Link(iri, confidence_of(columns[1]) if columns[1:] and columns[1] else 1.0))
+            links.append(EntityLink(iri, confidence_of(columns[1]) if columns[1:] and columns[1] else 1.0))
         except TextQueryError as e:
             raise LoadError(e.message, hint=e.hint, place=f"{path}:{number}") from None
     try:
@@ -84,7 +84,7 @@ def read_link_file(path: Path) -> LinkFile:
         raise LoadError(e.message, hint=e.hint, place=str(path)) from None
 
 
-def write_link_file(path: Path, links: Mapping[str, Sequence[Link]]) -> None:
+def write_link_file(path: Path, links: Mapping[str, Sequence[EntityLink]]) -> None:
     """Writes what `read_link_file` reads; a text without links is a line without an IRI.
 
     Raises:
@@ -102,10 +102,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """(number from 1, line), empty ones left out."""
     total = 0
     with InputFile(path) as file:
-        for number, line in enumerate(file.lines(LONGEST_LINE), 1):
+        for number, line in enumerate(file.lines(MAX_LINE_LENGTH), 1):
             total += len(line)
-            if len(line) > LONGEST_LINE or total > LARGEST_FILE:
-                what = f"line of more than {LONGEST_LINE:,} bytes" if total <= LARGEST_FILE else "file too large"
+            if len(line) > MAX_LINE_LENGTH or total > MAX_FILE_BYTES:
+                what = f"line of more than {MAX_LINE_LENGTH:,} bytes" if total <= MAX_FILE_BYTES else "file too large"
                 raise LoadError(f"{what}: this is no file of links", place=f"{path}:{number}")
             try:
                 text = line.decode().rstrip("\r\n")

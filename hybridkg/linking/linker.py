@@ -23,23 +23,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybridkg.interfaces.links import Link
+from hybridkg.interfaces.links import EntityLink
 from hybridkg.interfaces.text_index import Ids, TextIndex, TextQuery
 from hybridkg.linking.given import strongest
-from hybridkg.linking.names import Names
+from hybridkg.linking.names import NodeNames
 from hybridkg.linking.uri_index import UriIndex
 from hybridkg.rdf.terms import NamedNode
 
-MOST_WORDS = 64
+MAX_WORDS = 64
 """Words of a text in which mentions are looked for."""
 
-LONGEST_MENTION = 6
+MAX_MENTION_LENGTH = 6
 """Words of a mention."""
 
-MOST_CANDIDATES = 50
+MAX_CANDIDATES = 50
 """Entities of one name that are weighed: those whose text fits the whole text best."""
 
-LEAST_CONFIDENCE = 0.1
+MIN_CONFIDENCE = 0.1
 """Links below it are not given, as the model would not use them (Hasibi et al. 2016)."""
 
 CONTEXT_FREE = 0.3
@@ -59,11 +59,11 @@ class Mention:
 
     start: int
     words: tuple[str, ...]
-    link: Link
+    link: EntityLink
     candidates: int
 
 
-class Linker:
+class NameLinker:
     """The linker of one state of a knowledge base; safe to use from many threads.
 
     Args:
@@ -72,10 +72,10 @@ class Linker:
         graph: who points to whom.
     """
 
-    def __init__(self, text: TextIndex, names: Names, graph: UriIndex):
+    def __init__(self, text: TextIndex, names: NodeNames, graph: UriIndex):
         self._text, self._names, self._graph = text, names, graph
 
-    def links(self, text: str, language: str = "", least: float = LEAST_CONFIDENCE) -> tuple[Link, ...]:
+    def links(self, text: str, language: str = "", least: float = MIN_CONFIDENCE) -> tuple[EntityLink, ...]:
         """The entities that a text mentions, each once, in the order of their mentions.
 
         Args:
@@ -85,12 +85,12 @@ class Linker:
         """
         return strongest(mention.link for mention in self.mentions(text, language, least))
 
-    def mentions(self, text: str, language: str = "", least: float = LEAST_CONFIDENCE) -> list[Mention]:
+    def mentions(self, text: str, language: str = "", least: float = MIN_CONFIDENCE) -> list[Mention]:
         """The same with the words, from left to right; they do not overlap."""
-        words = self._names.words(text)[:MOST_WORDS]
+        words = self._names.words(text)[:MAX_WORDS]
         taken = [False] * len(words)
         found: list[Mention] = []
-        for length in range(min(LONGEST_MENTION, len(words)), 0, -1):
+        for length in range(min(MAX_MENTION_LENGTH, len(words)), 0, -1):
             for start in range(len(words) - length + 1):
                 if any(taken[start : start + length]):
                     continue
@@ -107,9 +107,9 @@ class Linker:
         if not len(named.ids):
             return None
         ids = named.ids
-        if len(ids) > MOST_CANDIDATES:
+        if len(ids) > MAX_CANDIDATES:
             fit = np.nan_to_num(self._fit(words, ids, language))
-            ids = np.sort(ids[np.lexsort((ids, -fit))[:MOST_CANDIDATES]])
+            ids = np.sort(ids[np.lexsort((ids, -fit))[:MAX_CANDIDATES]])
         nodes = self._names.nodes(ids)
         led_to = np.array([self._graph.in_degree(node) + 1.0 for node in nodes])
         weights = led_to
@@ -125,7 +125,7 @@ class Linker:
         # A text that is nothing but a name is no plain text.
         probability = 1.0 if length == len(words) else min(1.0, float(led_to.sum()) / named.df) ** (1 / length)
         confidence = min(1.0, probability * float(weights[best] / weights.sum()))
-        return Mention(start, said, Link(node.value, confidence), len(ids))
+        return Mention(start, said, EntityLink(node.value, confidence), len(ids))
 
     def _fit(self, words: Sequence[str], ids: Ids, language: str) -> np.ndarray:
         """float64[len(ids)]: the index's scores of the words as plain text; NaN where an entity has none of them."""

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybridkg.entities.profile.paths import Alternative, Inverse, Path, Predicate, single_steps
+from hybridkg.entities.profile.paths import Path, ShaclAlternative, ShaclInverse, ShaclPredicate, single_steps
 from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.interfaces.text_index import FieldChoice, Ids, TextIndex, TextQuery
 from hybridkg.rdf.terms import Node
 
-MOST_CHECKED = 40
+MAX_CHECKED = 40
 """Entities whose names are read where the length of the field alone does not tell; about 1 ms each, the shortest
 fields first."""
 
-MOST_REMEMBERED = 20_000
+MAX_CACHED = 20_000
 """Word sequences whose entities are remembered."""
 
 SAME_THING = ("http://www.w3.org/2002/07/owl#sameAs", "http://www.w3.org/2004/02/skos/core#exactMatch")
@@ -61,15 +61,15 @@ def _names(field: Field, profile: Profile) -> bool:
 
 def _inverse_steps(path: Path) -> Iterator[str]:
     match path:
-        case Inverse(Predicate(iri)):
+        case ShaclInverse(ShaclPredicate(iri)):
             yield iri
-        case Alternative(parts):
+        case ShaclAlternative(parts):
             for part in parts:
                 yield from _inverse_steps(part)
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedNodes:
     """What some words name.
 
     Args:
@@ -81,7 +81,7 @@ class Named:
     df: int
 
 
-class Names:
+class NodeNames:
     """The names of one state of a knowledge base; safe to use from many threads.
 
     Args:
@@ -95,14 +95,14 @@ class Names:
         self.nodes, self._text, self._texts = nodes, text, texts
         self._fields = [field.name for field in fields]
         self._analyzers: list[Analyzer] = [text.analyzer(field.analyzer) for field in fields]
-        self._known: dict[tuple[tuple[str, ...], str], Named] = {}
+        self._known: dict[tuple[tuple[str, ...], str], NamedNodes] = {}
         self._lock = threading.Lock()
 
     def words(self, text: str) -> list[str]:
         """The words of a text, as the first field of names has them."""
         return self._analyzers[0].words(text) if self._analyzers else []
 
-    def named(self, words: Sequence[str], language: str = "") -> Named:
+    def named(self, words: Sequence[str], language: str = "") -> NamedNodes:
         """The entities that the words name.
 
         Args:
@@ -114,12 +114,12 @@ class Names:
         if known is None:
             known = self._look_up(words, language)
             with self._lock:
-                if len(self._known) >= MOST_REMEMBERED:
+                if len(self._known) >= MAX_CACHED:
                     self._known.clear()
                 self._known[key] = known
         return known
 
-    def _look_up(self, words: Sequence[str], language: str) -> Named:
+    def _look_up(self, words: Sequence[str], language: str) -> NamedNodes:
         phrase = f'"{" ".join(words)}"'
         found: list[Ids] = []
         doubtful: dict[int, int] = {}
@@ -138,12 +138,12 @@ class Names:
         certain = np.unique(np.concatenate(found)) if found else np.zeros(0, np.uint32)
         for known in certain.tolist():
             doubtful.pop(known, None)
-        shortest = sorted(doubtful, key=lambda id: (doubtful[id], id))[:MOST_CHECKED]
+        shortest = sorted(doubtful, key=lambda id: (doubtful[id], id))[:MAX_CHECKED]
         checked = [id for id in shortest if self._has_name(id, words, language)]
         ids = np.union1d(certain, np.array(checked, np.uint32)).astype(np.uint32)
         if not len(ids):
-            return Named(ids, 0)
-        return Named(ids, max(len(ids), sum(t.df for t in self._text.terms(TextQuery(phrase, language)))))
+            return NamedNodes(ids, 0)
+        return NamedNodes(ids, max(len(ids), sum(t.df for t in self._text.terms(TextQuery(phrase, language)))))
 
     def _has_name(self, id: int, words: Sequence[str], language: str) -> bool:
         analyzers = dict(zip(self._fields, self._analyzers, strict=True))

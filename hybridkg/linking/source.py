@@ -17,17 +17,17 @@ from hybridkg.entities.passage_texts import entity_texts
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import TextQueryError
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.interfaces.links import Link, LinkedNode
+from hybridkg.interfaces.links import EntityLink, LinkedNode
 from hybridkg.interfaces.model_parameters import find_file
 from hybridkg.interfaces.text_index import Ids, TextIndex
 from hybridkg.linking.given import links_from, parse_links
 from hybridkg.linking.link_file import LinkFile, read_link_file
-from hybridkg.linking.linker import Linker
-from hybridkg.linking.names import Names, name_fields
+from hybridkg.linking.linker import NameLinker
+from hybridkg.linking.names import NodeNames, name_fields
 from hybridkg.linking.uri_index import Entities, UriIndex
 from hybridkg.rdf.terms import Node
 
-MOST_FILES = 8
+MAX_FILES = 8
 """Files of links that are remembered."""
 
 _EXCLUDED = re.compile(r'(?:^|(?<=[\s(]))-(?:[^\W\d]\w*(?:-\w+)*:)?(?:"[^"]*"|[^\s"()]+)')
@@ -92,7 +92,7 @@ class LinkSource:
 
     def links(
         self, text: str, given: str | Iterable[object] | None = None, *, language: str = "", syntax: bool = True
-    ) -> tuple[Link, ...]:
+    ) -> tuple[EntityLink, ...]:
         """The same without the graph; arguments and errors as for `linked`."""
         if given is None:
             return self.linker.links(plain_words(text) if syntax else text, language)
@@ -103,7 +103,7 @@ class LinkSource:
         return parse_links(given)
 
     @cached_property
-    def linker(self) -> Linker:
+    def linker(self) -> NameLinker:
         """The linker of this state."""
         fields = name_fields(self._profile)
         profile = replace(self._profile, fields=fields) if fields else self._profile
@@ -112,7 +112,7 @@ class LinkSource:
             node = self._entities.nodes(np.array([id], np.uint32))[0]
             return entity_texts(profile, self._graph, self._documents, node)
 
-        return Linker(self._text, Names(self._text, fields, self._entities.nodes, texts), self.uris)
+        return NameLinker(self._text, NodeNames(self._text, fields, self._entities.nodes, texts), self.uris)
 
     def _file(self, name: str) -> LinkFile:
         """A file of links, read again once it has changed."""
@@ -132,7 +132,7 @@ class LinkSource:
             return known[1]
         read = read_link_file(path)
         with self._lock:
-            if len(self._files) >= MOST_FILES:
+            if len(self._files) >= MAX_FILES:
                 self._files.clear()
             self._files[path] = (stamp, read)
         return read

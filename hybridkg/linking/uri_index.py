@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.interfaces.links import Link, LinkedField, LinkedNode
+from hybridkg.interfaces.links import EntityLink, LinkedField, LinkedNode
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node
 from hybridkg.rdf.tsv import node_of
@@ -27,19 +27,19 @@ from hybridkg.rdf.tsv import node_of
 TOP_PREDICATES = 10
 """Predicates of a node that are looked at."""
 
-MOST_LINKED = 5_000_000
+MAX_LINKED = 5_000_000
 """Triples of a node that are read; about 4 us each, once for each state of the knowledge base."""
 
 FEW_TRIPLES = 2_000
 """Up to so many are read in one go, without counting them first."""
 
-MOST_REMEMBERED_IDS = 20_000_000
+MAX_CACHED_IDS = 20_000_000
 """Entities in all remembered fields; 4 bytes each."""
 
-MOST_COUNTED = 100_000
+MAX_COUNTED = 100_000
 """Triples that lead to a node, as far as `in_degree` counts; 30 ms."""
 
-MOST_REMEMBERED_DEGREES = 200_000
+MAX_CACHED_DEGREES = 200_000
 
 
 class Entities(Protocol):
@@ -71,11 +71,11 @@ class UriIndex:
         self._remembered = 0
         self._lock = threading.Lock()
 
-    def linked(self, links: Iterable[Link]) -> tuple[LinkedNode, ...]:
+    def linked(self, links: Iterable[EntityLink]) -> tuple[LinkedNode, ...]:
         """Each link with the fields of its node, in the order of the links.
 
         Raises:
-            QueryLimitError: a node has more than MOST_LINKED triples; names it.
+            QueryLimitError: a node has more than MAX_LINKED triples; names it.
         """
         return tuple(LinkedNode(link, self.fields(link.node)) for link in links)
 
@@ -83,10 +83,10 @@ class UriIndex:
         """The predicates by which entities point to a node, and the entity itself, where it is one.
 
         Args:
-            iri: an absolute IRI, as in `Link.node`.
+            iri: an absolute IRI, as in `EntityLink.node`.
 
         Raises:
-            QueryLimitError: the node has more than MOST_LINKED triples.
+            QueryLimitError: the node has more than MAX_LINKED triples.
         """
         known = self._fields.get(iri)
         if known is None:
@@ -94,20 +94,20 @@ class UriIndex:
             size = sum(len(field.ids) for field in known) + 1
             with self._lock:
                 self._remembered += size
-                if self._remembered > MOST_REMEMBERED_IDS:
+                if self._remembered > MAX_CACHED_IDS:
                     self._fields, self._remembered = {}, size
                 self._fields[iri] = known
         return known
 
     def in_degree(self, node: Node) -> int:
-        """Triples with the node as object, MOST_COUNTED at most; 0 for a blank node, which nobody links to by name."""
+        """Triples with the node as object, MAX_COUNTED at most; 0 for a blank node, which nobody links to by name."""
         if not isinstance(node, NamedNode):
             return 0
         known = self._degrees.get(node.value)
         if known is None:
-            some = f"SELECT ?d WHERE {{ ?d ?p {node} }} LIMIT {MOST_COUNTED}"
+            some = f"SELECT ?d WHERE {{ ?d ?p {node} }} LIMIT {MAX_COUNTED}"
             known = _integer(next(self._graph.select(f"SELECT (COUNT(*) AS ?n) WHERE {{ {some} }}").rows)[0])
-            if len(self._degrees) >= MOST_REMEMBERED_DEGREES:
+            if len(self._degrees) >= MAX_CACHED_DEGREES:
                 self._degrees.clear()
             self._degrees[node.value] = known
         return known
@@ -141,10 +141,10 @@ class UriIndex:
                 few.setdefault(predicate.value, {})[subject] = None
         if rows <= FEW_TRIPLES:
             return {mark + predicate: (len(nodes), self._ids(list(nodes))) for predicate, nodes in few.items()}
-        counted = f"SELECT (COUNT(*) AS ?n) WHERE {{ SELECT ?d {where} LIMIT {MOST_LINKED + 1} }}"
-        if _integer(next(self._graph.select(counted).rows)[0]) > MOST_LINKED:
+        counted = f"SELECT (COUNT(*) AS ?n) WHERE {{ SELECT ?d {where} LIMIT {MAX_LINKED + 1} }}"
+        if _integer(next(self._graph.select(counted).rows)[0]) > MAX_LINKED:
             raise QueryLimitError(
-                f"the linked node {node} has more than {MOST_LINKED:,} neighbours",
+                f"the linked node {node} has more than {MAX_LINKED:,} neighbours",
                 hint="such a node hardly tells entities apart; leave it out of the links",
             )
         # A triple comes once for each graph that has it, where the default graph is the union of all.

@@ -49,7 +49,7 @@ class PlainGroups:
         cls,
         keys: Sequence[ast.GroupKey],
         having: Sequence[ast.Expression],
-        projection: Sequence[ast.Projection],
+        projection: Sequence[ast.SelectItem],
     ) -> PlainGroups | None:
         """The aggregation; None where something in it is for the SPARQL engine."""
         names = [key.expression.name for key in keys if isinstance(key.expression, ast.Var) and key.variable is None]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hybridkg.interfaces.meter import OPERATORS, ROWS, Work
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery
+from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known, times, work_of
+from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.rdf.solutions import Solutions
 
 
@@ -29,11 +29,11 @@ class PhysicalOperator(ABC):
             yield operator
             waiting += reversed(operator.children)
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """Rows it expects to give; None where nothing is known. Asked through `known.rows`. Cheap; never raises."""
         return None
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """Work it expects to do itself, without its children; None where nothing is known. Never raises.
 
         Unless it says otherwise, an operator starts and handles the rows it reads, or gives where it has no child.
@@ -41,7 +41,7 @@ class PhysicalOperator(ABC):
         read = known.rows(self.children[0]) if self.children else known.rows(self)
         return work_of({OPERATORS: 1, ROWS: times(read, 0.5)})
 
-    def below(self, known: Known) -> Known:
+    def below(self, known: EstimationContext) -> EstimationContext:
         """What the operators below it know."""
         return known
 
@@ -53,7 +53,7 @@ class PhysicalOperator(ABC):
     def describe(self) -> str:
         """One line for EXPLAIN."""
 
-    def details(self, known: Known) -> str:
+    def details(self, known: EstimationContext) -> str:
         """More lines for EXPLAIN, or nothing."""
         return ""
 
@@ -61,11 +61,11 @@ class PhysicalOperator(ABC):
         """Relations of whose size it will ask the text index, to decide how to go on."""
         return ()
 
-    def questions(self, text: RankedIndex) -> tuple[Question, ...]:
+    def questions(self, text: RankedIndex) -> tuple[RankedRequest, ...]:
         """What it will ask the text index whatever its children give, so that a run can ask for all at once."""
         return ()
 
-    def asks(self, known: Known) -> str:
+    def asks(self, known: EstimationContext) -> str:
         """The exact text that it sends to the store, or nothing."""
         return ""
 
@@ -81,6 +81,6 @@ class OneChild(PhysicalOperator):
         """The child alone."""
         return (self.child,)
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """As many as the child."""
         return known.rows(self.child)

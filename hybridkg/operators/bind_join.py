@@ -9,11 +9,11 @@ from hybridkg.interfaces.meter import ROWS, Work
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known, times, work_of
+from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.probing import rows_meeting
-from hybridkg.operators.topk.relation_prefix import SliceOf
+from hybridkg.operators.topk.relation_prefix import PrefixScan
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
 
@@ -34,11 +34,11 @@ class BindJoin(OneChild):
     variable: str
     sliced: tuple[tuple[str, str], ...] = ()
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """Each row of the child as often as the fragment has rows for an entity."""
         return times(known.rows(self.child), self.fragment.rows_each(known, self.variable))
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """The fragment is asked about the rows of the child."""
         asked = self.fragment.work_for(known, self.variable, known.rows(self.child))
         return work_of({**asked, ROWS: known.rows(self)})
@@ -53,7 +53,7 @@ class BindJoin(OneChild):
 
     def _met(self, right: Solutions, context: ExecutionContext) -> list[Row]:
         """Rows of the fragment for those of the child."""
-        if isinstance(self.child, SliceOf) and self.fragment.prepared(context) is not None:
+        if isinstance(self.child, PrefixScan) and self.fragment.prepared(context) is not None:
             import numpy as np
 
             assert context.slice is not None
@@ -71,7 +71,7 @@ class BindJoin(OneChild):
             return {}
         return {name: np.sort(context.slice.relations[score][0]) for name, score in self.sliced}
 
-    def asks(self, known: Known) -> str:
+    def asks(self, known: EstimationContext) -> str:
         """The fragment, without the values."""
         return self.fragment.asks(known)
 
@@ -79,7 +79,7 @@ class BindJoin(OneChild):
         """The probed variable."""
         return f"BindJoin on ?{self.variable}"
 
-    def details(self, known: Known) -> str:
+    def details(self, known: EstimationContext) -> str:
         """What is probed."""
         return self.fragment.details(known)
 

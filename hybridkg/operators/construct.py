@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hybridkg.algebra.nodes import GRAPH_COLUMNS
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known, times
+from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Row, Solutions
@@ -25,7 +25,7 @@ class Construct(OneChild):
 
     template: tuple[ast.TriplePattern, ...]
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """The template for each row; fewer where triples repeat."""
         return times(known.rows(self.child), float(len(self.template)))
 

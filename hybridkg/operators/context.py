@@ -12,7 +12,7 @@ from hybridkg.errors import QueryLimitError, QueryStoppedError, QueryWarning, Sp
 from hybridkg.interfaces.graph_index import GraphIndex, IdTable, Pattern, PreparedPattern
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, Price
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, is_remote_relation
+from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation
 from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.columns import Column, IdColumn, InColumns
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from hybridkg.operators.base import PhysicalOperator
     from hybridkg.operators.rerank import Reordering
-    from hybridkg.operators.topk.relation_prefix import Slice
+    from hybridkg.operators.topk.relation_prefix import RelationPrefix
     from hybridkg.query import ast
 
 T = TypeVar("T")
@@ -54,10 +54,10 @@ CANDIDATES = "candidates"
 TOTAL = "total"
 """Note of the outermost OFFSET and LIMIT: rows that were there to choose from."""
 
-MOST_QUESTIONS = 64
+MAX_QUESTIONS = 64
 """Questions that a text index is asked together."""
 
-MOST_ANSWERED = 50_000_000
+MAX_ANSWERED = 50_000_000
 """Entities in all answers that it gives together; 12 bytes each."""
 
 
@@ -83,7 +83,7 @@ class Actual:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MatchCount:
     """How many entities match a text: `n`, or at least so many where they have not all been looked at."""
 
     n: int
@@ -121,7 +121,7 @@ class ExecutionContext:
     reranking: RerankPlace = field(default_factory=RerankPlace)
     notes: dict[tuple[str, int], int] = field(default_factory=dict)
     """What operators found out on their way (`note`)."""
-    found: dict[RankedQuery, Found] = field(default_factory=dict)
+    found: dict[RankedQuery, MatchCount] = field(default_factory=dict)
     """How many entities each text was seen to match."""
     actuals: dict[int, Actual] = field(default_factory=dict)
     told: dict[int, dict[str, int]] = field(default_factory=dict)
@@ -136,12 +136,12 @@ class ExecutionContext:
     """What the run has found wrong with the query."""
     running: list[PhysicalOperator] = field(default_factory=list)
     """The operators that are at work, the innermost last."""
-    slice: Slice | None = None
+    slice: RelationPrefix | None = None
     """The part of the ranked relations that the plan below a BestRows runs over."""
     slice_depth: int = 0
     """How many operators are running, down to that BestRows."""
     _prepared: dict[int, PreparedPattern | None] = field(default_factory=dict)
-    _answers: dict[Question, tuple[Ids, Scores]] = field(default_factory=dict)
+    _answers: dict[RankedRequest, tuple[Ids, Scores]] = field(default_factory=dict)
     _below_ns: list[int] = field(default_factory=lambda: [0])
 
     def run_plan(self, root: PhysicalOperator) -> Solutions:
@@ -163,24 +163,24 @@ class ExecutionContext:
         """Microseconds of the work counted so far, by the cost model: the same in every run."""
         return self.price(self.meter.counts)
 
-    def answer(self, index: RankedIndex, question: Question) -> tuple[Ids, Scores]:
+    def answer(self, index: RankedIndex, question: RankedRequest) -> tuple[Ids, Scores]:
         """The relation that a question asks for, from the index unless the plan has asked for it already."""
         self.note_exactness(index, question)
         answer = self._answers.get(question)
         if answer is None:
             query, k = question.query, question.k
             answer = index.matching(query) if k is None else index.topk(query, k)
-        found = Found(len(answer[0]), question.k is None or len(answer[0]) < question.k)
+        found = MatchCount(len(answer[0]), question.k is None or len(answer[0]) < question.k)
         before = self.found.get(question.query)
         if before is None or found.n > before.n or found.is_all:
             self.found[question.query] = found
         return answer
 
-    def is_answered(self, question: Question) -> bool:
+    def is_answered(self, question: RankedRequest) -> bool:
         """Whether the plan has asked this already."""
         return question in self._answers
 
-    def note_exactness(self, index: RankedIndex, question: Question, among: int | None = None) -> None:
+    def note_exactness(self, index: RankedIndex, question: RankedRequest, among: int | None = None) -> None:
         """Remembers, where an index is asked for the best, of so many candidates or of everyone, that it may err."""
         if question.k is not None and self.exact:
             self.exact = index.is_exact(question.query, question.k, among)
@@ -325,4 +325,4 @@ def together(text: RankedIndex) -> int:
     """How many questions to ask the index at once: one where each relation is at hand."""
     if not text.is_remote:
         return 1
-    return max(1, min(MOST_QUESTIONS, MOST_ANSWERED // max(1, text.counts.get("entities", 1))))
+    return max(1, min(MAX_QUESTIONS, MAX_ANSWERED // max(1, text.counts.get("entities", 1))))

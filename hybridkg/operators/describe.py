@@ -9,7 +9,7 @@ from hybridkg.algebra.nodes import GRAPH_COLUMNS
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Row, Solutions
@@ -23,11 +23,11 @@ class Describe(OneChild):
     subjects: tuple[ast.Var | ast.Iri, ...]
     dataset: tuple[ast.DatasetClause, ...]
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """How many triples a description has is not known."""
         return None
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """How many triples a description has is not known."""
         return None
 
@@ -58,7 +58,7 @@ class Describe(OneChild):
         """What the store is asked about each node."""
         return write(ast.DescribeQuery((ast.Var("node"),), ast.Group(()), self.dataset))
 
-    def asks(self, known: Known) -> str:
+    def asks(self, known: EstimationContext) -> str:
         """The text sent to the store."""
         return self.sparql
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from hybridkg.algebra.to_pattern import Declined
+from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern
 from hybridkg.interfaces.meter import Work
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Known:
+class EstimationContext:
     """The indexes that operators ask what to expect; what several of them ask is found out once.
 
     Expected rows are best guesses: what different parts of a query ask is taken to be independent, as in the
@@ -81,20 +81,20 @@ class Known:
         most = self.most(match)
         return None if most is None else min(1.0, most / max(self.entities, 1.0))
 
-    def prepared(self, pattern: Pattern | Declined) -> PreparedPattern | None:
+    def prepared(self, pattern: Pattern | DeclinedPattern) -> PreparedPattern | None:
         """A pattern, ready to be asked; None where only the store can answer it."""
-        if isinstance(pattern, Declined) or self.graph is None:
+        if isinstance(pattern, DeclinedPattern) or self.graph is None:
             return None
         if id(pattern) not in self._prepared:
             self._prepared[id(pattern)] = pattern, self.graph.prepare(pattern)
         return self._prepared[id(pattern)][1]
 
-    def size(self, pattern: Pattern | Declined, variable: str | None = None) -> float | None:
+    def size(self, pattern: Pattern | DeclinedPattern, variable: str | None = None) -> float | None:
         """How many solutions a pattern has, or how many values one of its variables."""
         prepared = self.prepared(pattern)
         return None if prepared is None else prepared.size(variable).guess
 
-    def below(self, sliced: Mapping[str, float | None], narrowed: frozenset[int]) -> Known:
+    def below(self, sliced: Mapping[str, float | None], narrowed: frozenset[int]) -> EstimationContext:
         """What is known below an operator that takes a part of some relations."""
         return replace(self, sliced={**self.sliced, **sliced}, narrowed=self.narrowed | narrowed, _rows={})
 

@@ -63,14 +63,14 @@ class ExistsTest:
         return "NOT EXISTS {...}" if self.negated else "EXISTS {...}"
 
     def _solutions(self, rows: Solutions, context: ExecutionContext) -> Solutions:
-        from hybridkg.operators.topk.relation_prefix import Slice, relation_among
+        from hybridkg.operators.topk.relation_prefix import RelationPrefix, relation_among
 
         outer, relations = context.slice, {}
         for match, score in self.among:
             at = rows.variables.index(match.entity.name)
             relations[score] = relation_among(match, (row[at] for row in rows.rows), context)
         try:
-            context.slice = Slice(relations)
+            context.slice = RelationPrefix(relations)
             return context.run(self.pattern)
         finally:
             context.slice = outer

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.expressions import ExistsTest, evaluate, shown, with_tests
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Solutions
@@ -26,7 +26,7 @@ class Extend(PhysicalOperator):
         """The extended operator, and the patterns of EXISTS."""
         return (self.child, *(test.pattern for test in self.tests))
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """As many as the child."""
         return known.rows(self.child)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known, times
+from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_rows, with_tests
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Solutions
@@ -29,7 +29,7 @@ class Filter(PhysicalOperator):
         """The filtered operator, and the patterns of EXISTS."""
         return (self.child, *(test.pattern for test in self.tests))
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """Some of the child's; nobody has counted how many."""
         return times(known.rows(self.child), PASSING)
 

@@ -9,13 +9,13 @@ from hybridkg.errors import QueryLimitError, UnsupportedQueryError
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import NamedNode
 
-MOST_GRAPHS = 10_000
+MAX_GRAPHS = 10_000
 """Named graphs that are asked one by one; each costs about a millisecond and its own rows."""
 
 
@@ -40,23 +40,23 @@ class GraphEach(OneChild):
     def sparql(self) -> str:
         """Asks for the names of the graphs."""
         pattern = ast.GraphPattern(ast.Var(self.variable), ast.Group(()))
-        columns = (ast.Projection(ast.Var(self.variable)),)
+        columns = (ast.SelectItem(ast.Var(self.variable)),)
         return write(ast.SelectQuery(columns, ast.Group((pattern,)), "DISTINCT", self.dataset))
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """How many graphs there are is not known."""
         return None
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """How many graphs there are is not known."""
         return None
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Asks graph after graph, in the order of their names."""
         names = [row[0] for row in context.collect(context.store.select(self.sparql).rows)]
-        if len(names) > MOST_GRAPHS:
+        if len(names) > MAX_GRAPHS:
             raise QueryLimitError(
-                f"GRAPH ?{self.variable} would ask {len(names):,} graphs one by one; at most {MOST_GRAPHS:,}",
+                f"GRAPH ?{self.variable} would ask {len(names):,} graphs one by one; at most {MAX_GRAPHS:,}",
                 hint="write OPTIONAL, MINUS, UNION or sub-selects outside of GRAPH, or name the graph",
             )
         iris: list[NamedNode] = []
@@ -82,7 +82,7 @@ class GraphEach(OneChild):
                     name if column == self.variable else row[at[column]] if column in at else None for column in columns
                 )
 
-    def asks(self, known: Known) -> str:
+    def asks(self, known: EstimationContext) -> str:
         """The text sent to the store."""
         return self.sparql
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hybridkg.algebra.pattern_text import pattern_text
-from hybridkg.algebra.to_pattern import Declined, pattern_of
+from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.interfaces.graph_index import Ids, Pattern, PreparedPattern
 from hybridkg.interfaces.meter import (
     ADJACENCY,
@@ -21,7 +21,7 @@ from hybridkg.interfaces.meter import (
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known, times, work_of
+from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.probing import rows_meeting
 from hybridkg.query import ast
@@ -44,7 +44,7 @@ class GraphFragment(PhysicalOperator):
     group: ast.Group
     columns: tuple[str, ...]
     dataset: tuple[ast.DatasetClause, ...]
-    pattern: Pattern | Declined
+    pattern: Pattern | DeclinedPattern
 
     @classmethod
     def of(
@@ -72,7 +72,7 @@ class GraphFragment(PhysicalOperator):
         """The same question to the graph store."""
         return SparqlFragment(self.group, self.columns, self.dataset)
 
-    def asks(self, known: Known) -> str:
+    def asks(self, known: EstimationContext) -> str:
         """The text sent to the store, where the projection cannot be asked."""
         in_columns = known.prepared(self.pattern) is not None or not self.group.elements
         return "" if in_columns else self.in_store.sparql
@@ -80,21 +80,21 @@ class GraphFragment(PhysicalOperator):
     @property
     def shown(self) -> str:
         """The group in one line."""
-        if isinstance(self.pattern, Declined):
+        if isinstance(self.pattern, DeclinedPattern):
             return " ".join(write(self.group).split())
         return f"{{ {pattern_text(self.pattern)} }}"
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """As the projection has it."""
         return known.size(self.pattern) if self.group.elements else 1.0
 
-    def rows_each(self, known: Known, variable: str) -> float | None:
+    def rows_each(self, known: EstimationContext, variable: str) -> float | None:
         """Rows for one entity that a variable may have."""
         values = known.size(self.pattern, variable) if id(self) in known.narrowed else known.entities
         rows = self.estimate(known)
         return None if rows is None or values is None else rows / max(values, 1.0)
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """One question to the projection or the store, and its rows."""
         rows, prepared = known.rows(self), known.prepared(self.pattern)
         if not self.group.elements:
@@ -103,7 +103,7 @@ class GraphFragment(PhysicalOperator):
             return work_of({STORE_QUESTIONS: 1, STORE_ROWS: rows})
         return work_of({GRAPH_QUESTIONS: 1, ADJACENCY: prepared.work(), ROWS: rows})
 
-    def work_for(self, known: Known, variable: str, values: float | None) -> dict[str, float | None]:
+    def work_for(self, known: EstimationContext, variable: str, values: float | None) -> dict[str, float | None]:
         """Expected work of a question about so many values of a variable, without making its rows."""
         prepared = known.prepared(self.pattern)
         if prepared is None:
@@ -113,7 +113,7 @@ class GraphFragment(PhysicalOperator):
 
     def prepared(self, context: ExecutionContext) -> PreparedPattern | None:
         """The pattern, ready to be asked; None where the store has to be."""
-        return None if isinstance(self.pattern, Declined) else context.prepare(self.pattern)
+        return None if isinstance(self.pattern, DeclinedPattern) else context.prepare(self.pattern)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """All rows."""
@@ -179,11 +179,11 @@ class GraphFragment(PhysicalOperator):
         """The variables it binds; what is asked is on a line of its own."""
         return " ".join(["GraphFragment", *(f"?{name}" for name in self.columns)])
 
-    def details(self, known: Known) -> str:
+    def details(self, known: EstimationContext) -> str:
         """Who is asked: the columns of the projection what, or the store why."""
         if not self.group.elements:
             return ""
-        if isinstance(self.pattern, Declined):
+        if isinstance(self.pattern, DeclinedPattern):
             return f"{known.store}: {self.pattern.reason}"
         if known.graph is None:
             return f"{known.store}: the graph has no projection"

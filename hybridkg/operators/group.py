@@ -11,7 +11,7 @@ from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.expressions import inline
 from hybridkg.operators.order_rows import OrderRows, RankRows, is_ordered_above
 from hybridkg.operators.project import Project, Slice
@@ -28,7 +28,7 @@ PLACE = "urn:hybridkg:rows"
 SOLUTION = "_solution"
 """Numbers the distinct solutions for COUNT(DISTINCT *)."""
 
-MOST_ROWS = 2_000_000
+MAX_ROWS = 2_000_000
 """Rows of one aggregation by Oxigraph: they are one text, 1.45 million took 40 s and 2.3 GB on the 2-core machine."""
 
 
@@ -38,7 +38,7 @@ class GroupRows(OneChild):
 
     keys: tuple[ast.GroupKey, ...]
     having: tuple[ast.Expression, ...]
-    projection: tuple[ast.Projection, ...]
+    projection: tuple[ast.SelectItem, ...]
     internal: frozenset[str] = frozenset()
 
     @cached_property
@@ -60,11 +60,11 @@ class GroupRows(OneChild):
         head, _, tail = write(replace(self.query, where=pattern)).partition(write(pattern))
         return head, tail
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """How many groups there are is not known; one where nothing is grouped by."""
         return None if self.keys else 1.0
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """How many groups there are is not known."""
         return None
 
@@ -96,9 +96,9 @@ class GroupRows(OneChild):
 
     def _asked(self, solutions: Solutions, context: ExecutionContext) -> Solutions:
         """Sends the rows to Oxigraph with the aggregation around them."""
-        if solutions.size > MOST_ROWS:
+        if solutions.size > MAX_ROWS:
             raise QueryLimitError(
-                f"an aggregation over {solutions.size:,} ranked rows; at most {MOST_ROWS:,} are grouped",
+                f"an aggregation over {solutions.size:,} ranked rows; at most {MAX_ROWS:,} are grouped",
                 hint="add a condition to the pattern, or keep the best of the relation with TOP",
             )
         row_name, used = "row", variables(self.query)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybridkg.interfaces.meter import HITS, MASKED, POSTINGS, PROBES, SCORED_POSTINGS, SCORINGS, TEXT_QUESTIONS
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, is_remote_relation, postings_read
+from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation, postings_read
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.query import ast
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def every_match(index: RankedIndex, query: RankedQuery, context: ExecutionContext) -> tuple[Ids, Scores]:
     """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
-    found = context.answer(index, Question(query))
+    found = context.answer(index, RankedRequest(query))
     context.meter.add(SCORINGS, 1)
     context.meter.add(SCORED_POSTINGS, len(found[0]))
     return found
@@ -53,7 +53,7 @@ def best_matches(
         among: ascending and distinct: who takes part; None for everyone.
         sized: whether the planner has asked how many match; an index that is far away is not asked for that alone.
     """
-    far, question = is_remote_relation(index, query), Question(query, k)
+    far, question = is_remote_relation(index, query), RankedRequest(query, k)
     read = postings_read(index, query, None if among is None else len(among)) if sized or not far else 0
     context.meter.add(TEXT_QUESTIONS, 1)
     context.meter.add(POSTINGS, int(read))

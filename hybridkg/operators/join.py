@@ -10,7 +10,7 @@ from operator import itemgetter
 from hybridkg.algebra.nodes import Plan
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known, times
+from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Term
 
@@ -100,7 +100,7 @@ class HashJoin(PhysicalOperator):
         """Left, right."""
         return (self.left, self.right)
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """The product, divided by the values that a variable of both sides may have."""
         return joined_rows(known.rows(self.left), known.rows(self.right), self.shared, known)
 
@@ -121,7 +121,9 @@ def shared_by(sides: tuple[Plan, ...]) -> tuple[str, ...]:
     return tuple(sorted(frozenset.intersection(*(side.variables for side in sides)))) if sides else ()
 
 
-def joined_rows(left: float | None, right: float | None, shared: tuple[str, ...], known: Known) -> float | None:
+def joined_rows(
+    left: float | None, right: float | None, shared: tuple[str, ...], known: EstimationContext
+) -> float | None:
     """Rows that two sides have together: each row of one meets each of the other that has the same entity, and both
     have entities of their own.
     """
@@ -142,7 +144,7 @@ class Union(PhysicalOperator):
         """The branches."""
         return self.branches
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """The sum, where every branch knows."""
         parts = [known.rows(branch) for branch in self.branches]
         return None if None in parts else float(sum(part for part in parts if part is not None))

@@ -10,7 +10,7 @@ from hybridkg.interfaces.meter import ROWS, Work
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.bind_join import met
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known, times, work_of
+from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_rows, with_tests
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible, joined_rows, shared_by
@@ -39,7 +39,7 @@ class LeftJoin(PhysicalOperator):
         """Left, right, and the patterns of EXISTS."""
         return (self.left, self.right, *(test.pattern for test in self.tests))
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """Those of a join, and at least the left side."""
         left = known.rows(self.left)
         together = joined_rows(left, known.rows(self.right), self.shared, known)
@@ -73,12 +73,12 @@ class BindLeftJoin(OneChild):
         """The child, and the patterns of EXISTS; the fragment is part of this operator."""
         return (self.child, *(test.pattern for test in self.tests))
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """Each row of the child as often as the fragment has rows for an entity, and at least once."""
         each = self.fragment.rows_each(known, self.variable)
         return known.rows(self.child) if each is None else times(known.rows(self.child), max(1.0, each))
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """The fragment is asked about the rows of the child."""
         asked = self.fragment.work_for(known, self.variable, known.rows(self.child))
         return work_of({**asked, ROWS: known.rows(self)})
@@ -91,7 +91,7 @@ class BindLeftJoin(OneChild):
         rows = met(self.fragment, self.variable, values, context)
         return left_joined(left, Solutions(self.fragment.columns, rows), self.condition, self.tests, context)
 
-    def asks(self, known: Known) -> str:
+    def asks(self, known: EstimationContext) -> str:
         """The fragment, without the values."""
         return self.fragment.asks(known)
 
@@ -100,7 +100,7 @@ class BindLeftJoin(OneChild):
         condition = f" if {shown(self.condition, self.tests)}" if self.condition else ""
         return f"BindLeftJoin on ?{self.variable}{condition}"
 
-    def details(self, known: Known) -> str:
+    def details(self, known: EstimationContext) -> str:
         """What is probed."""
         return self.fragment.details(known)
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hybridkg.interfaces.meter import Work
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, is_remote_relation
+from hybridkg.interfaces.ranked_index import RankedIndex, RankedRequest, is_remote_relation
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext, together
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.operators.text_relation import question, rows_of
@@ -32,11 +32,11 @@ class MatchEach(OneChild):
     match: ast.RankedItem
     score: str
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """Unknown: the texts are not known before."""
         return None
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """Unknown: the texts are not known before."""
         return None
 
@@ -95,7 +95,7 @@ class MatchEach(OneChild):
                     context.note_exactness(index, one)
                 yield from zip(batch, index.answers(questions), strict=True)
 
-    def _note(self, asked: Question, context: ExecutionContext) -> None:
+    def _note(self, asked: RankedRequest, context: ExecutionContext) -> None:
         """What was read as a query string may deserve a warning."""
         if isinstance(asked.query, TextQuery) and asked.query.syntax:
             context.query_strings[asked.query] = self.match.text.span
@@ -104,6 +104,6 @@ class MatchEach(OneChild):
         """The MATCH; EXPLAIN adds model and fields."""
         return f"MatchEach ?{self.match.entity.name} ?{self.score}"
 
-    def details(self, known: Known) -> str:
+    def details(self, known: EstimationContext) -> str:
         """Model, fields and the variable."""
         return describe(self.match, known.text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.bind_join import met
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.join import Compatible
 from hybridkg.rdf.solutions import Row, Solutions
@@ -26,7 +26,7 @@ class Minus(PhysicalOperator):
         """Left, right."""
         return (self.left, self.right)
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """At most the left side."""
         return known.rows(self.left)
 
@@ -49,7 +49,7 @@ class BindMinus(OneChild):
     fragment: GraphFragment
     variable: str
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """At most those of the child."""
         return known.rows(self.child)
 
@@ -61,7 +61,7 @@ class BindMinus(OneChild):
         rows = met(self.fragment, self.variable, values, context) if values else []
         return _without(left, Solutions(self.fragment.columns, rows), context)
 
-    def asks(self, known: Known) -> str:
+    def asks(self, known: EstimationContext) -> str:
         """The fragment, without the values."""
         return self.fragment.asks(known)
 
@@ -69,7 +69,7 @@ class BindMinus(OneChild):
         """The probed variable."""
         return f"BindMinus on ?{self.variable}"
 
-    def details(self, known: Known) -> str:
+    def details(self, known: EstimationContext) -> str:
         """What is probed."""
         return self.fragment.details(known)
 

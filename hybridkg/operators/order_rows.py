@@ -24,7 +24,7 @@ from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import XSD_DOUBLE, Literal, Term, double
 
 if TYPE_CHECKING:
-    from hybridkg.operators.topk.relation_prefix import Slice as PartOfRelations
+    from hybridkg.operators.topk.relation_prefix import RelationPrefix as PartOfRelations
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
-from hybridkg.interfaces.text_index import AnyOf, Condition, TextQuery
+from hybridkg.interfaces.text_index import AnyCondition, PushdownCondition, TextQuery
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.pushdown_conditions import conditions, leaves
 
 
-def said_of(variable: str, fragment: GraphFragment) -> tuple[Condition | AnyOf, ...]:
+def pushdown_conditions(variable: str, fragment: GraphFragment) -> tuple[PushdownCondition | AnyCondition, ...]:
     """What a fragment says of an entity; the index knows the default graph, so nothing of any other."""
     return () if fragment.dataset else conditions(fragment.group, variable)
 
 
 def with_conditions(
-    query: RankedQuery, said: Callable[[], Sequence[Condition | AnyOf]], index: RankedIndex
+    query: RankedQuery, said: Callable[[], Sequence[PushdownCondition | AnyCondition]], index: RankedIndex
 ) -> RankedQuery:
     """A question with what the graph says of the entity, as far as the index knows about it; one at hand knows
     nothing, so it is not found out.
@@ -28,14 +28,14 @@ def with_conditions(
     return replace(query, conditions=held) if held else query
 
 
-def shown(pushed: Sequence[Condition | AnyOf]) -> str:
+def shown(pushed: Sequence[PushdownCondition | AnyCondition]) -> str:
     """Conditions for EXPLAIN: ` where 2018 <= <year> <= 2022`; empty without any."""
     return f" where {' and '.join(map(_shown, pushed))}" if pushed else ""
 
 
-def _shown(condition: Condition | AnyOf) -> str:
+def _shown(condition: PushdownCondition | AnyCondition) -> str:
     """A condition for EXPLAIN: `2018 <= <year> <= 2022`."""
-    if isinstance(condition, AnyOf):
+    if isinstance(condition, AnyCondition):
         return f"({' or '.join(' and '.join(map(_shown, branch)) for branch in condition.branches)})"
     if condition.equals is not None:
         return f"<{condition.predicate}> = {condition.equals}"

@@ -128,7 +128,7 @@ def _probed(
     for start in range(0, len(values), PROBES_AT_ONCE):
         rows = tuple((ast.Iri(value.value),) for value in values[start : start + PROBES_AT_ONCE])
         data = ast.InlineData((ast.Var(variable),), rows)
-        projection = tuple(ast.Projection(ast.Var(name)) for name in fragment.columns)
+        projection = tuple(ast.SelectItem(ast.Var(name)) for name in fragment.columns)
         asked = ast.SelectQuery(projection, ast.Group((data, *elements)), reduction, fragment.dataset)
         text = write(asked, prefixes={"n": _namespace(values[start])})
         yield from context.store.select(text, joined=True).rows

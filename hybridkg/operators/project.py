@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import TOTAL, ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.rdf.solutions import Row, Solutions
 
 
@@ -42,7 +42,7 @@ class Slice(OneChild):
     offset: int
     limit: int | None
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """At most the limit."""
         below = known.rows(self.child)
         if below is None:

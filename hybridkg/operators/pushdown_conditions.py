@@ -13,19 +13,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from hybridkg.entities.profile.number_bounds import bounds_of
-from hybridkg.interfaces.text_index import AnyOf, Condition
+from hybridkg.interfaces.text_index import AnyCondition, PushdownCondition
 from hybridkg.query import ast
 from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import Literal, NamedNode
 
-MOST_CONDITIONS = 64
+MAX_CONDITIONS = 64
 """Conditions of one fragment; more make the question longer and hardly the answer shorter."""
 
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 """The comparisons, and each as it reads from the other side."""
 
 
-def conditions(group: ast.Group, variable: str) -> tuple[Condition | AnyOf, ...]:
+def conditions(group: ast.Group, variable: str) -> tuple[PushdownCondition | AnyCondition, ...]:
     """Conditions that every value of a variable satisfies in every solution of a rank-free group.
 
     Reads triple patterns with a constant object, with one of the constants that VALUES gives, and with a number in a
@@ -44,9 +44,9 @@ def conditions(group: ast.Group, variable: str) -> tuple[Condition | AnyOf, ...]
     return tuple(found.conditions)
 
 
-def leaves(condition: Condition | AnyOf) -> tuple[Condition, ...]:
+def leaves(condition: PushdownCondition | AnyCondition) -> tuple[PushdownCondition, ...]:
     """The condition, or those of all branches."""
-    if isinstance(condition, AnyOf):
+    if isinstance(condition, AnyCondition):
         return tuple(one for branch in condition.branches for one in branch)
     return (condition,)
 
@@ -60,10 +60,10 @@ class _Found:
         room: for so many more.
     """
 
-    conditions: dict[Condition | AnyOf, None] = field(default_factory=dict)
-    room: int = MOST_CONDITIONS
+    conditions: dict[PushdownCondition | AnyCondition, None] = field(default_factory=dict)
+    room: int = MAX_CONDITIONS
 
-    def add(self, one: Condition | AnyOf) -> None:
+    def add(self, one: PushdownCondition | AnyCondition) -> None:
         """Takes a condition, if there is room for it."""
         if one not in self.conditions and len(leaves(one)) <= self.room:
             self.conditions[one] = None
@@ -81,7 +81,7 @@ def _collect(group: ast.Group, variable: str, found: _Found) -> None:
         if isinstance(element, ast.UnionPattern):
             branches = _branches(element, variable) if len(element.branches) <= found.room else ()
             if branches and all(branches):
-                found.add(AnyOf(branches))
+                found.add(AnyCondition(branches))
             continue
         if not isinstance(element, ast.TriplePattern) or element.subject != ast.Var(variable):
             continue
@@ -93,17 +93,21 @@ def _collect(group: ast.Group, variable: str, found: _Found) -> None:
             fitting = []
             for column in tables.get(element.object.name, ()):
                 if len(column.values) <= found.room and column.stored:
-                    found.add(AnyOf(tuple((Condition(element.predicate.value, value),) for value in column.stored)))
+                    found.add(
+                        AnyCondition(
+                            tuple((PushdownCondition(element.predicate.value, value),) for value in column.stored)
+                        )
+                    )
                     fitting.append(column)
             tables[element.object.name] = fitting  # what does not fit now never will
 
 
-def _branches(union: ast.UnionPattern, variable: str) -> tuple[tuple[Condition, ...], ...]:
+def _branches(union: ast.UnionPattern, variable: str) -> tuple[tuple[PushdownCondition, ...], ...]:
     """What each branch says; nothing of one that says nothing."""
     return tuple(tuple(_plain(branch, variable)) for branch in union.branches)
 
 
-def _plain(group: ast.Group, variable: str) -> Iterator[Condition]:
+def _plain(group: ast.Group, variable: str) -> Iterator[PushdownCondition]:
     """What a branch says without branches of its own."""
     for element in _required(group):
         if isinstance(element, ast.TriplePattern) and (constant := _constant(element, variable)) is not None:
@@ -127,7 +131,7 @@ def _tables(given: Sequence[ast.InlineData]) -> dict[str, list[_Column]]:
     """By variable, the values that tables give it: of each that leaves none open, and has few rows."""
     found: dict[str, dict[_Column, None]] = {}
     for table in given:
-        if 0 < len(table.rows) <= MOST_CONDITIONS:
+        if 0 < len(table.rows) <= MAX_CONDITIONS:
             for variable, cells in zip(table.variables, zip(*table.rows, strict=True), strict=True):
                 values = tuple(dict.fromkeys(cell for cell in cells if cell is not None))
                 if None not in cells:
@@ -135,7 +139,7 @@ def _tables(given: Sequence[ast.InlineData]) -> dict[str, list[_Column]]:
     return {name: list(columns) for name, columns in found.items()}
 
 
-def say_all(group: ast.Group, variable: str, found: Collection[Condition | AnyOf]) -> bool:
+def say_all(group: ast.Group, variable: str, found: Collection[PushdownCondition | AnyCondition]) -> bool:
     """Whether the entities that satisfy some of the conditions of a group are those of its solutions, each once unless
     there are branches.
 
@@ -148,7 +152,7 @@ def say_all(group: ast.Group, variable: str, found: Collection[Condition | AnyOf
     for one in required:
         if isinstance(one, ast.UnionPattern):
             branches = _branches(one, variable)
-            said = AnyOf(branches) in waiting
+            said = AnyCondition(branches) in waiting
             if not said or not all(
                 say_all(branch, variable, own) for branch, own in zip(one.branches, branches, strict=True)
             ):
@@ -158,13 +162,13 @@ def say_all(group: ast.Group, variable: str, found: Collection[Condition | AnyOf
     return bool(required)
 
 
-def _constant(pattern: ast.Syntax, variable: str) -> Condition | None:
+def _constant(pattern: ast.Syntax, variable: str) -> PushdownCondition | None:
     """What a triple pattern with a constant object says of its subject."""
     match pattern:
         case ast.TriplePattern(ast.Var(name), ast.Iri(predicate), ast.Iri() | ast.Lit() as constant) if (
             name == variable and (value := _value(constant)) is not None
         ):
-            return Condition(predicate, value)
+            return PushdownCondition(predicate, value)
     return None
 
 
@@ -218,9 +222,9 @@ def _value(constant: ast.Iri | ast.Lit) -> str | None:
         return None
 
 
-def _ranges(filters: list[ast.Expression]) -> dict[str, Condition]:
+def _ranges(filters: list[ast.Expression]) -> dict[str, PushdownCondition]:
     """By variable, the range in which the filters keep it, as a condition without its predicate."""
-    found: dict[str, Condition] = {}
+    found: dict[str, PushdownCondition] = {}
     waiting = filters[::-1]
     while waiting:
         match waiting.pop():
@@ -233,20 +237,20 @@ def _ranges(filters: list[ast.Expression]) -> dict[str, Condition]:
     return found
 
 
-def _narrow(ranges: dict[str, Condition], name: str, op: str, constant: ast.Expression) -> None:
+def _narrow(ranges: dict[str, PushdownCondition], name: str, op: str, constant: ast.Expression) -> None:
     """Takes one comparison of a variable with a constant into account; `<` is read as `<=`."""
     bounds = _bounds(constant)
     if bounds is None:
         return
     least, most = bounds
-    known = ranges.get(name, Condition(""))
+    known = ranges.get(name, PushdownCondition(""))
     low, high = known.low, known.high
     if op in (">", ">=", "=") and math.isfinite(least):
         low = least if low is None else max(low, least)
     if op in ("<", "<=", "=") and math.isfinite(most):
         high = most if high is None else min(high, most)
     if (low, high) != (None, None):
-        ranges[name] = Condition("", low=low, high=high)
+        ranges[name] = PushdownCondition("", low=low, high=high)
 
 
 def _bounds(constant: ast.Expression) -> tuple[float, float] | None:

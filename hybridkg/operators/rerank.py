@@ -7,10 +7,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import ModelServerError, QueryCheckError, QueryWarning, RerankerError
-from hybridkg.interfaces.reranker import KEEP, ON_ERROR, QUERY, RERANKERS, Candidates, Reranked, Reranker, Surroundings
+from hybridkg.interfaces.reranker import (
+    KEEP,
+    ON_ERROR,
+    QUERY,
+    RERANKERS,
+    RerankCandidates,
+    Reranked,
+    Reranker,
+    Surroundings,
+)
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.query import ast
 from hybridkg.query.checks.check_ranking import reranker_values
 from hybridkg.query.write import write
@@ -135,7 +144,7 @@ class Rerank(OneChild):
         asked: Sequence[Hashable],
         first: Solutions,
         context: ExecutionContext,
-    ) -> Candidates:
+    ) -> RerankCandidates:
         import numpy as np
 
         places = {one: number for number, one in reversed(list(enumerate(asked)))}
@@ -147,7 +156,7 @@ class Rerank(OneChild):
         nodes = tuple(node for node, _ in distinct)
         none = np.full(len(nodes), -1, np.int64)
         ids = none if context.nodes is None else context.nodes.find_many(nodes)
-        return Candidates(nodes, tuple(text for _, text in distinct), scores, ids)
+        return RerankCandidates(nodes, tuple(text for _, text in distinct), scores, ids)
 
     def _failed(
         self, reranker: Reranker, error: ModelServerError | RerankerError, rows: int, context: ExecutionContext
@@ -161,12 +170,12 @@ class Rerank(OneChild):
         """How many rows of which entity, by what."""
         return f"Rerank top {self.clause.top:,} of ?{self.entity} by {self.clause.reranker.name}"
 
-    def details(self, known: Known) -> str:
+    def details(self, known: EstimationContext) -> str:
         """The reranker as the query names it."""
         return " ".join(write(self.clause.reranker).split())
 
 
-def _checked(reranker: Reranker, candidates: Candidates, context: ExecutionContext) -> Reranked:
+def _checked(reranker: Reranker, candidates: RerankCandidates, context: ExecutionContext) -> Reranked:
     """What the reranker says, if it is a finite score for each candidate."""
     import numpy as np
 

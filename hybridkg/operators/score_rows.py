@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.meter import PROBES, TEXT_QUESTIONS, Work
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, is_remote_relation
+from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known, times, work_of
+from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.operators.text_join import FEW_MATCHES, scores_of_entities
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
@@ -27,12 +27,12 @@ class ScoreRows(OneChild):
     score: str
     optional: bool = False
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """The share of the child's rows whose entities match; all of them with `optional`."""
         rows = known.rows(self.child)
         return rows if self.optional else times(rows, known.share(self.match))
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """The entities of the child are scored."""
         return work_of({TEXT_QUESTIONS: 1, PROBES: known.rows(self.child)})
 
@@ -44,10 +44,10 @@ class ScoreRows(OneChild):
             return ()
         return (ranked_query(self.match),)
 
-    def questions(self, text: RankedIndex) -> tuple[Question, ...]:
+    def questions(self, text: RankedIndex) -> tuple[RankedRequest, ...]:
         """The complete relation, where an index that is far away has few matches: these come along with an answer."""
         return tuple(
-            Question(query)
+            RankedRequest(query)
             for query in self.sized(text)
             if is_remote_relation(text, query) and text.most(query) <= FEW_MATCHES
         )
@@ -68,6 +68,6 @@ class ScoreRows(OneChild):
         """Entity and score."""
         return f"ScoreRows ?{self.match.entity.name} ?{self.score}" + (" where it matches" if self.optional else "")
 
-    def details(self, known: Known) -> str:
+    def details(self, known: EstimationContext) -> str:
         """Model, fields, terms with df."""
         return describe(self.match, known.text)

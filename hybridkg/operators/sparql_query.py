@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hybridkg.algebra.nodes import GRAPH_COLUMNS
-from hybridkg.algebra.to_pattern import Declined, pattern_of
+from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.interfaces.graph_index import Pattern
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Solutions
@@ -28,7 +28,7 @@ class WholeQuery(PhysicalOperator):
         """The exact text sent to the store."""
         return write(self.query)
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """The solutions of the pattern, at most the limit; of groups nothing is known."""
         form = self.query
         if isinstance(form, ast.AskQuery):
@@ -43,12 +43,12 @@ class WholeQuery(PhysicalOperator):
         rows = max(0.0, rows - (modifiers.offset or 0))
         return rows if modifiers.limit is None else min(rows, float(modifiers.limit))
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """Unknown: the store plans the query."""
         return None
 
     @cached_property
-    def _pattern(self) -> Pattern | Declined:
+    def _pattern(self) -> Pattern | DeclinedPattern:
         """The pattern, for the projection."""
         return pattern_of(self.query.where or ast.Group(()), self.query.dataset)
 
@@ -62,11 +62,11 @@ class WholeQuery(PhysicalOperator):
         stream = context.store.select(self.sparql)
         return Solutions(stream.variables, context.collect(stream.rows))
 
-    def asks(self, known: Known) -> str:
+    def asks(self, known: EstimationContext) -> str:
         """The text sent to the store."""
         return self.sparql
 
-    def details(self, known: Known) -> str:
+    def details(self, known: EstimationContext) -> str:
         """Who is asked, where it is not Oxigraph in this process."""
         return "" if known.store == "Oxigraph" else f"sent to the {known.store}"
 

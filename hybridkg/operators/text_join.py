@@ -18,18 +18,18 @@ from hybridkg.interfaces.meter import (
     TEXT_QUESTIONS,
     Work,
 )
-from hybridkg.interfaces.ranked_index import Question, RankedIndex, RankedQuery, is_remote_relation
-from hybridkg.interfaces.text_index import AnyOf, Condition, Ids, Scores, TextQuery
+from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation
+from hybridkg.interfaces.text_index import AnyCondition, Ids, PushdownCondition, Scores, TextQuery
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.columns import InColumns, NumberColumn
 from hybridkg.operators.context import JOINED, ExecutionContext
-from hybridkg.operators.estimation_context import Known, times, work_of
+from hybridkg.operators.estimation_context import EstimationContext, times, work_of
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.index_access import every_match, scores_among
-from hybridkg.operators.predicate_pushdown import said_of, shown, with_conditions
+from hybridkg.operators.predicate_pushdown import pushdown_conditions, shown, with_conditions
 from hybridkg.operators.probing import Begun, begin, rows_meeting
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
-from hybridkg.operators.topk.candidates import Candidates
+from hybridkg.operators.topk.candidates import CandidateSetScan
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term, double
@@ -56,11 +56,11 @@ class TextJoin(PhysicalOperator):
     score: str
     fragment: GraphFragment
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """Each match as often as the fragment has rows for an entity."""
         return times(known.most(self.match), self.fragment.rows_each(known, self.match.entity.name))
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """Every match is scored, and the fragment asked about all of them."""
         most = known.most(self.match)
         asked = self.fragment.work_for(known, self.match.entity.name, most)
@@ -97,7 +97,7 @@ class TextJoin(PhysicalOperator):
 
         variable = self.match.entity.name
         if self._graph_first(index, context):
-            candidates = Candidates(variable, (self.fragment,)).find(context)
+            candidates = CandidateSetScan(variable, (self.fragment,)).find(context)
             assert candidates is not None
             scores = scores_among(index, self._question, candidates, context)
             ids, scores = candidates[~np.isnan(scores)], scores[~np.isnan(scores)]
@@ -131,10 +131,10 @@ class TextJoin(PhysicalOperator):
             return ()
         return (self.narrowed(text),)
 
-    def questions(self, text: RankedIndex) -> tuple[Question, ...]:
+    def questions(self, text: RankedIndex) -> tuple[RankedRequest, ...]:
         """The relation, where it is small enough to be read whatever the fragment gives."""
         return tuple(
-            Question(query)
+            RankedRequest(query)
             for query in self.sized(text)
             if not is_remote_relation(text, query) or text.most(query) <= text.max_remote_scan
         )
@@ -148,9 +148,9 @@ class TextJoin(PhysicalOperator):
         return ranked_query(self.match)
 
     @cached_property
-    def _conditions(self) -> tuple[Condition | AnyOf, ...]:
+    def _conditions(self) -> tuple[PushdownCondition | AnyCondition, ...]:
         """What the fragment says of the entity."""
-        return said_of(self.match.entity.name, self.fragment)
+        return pushdown_conditions(self.match.entity.name, self.fragment)
 
     def _joined(self, rows: list[Row], score_of: Mapping[Term | None, Literal], context: ExecutionContext) -> Solutions:
         """The rows that have a score, with it."""
@@ -159,7 +159,7 @@ class TextJoin(PhysicalOperator):
         joined: list[Row] = [(*row, score) for row in rows if (score := score_of.get(row[at])) is not None]
         return Solutions((*self.fragment.columns, self.score), joined)
 
-    def asks(self, known: Known) -> str:
+    def asks(self, known: EstimationContext) -> str:
         """The fragment, without the values."""
         return self.fragment.asks(known)
 
@@ -167,7 +167,7 @@ class TextJoin(PhysicalOperator):
         """Entity and score."""
         return f"TextJoin ?{self.match.entity.name} ?{self.score}"
 
-    def details(self, known: Known) -> str:
+    def details(self, known: EstimationContext) -> str:
         """Model, fields, terms with df; the conditions that go along to the index; what it is joined with."""
         query = None if known.text is None else self.narrowed(known.text)
         pushed = query.conditions if isinstance(query, TextQuery) else ()
@@ -190,7 +190,7 @@ def scores_of_entities(
     """
     assert context.nodes is not None
     nodes = [term for term in entities if isinstance(term, NamedNode | BlankNode)]
-    is_far = is_remote_relation(index, query) and not context.is_answered(Question(query))
+    is_far = is_remote_relation(index, query) and not context.is_answered(RankedRequest(query))
     few = is_far or len(nodes) * MATCHES_PER_PROBE < index.most(query)
     if few:
         return _asked_for(nodes, query, index, context)

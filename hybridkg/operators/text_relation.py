@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.meter import POSTINGS, ROWS, SCORED_POSTINGS, TEXT_QUESTIONS, Work
-from hybridkg.interfaces.ranked_index import Question, RankedIndex
+from hybridkg.interfaces.ranked_index import RankedIndex, RankedRequest
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known, work_of
+from hybridkg.operators.estimation_context import EstimationContext, work_of
 from hybridkg.operators.index_access import best_matches, every_match
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
 from hybridkg.query import ast
@@ -34,17 +34,17 @@ class TextRelation(PhysicalOperator):
         """Entity and score."""
         return (self.match.entity.name, self.score)
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """No fewer than match."""
         most = known.most(self.match)
         return most if self.top is None or most is None else min(most, float(self.top))
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """One question: every match is scored, or the best are found among the postings."""
         read = SCORED_POSTINGS if self.top is None else POSTINGS
         return work_of({TEXT_QUESTIONS: 1, read: known.most(self.match), ROWS: known.rows(self)})
 
-    def questions(self, text: RankedIndex) -> tuple[Question, ...]:
+    def questions(self, text: RankedIndex) -> tuple[RankedRequest, ...]:
         """Its one question; none where the index objects, which is an error only once the operator runs."""
         try:
             checked_index(text, self.match)
@@ -62,21 +62,21 @@ class TextRelation(PhysicalOperator):
         top = "" if self.top is None else f" k={self.top}"
         return f"Text{'Relation' if self.top is None else 'TopK'} ?{self.match.entity.name}{top} ?{self.score}"
 
-    def details(self, known: Known) -> str:
+    def details(self, known: EstimationContext) -> str:
         """Model, fields, terms with df."""
         return describe(self.match, known.text)
 
 
-def _asked(index: RankedIndex, asked: Question, context: ExecutionContext) -> tuple[Ids, Scores]:
+def _asked(index: RankedIndex, asked: RankedRequest, context: ExecutionContext) -> tuple[Ids, Scores]:
     if asked.k is None:
         return every_match(index, asked.query, context)
     return best_matches(index, asked.query, asked.k, context)
 
 
-def question(match: ast.RankedItem, *, given: Term | None = None, top: int | None = None) -> Question:
+def question(match: ast.RankedItem, *, given: Term | None = None, top: int | None = None) -> RankedRequest:
     """What a MATCH or NEAR asks; `given` where a variable gives its text or entity."""
     query = ranked_query(match, given)
-    return Question(query, top if top is not None else match.top)
+    return RankedRequest(query, top if top is not None else match.top)
 
 
 def rows_of(match: ast.RankedItem, score: str, answer: tuple[Ids, Scores], context: ExecutionContext) -> Solutions:

@@ -19,37 +19,37 @@ from hybridkg.algebra.nodes import (
     Project,
     Rank,
 )
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.topk.candidates import Candidates
+from hybridkg.operators.topk.candidates import CandidateSetScan
 from hybridkg.operators.topk.top_k_rows import RankedTop
 from hybridkg.planner.joins import joined, lowered
-from hybridkg.planner.planner_context import Planning
-from hybridkg.planner.ranking_costs import UNPRICED, Costs, costs_of
-from hybridkg.planner.ranking_shape import Ranking
-from hybridkg.planner.redundant_fragments import settled
+from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.planner.ranking_costs import UNPRICED, RankingCosts, costs_of
+from hybridkg.planner.ranking_shape import RankedPlan
+from hybridkg.planner.redundant_fragments import redundant_fragments
 
 
 class RankingStrategy(Strategy):
     """Base of the strategies that differ in one operator, the one that chooses the entities of the first rows."""
 
-    def applies(self, logical: Plan, planning: Planning) -> bool:
+    def applies(self, logical: Plan, planning: PlannerContext) -> bool:
         """Whether the plan ranks, in a way that the strategy can take."""
         ranking = planning.ranking(logical)
         return ranking is not None and self.takes(ranking)
 
-    def cost(self, logical: Plan, planning: Planning) -> Size:
+    def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         """Its cost, from what all of them cost."""
         ranking = planning.ranking(logical)
         return UNPRICED if ranking is None else self.cost_of(costs_of(ranking, planning))
 
-    def least_cost(self, logical: Plan, planning: Planning) -> float:
+    def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
         """A lower bound of that."""
         ranking = planning.ranking(logical)
         return 0.0 if ranking is None else self.least_cost_of(costs_of(ranking, planning))
 
-    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
+    def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         """The operators of the whole plan, with the one that chooses for what LIMIT and OFFSET cut."""
         ranking = planning.ranking(logical)
         if ranking is None or not self.takes(ranking):
@@ -58,23 +58,23 @@ class RankingStrategy(Strategy):
         return None if top is None else lowered(logical, {id(ranking.top): top}, planning)
 
     @abstractmethod
-    def takes(self, ranking: Ranking) -> bool:
+    def takes(self, ranking: RankedPlan) -> bool:
         """Whether it can run a ranking; no value of a parameter changes this."""
 
     @abstractmethod
-    def cost_of(self, costs: Costs) -> Size:
+    def cost_of(self, costs: RankingCosts) -> Cardinality:
         """Its own cost among all."""
 
-    def least_cost_of(self, costs: Costs) -> float:
+    def least_cost_of(self, costs: RankingCosts) -> float:
         """A lower bound of its own cost, at less effort."""
         return 0.0
 
     @abstractmethod
-    def top(self, ranking: Ranking, planning: Planning) -> PhysicalOperator | None:
+    def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
         """The operator that chooses the entities of the first rows."""
 
 
-def ranked_top(ranking: Ranking) -> RankedTop:
+def ranked_top(ranking: RankedPlan) -> RankedTop:
     """What the operator of a strategy has to give."""
     assert isinstance(ranking.top, Project)
     column = ranking.order.score if isinstance(ranking.order, Rank) else ranking.order.keys[0][0]
@@ -90,15 +90,15 @@ def ranked_top(ranking: Ranking) -> RankedTop:
     )
 
 
-def candidates_of(ranking: Ranking, variable: str, planning: Planning) -> Candidates:
+def candidates_of(ranking: RankedPlan, variable: str, planning: PlannerContext) -> CandidateSetScan:
     """How the candidate set of a ranked variable is found."""
     fragments = ranking.fragments_with(variable)
     names = {variable}.union(*(certain(fragment.group) for fragment in fragments))
     filters = tuple(match.match for match in ranking.filters if match.match.entity.name in names)
-    return Candidates(variable, tuple(map(planning.fragment, fragments)), filters)
+    return CandidateSetScan(variable, tuple(map(planning.fragment, fragments)), filters)
 
 
-def rest_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
+def rest_of(ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator:
     """The operators of what is ranked, over the parts of the scored relations that an operator above chooses."""
     inner = ranking.spine.fragments if len(ranking.variables) > 1 else ()
     return joined(
@@ -106,7 +106,7 @@ def rest_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
         planning,
         (*ranking.scored, *ranking.optional),
         inner,
-        settled(ranking, planning),
+        redundant_fragments(ranking, planning),
     )
 
 

@@ -7,24 +7,24 @@ from math import inf, log, sqrt
 from typing import NamedTuple
 
 from hybridkg.algebra.nodes import Fragment
-from hybridkg.interfaces.graph_index import PreparedPattern, Size
-from hybridkg.interfaces.graph_store import Beginning
+from hybridkg.interfaces.graph_index import Cardinality, PreparedPattern
+from hybridkg.interfaces.graph_store import PrefixSample
 from hybridkg.operators.pushdown_conditions import whole
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.planner_context import Agreed, Expected, Planning
-from hybridkg.planner.ranking_shape import Ranking
-from hybridkg.planner.redundant_fragments import settled
+from hybridkg.planner.planner_context import PlannerContext, PushdownCount, StoreEstimate
+from hybridkg.planner.ranking_shape import RankedPlan
+from hybridkg.planner.redundant_fragments import redundant_fragments
 from hybridkg.query import ast
 from hybridkg.query.walk import walk
 
-LEAST_READING_US = 500.0
+MIN_READING_US = 500.0
 """A pattern is begun to be read before a plan is chosen where matches cost so much, and a round trip."""
 
 PART_READ = 2.5
 """At most one part in so many of what a plan costs that begins with the text, and of what both cost where they are as
 dear: so a question too many is worth less than half a plan."""
 
-MOST_READ = 2_000
+MAX_READ = 2_000
 """Solutions of it, whatever the text costs."""
 
 UNKNOWN_SHARE = 0.1
@@ -35,7 +35,7 @@ CORRELATIONS = (1 / 8, 1.0, 8.0)
 do with each other, belong together. Taken to be equally likely."""
 
 
-class Fixed(NamedTuple):
+class RankingShape(NamedTuple):
     """What no value of a parameter changes.
 
     Args:
@@ -55,9 +55,9 @@ class Fixed(NamedTuple):
     scored: tuple[int, ...]
 
     @classmethod
-    def of(cls, ranking: Ranking, planning: Planning) -> Fixed:
+    def of(cls, ranking: RankedPlan, planning: PlannerContext) -> RankingShape:
         """Of a plan with holes, too."""
-        asked = len(ranking.spine.fragments) - len(settled(ranking, planning))
+        asked = len(ranking.spine.fragments) - len(redundant_fragments(ranking, planning))
         only_texts = all(isinstance(match.match, ast.Match) for match in ranking.scored)
         place = {id(match): at for at, match in enumerate(ranking.spine.matches)}
         scored = tuple(place[id(match)] for match in ranking.scored)
@@ -84,14 +84,14 @@ class Lists(NamedTuple):
     scored: list[float]
     optional: list[float]
     filters: list[float]
-    agreed: Agreed | None
+    agreed: PushdownCount | None
     first: float
     best_first: list[float]
     postings: list[float]
     is_too_long: bool
 
     @classmethod
-    def of(cls, ranking: Ranking, planning: Planning, fixed: Fixed) -> Lists:
+    def of(cls, ranking: RankedPlan, planning: PlannerContext, fixed: RankingShape) -> Lists:
         """Asks the indexes."""
         joined_lists = [float(planning.most(match.match)) for match in ranking.spine.matches]
         scored = [*map(joined_lists.__getitem__, fixed.scored)]
@@ -115,7 +115,7 @@ class Lists(NamedTuple):
         )
 
 
-class Graph(NamedTuple):
+class CandidateEstimate(NamedTuple):
     """What the patterns of a ranking leave of the entities of one variable, and what it takes to find out.
 
     Args:
@@ -127,7 +127,7 @@ class Graph(NamedTuple):
             many rows the store has for each of them, as far as that is known.
     """
 
-    size: Size
+    size: Cardinality
     whole_us: float
     question_us: float
     known_us: float
@@ -135,14 +135,14 @@ class Graph(NamedTuple):
 
 
 def graph_of(
-    ranking: Ranking,
+    ranking: RankedPlan,
     variable: str,
-    planning: Planning,
+    planning: PlannerContext,
     entities: float,
     filters: Sequence[float],
     scored_us: Callable[[float, float], float],
     matching: float,
-) -> Graph:
+) -> CandidateEstimate:
     """What is known of the candidate set of a variable.
 
     Args:
@@ -195,10 +195,12 @@ def graph_of(
             if ranking.links(variable, entity):
                 guess *= share
         low = 0.0
-    return Graph(Size(low, max(guess, 1.0), max(high, 1.0)), whole_us, question, known, patterns)
+    return CandidateEstimate(Cardinality(low, max(guess, 1.0), max(high, 1.0)), whole_us, question, known, patterns)
 
 
-def _worth_reading(matching: float, k: int | None, entities: float, cost: CostModel, expected: Size | None) -> int:
+def _worth_reading(
+    matching: float, k: int | None, entities: float, cost: CostModel, expected: Cardinality | None
+) -> int:
     """How many solutions of a pattern to read before a plan is chosen; 0 where the text costs little, or it is known
     how many there are, or so few are not expected to be all.
 
@@ -212,17 +214,17 @@ def _worth_reading(matching: float, k: int | None, entities: float, cost: CostMo
     if expected is not None and expected.low == expected.high:
         return 0
     matches_us = matching * (cost.us_per_scored_posting + cost.us_per_probe_in_store)
-    if matches_us < LEAST_READING_US + cost.us_per_store_question:
+    if matches_us < MIN_READING_US + cost.us_per_store_question:
         return 0
     even_us = matches_us + cost.us_per_text_scoring + cost.us_per_store_question
     if k is not None:  # of s entities the best k are among the best k * entities / s of the text
         each = cost.us_per_hit + cost.us_per_probe_in_store
         even_us = min(even_us, sqrt(max(k, 1) * entities * each * cost.us_per_store_row))
-    most = min(MOST_READ, int(even_us / cost.us_per_store_row / PART_READ))
+    most = min(MAX_READ, int(even_us / cost.us_per_store_row / PART_READ))
     return 0 if expected is not None and expected.guess > most else most
 
 
-def _rows_each(begun: Beginning | None, expected: Expected | None, fragment: Fragment, variable: str) -> float:
+def _rows_each(begun: PrefixSample | None, expected: StoreEstimate | None, fragment: Fragment, variable: str) -> float:
     """How many solutions a fragment has for each value of a variable, as its first solutions say, or statistics."""
     if fragment.variables == {variable} and whole(fragment.group) is not fragment.group:
         return 1.0
@@ -238,7 +240,7 @@ def _has_closure(fragment: Fragment) -> bool:
     return any(isinstance(node, ast.PathRepeat) for node in walk(fragment.group))
 
 
-def in_store(begun: Beginning | None, entities: float, expected: Size | None = None) -> Size:
+def in_store(begun: PrefixSample | None, entities: float, expected: Cardinality | None = None) -> Cardinality:
     """How many entities a pattern has that only the store knows.
 
     Args:
@@ -255,16 +257,16 @@ def in_store(begun: Beginning | None, entities: float, expected: Size | None = N
     """
     if begun is None:
         if expected is None:
-            return Size(0.0, entities * UNKNOWN_SHARE, entities)
-        return Size(*(min(size, entities) for size in expected))
+            return Cardinality(0.0, entities * UNKNOWN_SHARE, entities)
+        return Cardinality(*(min(size, entities) for size in expected))
     most = entities if expected is None else min(entities, expected.high)
     values = min(float(begun.values), entities)
     if begun.is_whole or max(values, 1.0) >= most:
-        return Size(0.0, values, values)
-    return Size(values, (most - values) / log(most / max(values, 1.0)), most)
+        return Cardinality(0.0, values, values)
+    return Cardinality(values, (most - values) / log(most / max(values, 1.0)), most)
 
 
-def joined(most: float, size: Size, entities: float, agreed: Agreed | None) -> tuple[float, float, float]:
+def joined(most: float, size: Cardinality, entities: float, agreed: PushdownCount | None) -> tuple[float, float, float]:
     """How many entities satisfy the graph and match, in each of CORRELATIONS.
 
     Args:

@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hybridkg.algebra.nodes import Plan, Project, Rerank, Slice, Snippet, Whole
+from hybridkg.algebra.nodes import Plan, Project, Rerank, Slice, Snippet, WholeQuery
 from hybridkg.algebra.reranking import below_rerank, cut
 from hybridkg.errors import UnsupportedQueryError
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy, by_preference, strategy_of
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.planner.joins import lowered
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
 from hybridkg.query import ast
 
 
 @dataclass(frozen=True)
-class Alternative:
+class RejectedPlan:
     """A strategy that was not taken.
 
     Args:
@@ -28,7 +28,7 @@ class Alternative:
     """
 
     strategy: str
-    cost: Size
+    cost: Cardinality
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,16 @@ class PhysicalPlan:
     root: PhysicalOperator
     strategy: str
     whole: Callable[[], Plan]
-    cost: Size | None = None
-    costs: Callable[[], Sequence[tuple[str, Size]]] = tuple
+    cost: Cardinality | None = None
+    costs: Callable[[], Sequence[tuple[str, Cardinality]]] = tuple
     forced: bool = False
 
     @cached_property
-    def rejected(self) -> tuple[Alternative, ...]:
+    def rejected(self) -> tuple[RejectedPlan, ...]:
         """The others that apply, the cheapest first."""
         order = sorted(self.costs(), key=_guess)
         at = next((at for at, (name, _) in enumerate(order, 1) if name == self.strategy), 0)
-        return tuple(Alternative(name, cost) for name, cost in order[at:])
+        return tuple(RejectedPlan(name, cost) for name, cost in order[at:])
 
     @cached_property
     def logical(self) -> Plan:
@@ -64,7 +64,7 @@ class PhysicalPlan:
         return self.whole()
 
 
-def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> PhysicalPlan:
+def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None) -> PhysicalPlan:
     """The cheapest applicable strategy, or the one asked for.
 
     Raises:
@@ -101,7 +101,7 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
         if not best or found.guess < expected.guess:
             best, expected = name, found
 
-    def costs() -> list[tuple[str, Size]]:
+    def costs() -> list[tuple[str, Cardinality]]:
         return [(name, one.cost(logical, planning)) for name, one in applying]
 
     root = planning.root(best, logical)
@@ -114,12 +114,12 @@ def choose(logical: Plan, planning: Planning, strategy: str | None = None) -> Ph
     raise AssertionError("the reference always applies")
 
 
-def _applying(logical: Plan, planning: Planning) -> tuple[tuple[str, Strategy], ...]:
+def _applying(logical: Plan, planning: PlannerContext) -> tuple[tuple[str, Strategy], ...]:
     """The strategies that are weighed; no value of a parameter changes which."""
     return tuple((name, one) for name, one in by_preference() if not one.dominates and one.applies(logical, planning))
 
 
-def _guess(costed: tuple[str, Size]) -> float:
+def _guess(costed: tuple[str, Cardinality]) -> float:
     return costed[1].guess
 
 
@@ -135,10 +135,10 @@ def with_limit(plan: Plan, limit: int | None) -> Plan:
         case Slice(Rerank() as child, offset, own):
             least = limit if own is None else min(own, limit)
             return Slice(cut(child, offset + least), offset, least)
-        case Whole(ast.SelectQuery(modifiers=modifiers) as form):
+        case WholeQuery(ast.SelectQuery(modifiers=modifiers) as form):
             least = limit if modifiers.limit is None else min(modifiers.limit, limit)
-            return Whole(replace(form, modifiers=replace(modifiers, limit=least)))
-        case Whole(ast.AskQuery()) | Slice(Project(columns=())):
+            return WholeQuery(replace(form, modifiers=replace(modifiers, limit=least)))
+        case WholeQuery(ast.AskQuery()) | Slice(Project(columns=())):
             return plan  # the answer of an ASK has no rows to limit
         case Slice(child, offset, own):
             return Slice(child, offset, limit if own is None else min(own, limit))

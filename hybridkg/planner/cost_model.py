@@ -163,7 +163,7 @@ def default_costs(engine: str) -> CostModel:
     return replace(CostModel(), **declared)
 
 
-def far_costs(trip_us: float, row_us: float) -> dict[str, float]:
+def remote_costs(trip_us: float, row_us: float) -> dict[str, float]:
     """Unit costs of a graph at an endpoint; nothing is cheaper there than here.
 
     Args:

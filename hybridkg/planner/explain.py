@@ -10,23 +10,23 @@ from math import isfinite, isinf
 from typing import Any
 
 from hybridkg.algebra.render import render
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import Actual, ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.topk.filtered_topk import FilteredTopK
 from hybridkg.operators.topk.rank_first import RankFirst
-from hybridkg.operators.topk.top_k_rows import BestRows
+from hybridkg.operators.topk.top_k_rows import TopKRows
 from hybridkg.planner.choose import PhysicalPlan
 from hybridkg.planner.cost_model import PRICES, CostModel
 
 OPERATOR_WIDTH = 64
 """Columns for the operator tree before the numbers; a longer line goes on below."""
 
-LEAST_WIDTH = 32
+MIN_WIDTH = 32
 """Columns for the operator tree on a narrow terminal."""
 
-LEAST_PIECE = 24
+MIN_PIECE = 24
 """Columns for a piece of a line that goes on below, however deep in the tree it stands."""
 
 
@@ -68,7 +68,7 @@ class Explanation:
     """
 
     plan: PhysicalPlan
-    known: Known = field(default_factory=Known)
+    known: EstimationContext = field(default_factory=EstimationContext)
     cost: CostModel | None = None
     ran: Ran | None = None
     prefixes: tuple[tuple[str, str], ...] = ()
@@ -102,7 +102,7 @@ class Explanation:
         """The operators alone, a line or more for each."""
         times = times and self.cost is not None
         numbers = sum(number + 2 for _, number in _columns(times, self.ran is not None))
-        left = OPERATOR_WIDTH if width is None else min(max(width - numbers, LEAST_WIDTH), OPERATOR_WIDTH)
+        left = OPERATOR_WIDTH if width is None else min(max(width - numbers, MIN_WIDTH), OPERATOR_WIDTH)
         layout = _Layout(self, left, max(width, left) if width is not None else None, times)
         return "\n".join([layout.head(), *layout.lines(self.plan.root, self.known, "", "")])
 
@@ -144,16 +144,16 @@ class Explanation:
     def own_times(self) -> Mapping[int, float]:
         """Expected microseconds, by the identity of the operator; without those of which nothing is known.
 
-        Of a BestRows it is what the others leave of the cost of the whole plan.
+        Of a TopKRows it is what the others leave of the cost of the whole plan.
         """
         if self.cost is None:
             return {}
         found: dict[int, float] = {}
-        waiting: list[tuple[PhysicalOperator, Known]] = [(self.plan.root, self.known)]
-        best: list[BestRows] = []
+        waiting: list[tuple[PhysicalOperator, EstimationContext]] = [(self.plan.root, self.known)]
+        best: list[TopKRows] = []
         while waiting:
             operator, known = waiting.pop()
-            if isinstance(operator, BestRows):
+            if isinstance(operator, TopKRows):
                 best.append(operator)
             elif (work := operator.work(known)) is not None:
                 found[id(operator)] = self.cost.price(work)
@@ -174,15 +174,15 @@ class Explanation:
                 line = _with_prefix(line, prefix, iri)
         return line
 
-    def more_lines(self, operator: PhysicalOperator, known: Known) -> list[str]:
+    def more_lines(self, operator: PhysicalOperator, known: EstimationContext) -> list[str]:
         """What stands below the line of an operator: details, then the exact text sent to the store."""
         told = None if self.ran is None else self.ran.told
-        lines = _choice_lines(operator, known, told) if isinstance(operator, BestRows) else []
+        lines = _choice_lines(operator, known, told) if isinstance(operator, TopKRows) else []
         lines += operator.details(known).splitlines()
         lines += [" ".join(text.split()) for text in _questions(operator.asks(known))]
         return [self.shortened(line) for line in lines if line]
 
-    def _operator_json(self, operator: PhysicalOperator, known: Known) -> dict[str, Any]:
+    def _operator_json(self, operator: PhysicalOperator, known: EstimationContext) -> dict[str, Any]:
         node: dict[str, Any] = {
             "name": type(operator).__name__,
             "description": operator.describe(),
@@ -190,7 +190,7 @@ class Explanation:
         }
         if (us := self.own_times.get(id(operator))) is not None:
             node["est_own_us"] = round(us, 1)
-        if isinstance(operator, BestRows):
+        if isinstance(operator, TopKRows):
             node |= _choice_json(operator, known, None if self.ran is None else self.ran.told)
         if details := operator.details(known).splitlines():
             node["details"] = details
@@ -228,7 +228,7 @@ class _Layout:
         """The headings."""
         return f"{'operator':<{self.left}}" + "".join(f"  {name:>{width}}" for name, width in self._columns)
 
-    def lines(self, operator: PhysicalOperator, known: Known, first: str, rest: str) -> list[str]:
+    def lines(self, operator: PhysicalOperator, known: EstimationContext, first: str, rest: str) -> list[str]:
         """An operator and all below it."""
         bar = f"{rest}{'│  ' if operator.children else '   '}"
         shown = self.explanation.shortened(operator.describe())
@@ -246,7 +246,7 @@ class _Layout:
             lines += self.lines(child, below, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
         return lines
 
-    def _numbers(self, operator: PhysicalOperator, known: Known) -> list[str]:
+    def _numbers(self, operator: PhysicalOperator, known: EstimationContext) -> list[str]:
         rows, us = known.rows(operator), self.explanation.own_times.get(id(operator))
         numbers = ["-" if rows is None else "<1" if 0 < rows < 0.5 else f"{rows:,.0f}"]
         if self.times:
@@ -257,7 +257,7 @@ class _Layout:
         return numbers
 
 
-def _choice_json(operator: BestRows, known: Known, told: Told | None) -> dict[str, Any]:
+def _choice_json(operator: TopKRows, known: EstimationContext, told: Told | None) -> dict[str, Any]:
     """The facts, under names with units; with `told`, those of the run beside the estimates."""
     own = {} if told is None else told.get(id(operator), {})
     instead = _instead(operator) if own.get("switched") else None
@@ -282,7 +282,7 @@ def _choice_json(operator: BestRows, known: Known, told: Told | None) -> dict[st
     return found
 
 
-def _choice_lines(operator: BestRows, known: Known, told: Told | None) -> list[str]:
+def _choice_lines(operator: TopKRows, known: EstimationContext, told: Told | None) -> list[str]:
     """The same in words: a line for each candidate set, and one for the run."""
     facts = _choice_json(operator, known, told)
     lines = []
@@ -318,7 +318,7 @@ def _run(run: Mapping[str, Any], lists: str) -> str:
     return f"read: {'; '.join(parts)}"
 
 
-def _instead(operator: BestRows) -> BestRows | None:
+def _instead(operator: TopKRows) -> TopKRows | None:
     return operator.other[0] if isinstance(operator, RankFirst) else None
 
 
@@ -341,7 +341,7 @@ def _questions(asked: str) -> list[str]:
     return re.split(r"\n(?=SELECT )", asked) if asked else []
 
 
-def _ms(cost: Size | None, into: str) -> str:
+def _ms(cost: Cardinality | None, into: str) -> str:
     """An expected time in words; empty where nobody knows.
 
     >>> _ms(Size(0.0, 1310.0, 5000.0), ", est. {}"), _ms(Size(0.0, 83.2, 90.0), "{}")
@@ -353,7 +353,7 @@ def _ms(cost: Size | None, into: str) -> str:
     return into.format(f"{ms:,.1f} ms" if ms >= 1 else f"{ms:.2g} ms")
 
 
-def _us(cost: Size | None) -> dict[str, float | None] | None:
+def _us(cost: Cardinality | None) -> dict[str, float | None] | None:
     """An expected time as data: best guess, and between which bounds it is."""
     if cost is None or isinf(cost.guess):
         return None
@@ -370,7 +370,7 @@ def _pieces(text: str, width: int, next_width: int) -> list[str]:
 
     if len(text) <= width:
         return [text]
-    return textwrap.wrap(text, max(min(width, next_width), LEAST_PIECE), break_on_hyphens=False)
+    return textwrap.wrap(text, max(min(width, next_width), MIN_PIECE), break_on_hyphens=False)
 
 
 def _with_prefix(line: str, prefix: str, iri: str) -> str:

@@ -26,15 +26,15 @@ from hybridkg.operators.minus import BindMinus
 from hybridkg.operators.score_rows import ScoreRows
 from hybridkg.operators.snippet import Snippet
 from hybridkg.operators.text_join import TextJoin
-from hybridkg.operators.topk.relation_prefix import SliceOf
+from hybridkg.operators.topk.relation_prefix import PrefixScan
 from hybridkg.planner.lower import ExistsPlanner, Ready, left_condition, lower
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query import ast
 
 
 def joined(
     plan: Plan,
-    planning: Planning,
+    planning: PlannerContext,
     sliced: Collection[Match] = (),
     inner: Collection[Fragment] = (),
     settled: Collection[Fragment] = (),
@@ -54,19 +54,19 @@ def joined(
     return lowered(plan, joins.ready, planning)
 
 
-def lowered(plan: Plan, ready: Ready, planning: Planning) -> PhysicalOperator:
+def lowered(plan: Plan, ready: Ready, planning: PlannerContext) -> PhysicalOperator:
     """The operators of a plan of which some are ready, everything else by `joined`."""
     return lower(plan, ready, lambda part: joined(part, planning), planning.fragment, exists_in(planning))
 
 
-def exists_in(planning: Planning) -> ExistsPlanner:
+def exists_in(planning: PlannerContext) -> ExistsPlanner:
     """How the patterns of EXISTS are made."""
     return lambda pattern, sliced: joined(pattern, planning, sliced)
 
 
 @dataclass
 class _Joins:
-    planning: Planning
+    planning: PlannerContext
     sliced: tuple[Match, ...] = ()
     inner: frozenset[int] = frozenset()
     settled: frozenset[int] = frozenset()
@@ -78,7 +78,7 @@ class _Joins:
         found: PhysicalOperator | None = None
         match plan:
             case Match(match, score, early) if self._is_sliced(plan):
-                found = SliceOf(match, score)
+                found = PrefixScan(match, score)
                 if early and isinstance(match, ast.Match):
                     found = Snippet(found, match, score)
             case Join(left, right):

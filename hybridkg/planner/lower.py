@@ -106,7 +106,7 @@ class _Lowering:
         match plan:
             case nodes.Fragment():
                 return self.fragment(plan)
-            case nodes.Whole(form):
+            case nodes.WholeQuery(form):
                 return WholeQuery(form)
             case nodes.Match(match, score, early):
                 relation = TextRelation(match, score)

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from hybridkg.algebra.nodes import Fragment, Plan
-from hybridkg.algebra.to_pattern import Declined
+from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.copies import Fill, changing
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.graph_index import Form, PreparedPattern
@@ -23,8 +23,8 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.text_query import text_query
 from hybridkg.operators.topk.rank_value import RankValue
-from hybridkg.planner.planner_context import Number, Planning, T
-from hybridkg.planner.ranking_shape import Ranking
+from hybridkg.planner.planner_context import Number, PlannerContext, T
+from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.query import ast
 from hybridkg.query.parameters.holes import HiddenHoleError, LitHole, Value, filling, holes_of
 from hybridkg.query.walk import walk
@@ -55,7 +55,7 @@ class FragmentTemplate:
         holed = GraphFragment.of(fragment.group, tuple(sorted(fragment.variables)), fragment.dataset)
         group = filling(fragment.group)
         with suppress(HiddenHoleError):
-            if group is not None and not isinstance(holed.pattern, Declined):
+            if group is not None and not isinstance(holed.pattern, DeclinedPattern):
                 pattern, found = filling(holed.pattern), holes_of(holed.pattern)
                 if pattern is not None:
                     return cls(holed, group, pattern, Form(holed.pattern, tuple(found)), tuple(found.values()))
@@ -131,7 +131,7 @@ class PlanTemplate:
 
     logical: Plan
     n_values: int
-    rankings: dict[int, tuple[Plan, Ranking | None]] = field(default_factory=dict)
+    rankings: dict[int, tuple[Plan, RankedPlan | None]] = field(default_factory=dict)
     roots: dict[str, RootTemplate | None] = field(default_factory=dict)
     fixed: dict[Hashable, Any] = field(default_factory=dict)
     _fragments: dict[int, tuple[Fragment, FragmentTemplate]] = field(default_factory=dict)
@@ -163,7 +163,7 @@ class HoledNumber(float):
 
 
 @dataclass
-class TemplatePlanning(Planning):
+class TemplatePlanning(PlannerContext):
     """The planning of a plan with holes, for some values.
 
     Args:
@@ -181,7 +181,7 @@ class TemplatePlanning(Planning):
     _used: dict[int, Fragment] = field(default_factory=dict)
     _numbers: list[tuple[HoledNumber, Number]] = field(default_factory=list)
 
-    def ranking(self, plan: Plan) -> Ranking | None:
+    def ranking(self, plan: Plan) -> RankedPlan | None:
         """The plan taken apart, where it ranks."""
         known = self.template.rankings.get(id(plan))
         if known is None:
@@ -233,7 +233,7 @@ class TemplatePlanning(Planning):
         known = self._prepared.get(id(fragment))
         if known is None:
             made, ready = self.given_fragment(fragment), None
-            if self.graph is not None and not isinstance(made.pattern, Declined):
+            if self.graph is not None and not isinstance(made.pattern, DeclinedPattern):
                 template = self.template.fragment(fragment)
                 iris = [NamedNode(self.values[at].value) for at in template.iris]  # type: ignore[union-attr]
                 ready = self.graph.prepare(made.pattern, template.form, iris)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from hybridkg.algebra.nodes import Fragment, Match, Plan, children
-from hybridkg.algebra.to_pattern import Declined
+from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.errors import HybridkgError
-from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern, Size
-from hybridkg.interfaces.graph_store import Beginning, FarStore
+from hybridkg.interfaces.graph_index import Cardinality, GraphIndex, Pattern, PreparedPattern
+from hybridkg.interfaces.graph_store import PrefixSample, RemoteStore
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, postings_read
 from hybridkg.interfaces.statistics import GraphStatistics
 from hybridkg.interfaces.strategy import strategy_of
@@ -22,20 +22,20 @@ from hybridkg.operators.pushdown_conditions import say_all, whole
 from hybridkg.operators.text_join import TextJoin
 from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.ranking_shape import Ranking, ranking_of
+from hybridkg.planner.ranking_shape import RankedPlan, ranked_plan_of
 from hybridkg.query import ast
 from hybridkg.query.walk import walk
 
 T = TypeVar("T")
 
-Number: TypeAlias = "Callable[[Planning], float]"
+Number: TypeAlias = "Callable[[PlannerContext], float]"
 """Finds a number once the sizes are known."""
 
 BEGINNING_SECONDS, BEGINNING_TRIPS = 0.1, 10
 """The first solutions of a pattern at an endpoint may take so long, or so many round trips where these are long."""
 
 
-class Agreed(NamedTuple):
+class PushdownCount(NamedTuple):
     """How many entities match the first text and have what the graph says of them, as an index far away counts them.
 
     Args:
@@ -49,7 +49,7 @@ class Agreed(NamedTuple):
     is_whole: bool
 
 
-class Expected(NamedTuple):
+class StoreEstimate(NamedTuple):
     """What statistics say of a pattern.
 
     Args:
@@ -58,13 +58,13 @@ class Expected(NamedTuple):
         read: triples that an engine reads to find them, about and at least.
     """
 
-    values: Size
+    values: Cardinality
     rows: float
     read: float
 
 
 @dataclass
-class Planning:
+class PlannerContext:
     """The planning of one query; what several strategies ask is found out once.
 
     Args:
@@ -81,22 +81,22 @@ class Planning:
     graph: GraphIndex | None = None
     text: RankedIndex | None = None
     cost: CostModel = field(default_factory=CostModel)
-    store: FarStore | None = None
+    store: RemoteStore | None = None
     statistics: GraphStatistics | None = None
     switching: bool = True
     asking: bool = True
     costs: dict[int, Any] = field(default_factory=dict)
-    _rankings: dict[int, tuple[Plan, Ranking | None]] = field(default_factory=dict)
+    _rankings: dict[int, tuple[Plan, RankedPlan | None]] = field(default_factory=dict)
     _fragments: dict[int, tuple[Plan, GraphFragment]] = field(default_factory=dict)
     _prepared: dict[int, tuple[Plan, PreparedPattern | None]] = field(default_factory=dict)
     _once: dict[Hashable, Any] = field(default_factory=dict)
     _most: dict[int, tuple[ast.RankedItem, int]] = field(default_factory=dict)
     """By the identity of the node, which is kept so that no other node gets it."""
 
-    def ranking(self, plan: Plan) -> Ranking | None:
+    def ranking(self, plan: Plan) -> RankedPlan | None:
         """The plan taken apart, where it ranks."""
         if id(plan) not in self._rankings:
-            self._rankings[id(plan)] = plan, ranking_of(plan)
+            self._rankings[id(plan)] = plan, ranked_plan_of(plan)
         return self._rankings[id(plan)][1]
 
     def fragment(self, fragment: Fragment) -> GraphFragment:
@@ -111,7 +111,7 @@ class Planning:
         """The same, as it is asked."""
         return self.fragment(fragment)
 
-    def pattern(self, fragment: Fragment) -> Pattern | Declined:
+    def pattern(self, fragment: Fragment) -> Pattern | DeclinedPattern:
         """What the projection is asked for a fragment, or why it is not."""
         return self.given_fragment(fragment).pattern
 
@@ -120,7 +120,7 @@ class Planning:
         if id(fragment) not in self._prepared:
             pattern = self.pattern(fragment)
             ready = None
-            if self.graph is not None and not isinstance(pattern, Declined):
+            if self.graph is not None and not isinstance(pattern, DeclinedPattern):
                 ready = self.graph.prepare(pattern)
             self._prepared[id(fragment)] = fragment, ready
         return self._prepared[id(fragment)][1]
@@ -143,21 +143,21 @@ class Planning:
         narrowed = None if ranking is None else self._narrowed(ranking)
         self.text.prepare(queries[::-1] if narrowed is None else [*queries[::-1], narrowed[0]])
 
-    def agreed(self, ranking: Ranking) -> Agreed | None:
+    def agreed(self, ranking: RankedPlan) -> PushdownCount | None:
         """What an index that is far away counts for the first MATCH; None where it knows nothing of the graph."""
         narrowed = self._narrowed(ranking)
         if narrowed is None or self.text is None:
             return None
         query, is_whole = narrowed
-        return Agreed(ranking.spine.matches[0].match.entity.name, float(self.text.most(query)), is_whole)
+        return PushdownCount(ranking.spine.matches[0].match.entity.name, float(self.text.most(query)), is_whole)
 
-    def _narrowed(self, ranking: Ranking) -> tuple[TextQuery, bool] | None:
+    def _narrowed(self, ranking: RankedPlan) -> tuple[TextQuery, bool] | None:
         """The first MATCH of a ranking with the conditions that go along with it (operators/text_join.py), and whether
         these are all that the graph says.
         """
         return self.once((id(ranking), "narrowed"), lambda: self._narrowed_anew(ranking))
 
-    def _narrowed_anew(self, ranking: Ranking) -> tuple[TextQuery, bool] | None:
+    def _narrowed_anew(self, ranking: RankedPlan) -> tuple[TextQuery, bool] | None:
         if self.text is None or not self.text.text_is_remote or ranking.spine.leading > 1:
             return None
         first = ranking.spine.matches[0]
@@ -177,17 +177,17 @@ class Planning:
         alone = len(spine.matches) == len(spine.fragments) == 1 and not spine.others
         return query, alone and say_all(fragment.group, variable, query.conditions)
 
-    def expected(self, fragment: Fragment, variable: str) -> Expected | None:
+    def expected(self, fragment: Fragment, variable: str) -> StoreEstimate | None:
         """What statistics say of a fragment that only the store knows; None where they say nothing."""
         known, pattern = self.statistics, self.pattern(fragment)
-        if known is None or isinstance(pattern, Declined):
+        if known is None or isinstance(pattern, DeclinedPattern):
             return None
         values = known.values(pattern, variable)
         if values is None:
             return None
-        return Expected(values, known.rows(pattern) or values.guess, known.least_read(pattern) or 0.0)
+        return StoreEstimate(values, known.rows(pattern) or values.guess, known.least_read(pattern) or 0.0)
 
-    def beginning(self, fragment: Fragment, variable: str, most: int) -> Beginning | None:
+    def beginning(self, fragment: Fragment, variable: str, most: int) -> PrefixSample | None:
         """How a fragment begins that only an endpoint knows; None where it is not asked, or does not tell. If its first
         solutions are all, a plan that begins with them has them already.
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from hybridkg.interfaces.graph_index import Size
-from hybridkg.planner.cardinality import Fixed, Graph, Lists, graph_of, joined
-from hybridkg.planner.planner_context import Planning
-from hybridkg.planner.ranking_shape import Ranking
+from hybridkg.interfaces.graph_index import Cardinality
+from hybridkg.planner.cardinality import CandidateEstimate, Lists, RankingShape, graph_of, joined
+from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.query import ast
 
 OPERATORS = 4
@@ -27,19 +27,19 @@ EXACTLY = 1.5
 ALMOST = 1.0 - 1e-9
 """Factor of a lower bound: not more than the same sum in another order, whatever the rounding."""
 
-UNPRICED = Size(0.0, inf, inf)
+UNPRICED = Cardinality(0.0, inf, inf)
 """Cost of a strategy that has no formula, or none for the plan."""
 
 
-def costs_of(ranking: Ranking, planning: Planning) -> Costs:
+def costs_of(ranking: RankedPlan, planning: PlannerContext) -> RankingCosts:
     """Costs of a ranking; found out once in a planning."""
-    known: Costs | None = planning.costs.get(id(ranking))
+    known: RankingCosts | None = planning.costs.get(id(ranking))
     if known is None:
-        known = planning.costs[id(ranking)] = Costs(ranking, planning)
+        known = planning.costs[id(ranking)] = RankingCosts(ranking, planning)
     return known
 
 
-class Costs:
+class RankingCosts:
     """Cardinalities of a ranking and the costs of its parts: the terms of the formulas of all strategies.
 
     Two strategies are priced here, `filter_first` and `filtered_topk`, because others switch to them in the middle of a
@@ -67,12 +67,12 @@ class Costs:
         bind_join: to make rows of all that joins, priced on first use (strategies/bind_join.py).
     """
 
-    def __init__(self, ranking: Ranking, planning: Planning):
+    def __init__(self, ranking: RankedPlan, planning: PlannerContext):
         self.ranking, self.cost, self.switching = ranking, planning.cost, planning.switching
-        self.fixed = fixed = planning.fixed((id(ranking), "costs"), lambda: Fixed.of(ranking, planning))
+        self.fixed = fixed = planning.fixed((id(ranking), "costs"), lambda: RankingShape.of(ranking, planning))
         self.n, self.k = max(fixed.entities, 1.0), float(ranking.k or 0)
         self.lists = lists = Lists.of(ranking, planning, fixed)
-        self.graphs: dict[str, Graph] = {}
+        self.graphs: dict[str, CandidateEstimate] = {}
         for variable in ranking.spine.variables:
             least = self._least_of(variable)
             self.graphs[variable] = graph_of(
@@ -84,13 +84,13 @@ class Costs:
         self._each: dict[str, float] = {}
         self.cases: list[tuple[float, float]] = []
         self.filter_first = self.filtered_topk = UNPRICED
-        self.bind_join: Size | None = None
+        self.bind_join: Cardinality | None = None
         if len(ranking.variables) == 1:
             size = self.graphs[ranking.variables[0]].size.guess
             read = lists.postings[0] if fixed.only_texts else planning.read(ranking.scored[0].match, size)
             self._price_candidates(self.graphs[ranking.variables[0]], read)
 
-    def _comparisons(self, planning: Planning) -> list[float]:
+    def _comparisons(self, planning: PlannerContext) -> list[float]:
         """Finds `compared`: among the candidates that match every text."""
         ranking, found = self.ranking, list[float]()
         among = self.graphs[ranking.variables[0]].size.guess if ranking.is_restricted else self.n
@@ -136,7 +136,7 @@ class Costs:
             self._each[variable] = us
         return us
 
-    def _price_candidates(self, graph: Graph, read: float) -> None:
+    def _price_candidates(self, graph: CandidateEstimate, read: float) -> None:
         """Finds `filter_first`, `filtered_topk` and the cases.
 
         Args:
@@ -203,10 +203,10 @@ class Costs:
         return us + (fragments * cost.us_per_row_of_terms + self.each_us(variable)) if fragments else us
 
 
-def mean(costs: list[float]) -> Size:
+def mean(costs: list[float]) -> Cardinality:
     """The cost over CORRELATIONS.
 
     >>> mean([1.0, 2.0, 6.0])
     Size(low=1.0, guess=3.0, high=6.0)
     """
-    return Size(min(costs), sum(costs) / len(costs), max(costs))
+    return Cardinality(min(costs), sum(costs) / len(costs), max(costs))

@@ -64,7 +64,7 @@ class Spine:
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankedPlan:
     """A plan that ranks, taken apart.
 
     Args:
@@ -179,7 +179,7 @@ class Ranking:
         return bool(self.value.functions or self.optional or (near and len(self.scored) > 1))
 
 
-def ranking_of(plan: Plan) -> Ranking | None:
+def ranked_plan_of(plan: Plan) -> RankedPlan | None:
     """The ranking at the top of a plan; None where there is none, or its rows cannot be had entity by entity."""
     while isinstance(plan, Snippet | Construct | Describe):
         plan = plan.child
@@ -199,7 +199,7 @@ def ranking_of(plan: Plan) -> Ranking | None:
     scored = tuple(match for match in spine.matches if match.score in read)
     filters = tuple(match for match in spine.matches if match not in scored and match.match.top is None)
     first = order.tie_breakers[0] if order.tie_breakers else ""
-    ranking = Ranking(top, order, k, None, spine, scored, filters, first)
+    ranking = RankedPlan(top, order, k, None, spine, scored, filters, first)
     if expression is None or not read:
         return ranking
     added = tuple(match for match in spine.optional if match.score in read - of_score)
@@ -208,7 +208,7 @@ def ranking_of(plan: Plan) -> Ranking | None:
     return replace(ranking, value=rank_value(expression, frozenset(read)), optional=added)
 
 
-def _adds(ranking: Ranking, added: tuple[Match, ...]) -> bool:
+def _adds(ranking: RankedPlan, added: tuple[Match, ...]) -> bool:
     """Whether the scores that some OPTIONALs add are those of the candidates of the one scored variable.
 
     What an absent one counts as depends on all that survive; ORDER BY does not count it at all.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from hybridkg.algebra.nodes import Fragment, Project
-from hybridkg.algebra.to_pattern import Declined
+from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.interfaces.graph_index import Distinct, Exists, Join, Minus, Pattern, Restrict, Scan, Variable
-from hybridkg.planner.planner_context import Planning
-from hybridkg.planner.ranking_shape import Ranking
+from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.planner.ranking_shape import RankedPlan
 
 
-def settled(ranking: Ranking, planning: Planning) -> tuple[Fragment, ...]:
+def redundant_fragments(ranking: RankedPlan, planning: PlannerContext) -> tuple[Fragment, ...]:
     """Of the fragments that say who is a candidate, those that say nothing else.
 
     Such a fragment binds the one ranked variable alone, and has one row for each candidate, or DISTINCT takes its rows
@@ -18,7 +18,7 @@ def settled(ranking: Ranking, planning: Planning) -> tuple[Fragment, ...]:
     return planning.fixed((id(ranking), "settled"), lambda: _settled(ranking, planning))
 
 
-def _settled(ranking: Ranking, planning: Planning) -> tuple[Fragment, ...]:
+def _settled(ranking: RankedPlan, planning: PlannerContext) -> tuple[Fragment, ...]:
     if len(ranking.variables) != 1:
         return ()
     (variable,) = ranking.variables
@@ -29,7 +29,7 @@ def _settled(ranking: Ranking, planning: Planning) -> tuple[Fragment, ...]:
     found = []
     for fragment in ranking.fragments_with(variable):
         pattern = planning.fragment(fragment).pattern
-        if isinstance(pattern, Declined) or fragment.variables != {variable}:
+        if isinstance(pattern, DeclinedPattern) or fragment.variables != {variable}:
             continue
         if distinct or at_most_once(pattern, variable):
             found.append(fragment)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from hybridkg.errors import HybridkgError, QuerySyntaxError
 from hybridkg.interfaces.fusion import FUSIONS
-from hybridkg.query.source import QueryText
+from hybridkg.query.source import SourceText
 from hybridkg.query.tables import Tables
 
 END = "$END"
@@ -62,7 +62,7 @@ class Lexer:
         self._first = {name: re.compile(pattern).match for name, pattern in terminals if name in FIRST}
         self._words = tables.words
 
-    def next(self, query: QueryText, position: int, expected: Container[str]) -> Token:
+    def next(self, query: SourceText, position: int, expected: Container[str]) -> Token:
         """The token at a position, or after what is skipped there.
 
         Args:
@@ -115,7 +115,7 @@ def is_fusion(word: str) -> bool:
 _ESCAPED = re.compile(r"\\(?:[tbnrf\\\"']|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})")
 
 
-def _no_token(query: QueryText, start: int) -> HybridkgError:
+def _no_token(query: SourceText, start: int) -> HybridkgError:
     text, character = query.text, query.text[start]
     if character in "\"'":
         return _bad_string(query, start)
@@ -135,7 +135,7 @@ def _no_token(query: QueryText, start: int) -> HybridkgError:
     return QuerySyntaxError(message, hint=hint, span=query.span(start, start + length)).at(query.source)
 
 
-def _bad_string(query: QueryText, start: int) -> HybridkgError:
+def _bad_string(query: SourceText, start: int) -> HybridkgError:
     text, quote = query.text, query.text[start]
     long = text.startswith(quote * 3, start)
     position = start + (3 if long else 1)

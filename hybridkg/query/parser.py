@@ -18,7 +18,7 @@ from hybridkg.errors import HybridkgError, QueryLimitError
 from hybridkg.query import ast, tables
 from hybridkg.query.builders import LISTS, TRANSPARENT, Builder
 from hybridkg.query.lexer import END, Lexer, Token
-from hybridkg.query.source import QueryText, read_text
+from hybridkg.query.source import SourceText, read_text
 
 MAX_TOKENS = 200_000
 """200,000 one-character tokens take about 1.5 s; a query of that size should pass its values as parameters."""
@@ -34,7 +34,7 @@ Handler: TypeAlias = Callable[[Any, list[Any], int, int], Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class ReduceRule:
     """What to do when a rule is complete.
 
     Args:
@@ -55,7 +55,7 @@ class Machine:
     """Everything that does not depend on the text."""
 
     tables: tables.Tables
-    rules: list[Rule]
+    rules: list[ReduceRule]
 
     def lexer(self, text: str) -> Lexer:
         """A lexer that can read the text."""
@@ -79,12 +79,12 @@ def machine() -> Machine:
     return Machine(loaded, [_rule(*rule) for rule in loaded.rules])
 
 
-def _rule(name: str, left: str, size: int, recursive: bool) -> Rule:
+def _rule(name: str, left: str, size: int, recursive: bool) -> ReduceRule:
     handler: Handler | None = getattr(Builder, name, None)
     if handler is None and left in LISTS:
         handler = _append if recursive else _collect
     assert handler is not None or size == 1, f"rule {name!r} has no builder"
-    return Rule(left, size, handler, name not in TRANSPARENT and left not in LISTS)
+    return ReduceRule(left, size, handler, name not in TRANSPARENT and left not in LISTS)
 
 
 def _collect(_builder: Builder, values: list[Any], _start: int, _end: int) -> list[Any]:
@@ -117,7 +117,7 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
     query = read_text(text, name)
     try:
         result = _Run(machine(), query, Builder(query, base)).result()
-    except StoppedError as stop:
+    except UnexpectedTokenError as stop:
         from hybridkg.query.diagnostics.syntax_help import explain
 
         raise explain(machine(), query, stop.states, stop.token).at(query.source) from None
@@ -127,7 +127,7 @@ def parse(text: str, *, name: str = "query", base: str = "") -> ast.Query:
     return result
 
 
-class StoppedError(Exception):
+class UnexpectedTokenError(Exception):
     """The parser cannot take a token; becomes an error with a message before anybody sees it."""
 
     def __init__(self, states: list[int], token: Token):
@@ -144,7 +144,7 @@ def where_it_stops(machine: Machine, text: str) -> tuple[int, Token]:
     query = read_text(text, "example")
     try:
         _Run(machine, query, Builder(query)).result()
-    except StoppedError as stop:
+    except UnexpectedTokenError as stop:
         return stop.states[-1], stop.token
     raise ValueError(f"this parses, so it cannot explain an error: {text!r}")
 
@@ -152,7 +152,7 @@ def where_it_stops(machine: Machine, text: str) -> tuple[int, Token]:
 class _Run:
     """One pass over a text: the stacks of an LALR parser, with offsets and depths beside the values."""
 
-    def __init__(self, machine: Machine, query: QueryText, builder: Builder):
+    def __init__(self, machine: Machine, query: SourceText, builder: Builder):
         self.machine, self.query, self.builder = machine, query, builder
         self.states = [machine.tables.start]
         self.values: list[Any] = []
@@ -196,7 +196,7 @@ class _Run:
         while True:
             action = rows[states[-1]].get(kind)
             if action is None:
-                raise StoppedError(states, token)
+                raise UnexpectedTokenError(states, token)
             if action >= 0:
                 states.append(action)
                 values.append(token)
@@ -218,7 +218,7 @@ class _Run:
             if kind == END and states[-1] == self.machine.tables.end:
                 return True
 
-    def _apply(self, rule: Rule) -> None:
+    def _apply(self, rule: ReduceRule) -> None:
         """Replaces the topmost values by the one that their rule makes of them."""
         size, values, depths = rule.size, self.values, self.depths
         start, end = self.starts[-size], self.ends[-1]

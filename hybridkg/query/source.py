@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from hybridkg.errors import QueryLimitError, QuerySyntaxError, Source, Span
+from hybridkg.errors import QueryLimitError, QuerySyntaxError, SourceName, Span
 
 MAX_CHARACTERS = 1_000_000
 """Longer texts are refused: long lists belong in parameters. 1 MB of one-character tokens costs seconds."""
@@ -27,7 +27,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class QueryText:
+class SourceText:
     """A query text without codepoint escapes.
 
     Args:
@@ -37,7 +37,7 @@ class QueryText:
         written: the offsets in `source` that belong to them.
     """
 
-    source: Source
+    source: SourceName
     text: str
     read: list[int] = field(default_factory=list)
     written: list[int] = field(default_factory=list)
@@ -54,7 +54,7 @@ class QueryText:
         return offset if at < 0 else self.written[at] + offset - self.read[at]
 
 
-def read_text(text: str, name: str) -> QueryText:
+def read_text(text: str, name: str) -> SourceText:
     """Checks the size and the characters, and replaces codepoint escapes.
 
     Raises:
@@ -64,7 +64,7 @@ def read_text(text: str, name: str) -> QueryText:
     >>> read_text("SELECT ?\\\\u0061", "query").text
     'SELECT ?a'
     """
-    source = Source(name, text)
+    source = SourceName(name, text)
     if len(text) > MAX_CHARACTERS:
         raise QueryLimitError(
             f"the query has {len(text):,} characters; at most {MAX_CHARACTERS:,} are accepted",
@@ -75,7 +75,7 @@ def read_text(text: str, name: str) -> QueryText:
             source
         )
     if "\\u" not in text and "\\U" not in text:
-        return QueryText(source, text)
+        return SourceText(source, text)
     return _unescaped(source)
 
 
@@ -88,7 +88,7 @@ def shown(text: str, longest: int = 60) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def _unescaped(source: Source) -> QueryText:
+def _unescaped(source: SourceName) -> SourceText:
     parts: list[str] = []
     read: list[int] = []
     written: list[int] = []
@@ -110,4 +110,4 @@ def _unescaped(source: Source) -> QueryText:
         read.append(length)
         written.append(last)
     parts.append(source.text[last:])
-    return QueryText(source, "".join(parts), read, written)
+    return SourceText(source, "".join(parts), read, written)

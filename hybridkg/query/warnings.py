@@ -198,7 +198,7 @@ def _bound_somewhere(nodes: Nodes) -> frozenset[str]:
                 names |= in_scope(node)
             case ast.InlineData():
                 names |= bound_by(node)
-            case ast.Projection(ast.Var(name), expression) if expression is not None:
+            case ast.SelectItem(ast.Var(name), expression) if expression is not None:
                 names.add(name)
             case ast.GroupKey(_, ast.Var(name)) | ast.RankBy(_, ast.Var(name)) | ast.Rerank(score=ast.Var(name)):
                 names.add(name)

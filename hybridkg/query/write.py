@@ -259,7 +259,7 @@ class _Writer(ExpressionWriter):
         if modifiers.offset is not None:
             self.line(f"OFFSET {int(modifiers.offset)}")
 
-    def projection(self, item: ast.Projection) -> None:
+    def projection(self, item: ast.SelectItem) -> None:
         """`?x` or `(expression AS ?x)`."""
         if item.expression is None:
             self.term(item.variable)
@@ -331,7 +331,7 @@ _METHODS: dict[type[ast.Syntax], Callable[[_Writer, Any], None]] = {
     ast.PathNegated: _Writer.path,
     ast.PathRepeat: _Writer.path,
     ast.PathSequence: _Writer.path,
-    ast.Projection: _Writer.projection,
+    ast.SelectItem: _Writer.projection,
     ast.RankBy: _Writer.rank_by,
     ast.Rerank: _Writer.rerank,
     ast.SelectQuery: _Writer.select,

@@ -44,7 +44,7 @@ XSD_DOUBLE = NamedNode(XSD + "double")
 XSD_BOOLEAN = NamedNode(XSD + "boolean")
 RDF_LANG_STRING = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
 
-MOST_DATATYPES = 64
+MAX_DATATYPES = 64
 """Datatypes whose rdflib term is remembered."""
 
 
@@ -78,7 +78,7 @@ def to_rdflib(term: Term) -> Identifier:
     raise TypeError(f"rdflib has no term for {term}")
 
 
-@lru_cache(MOST_DATATYPES)
+@lru_cache(MAX_DATATYPES)
 def _rdflib_iri(iri: str) -> URIRef:
     """The IRI of a datatype, of which there are few; rdflib looks at each character of one that it makes."""
     import rdflib

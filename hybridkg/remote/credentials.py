@@ -72,7 +72,7 @@ ENDPOINT = Variables("HYBRIDKG_ENDPOINT_", "graph", "https://example.org/sparql"
 OPENAI_URL = "https://api.openai.com/v1"
 """Address of OpenAI's own interface."""
 
-LARGEST_KEY_FILE = 65_536
+MAX_KEY_FILE = 65_536
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -132,12 +132,12 @@ def read_credentials(environment: Mapping[str, str] = os.environ, names: Variabl
 def _key_in(file: Path, names: Variables) -> str:
     try:
         with file.open("rb") as opened:
-            key = opened.read(LARGEST_KEY_FILE + 1).decode("utf-8-sig").strip()
+            key = opened.read(MAX_KEY_FILE + 1).decode("utf-8-sig").strip()
     except OSError as e:
         raise ConfigError(f"cannot read the key file {str(file)!r}: {e.strerror}", hint=f"see {names.key_file}") from e
     except UnicodeDecodeError as e:
         raise ConfigError(f"the key file {str(file)!r} is not text", hint=f"see {names.key_file}") from e
-    if not key or len(key) > LARGEST_KEY_FILE:
+    if not key or len(key) > MAX_KEY_FILE:
         raise ConfigError(f"the key file {str(file)!r} {'is too large' if key else 'is empty'}")
     return key
 

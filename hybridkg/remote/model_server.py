@@ -39,16 +39,16 @@ ATTEMPTS = 5
 FIRST_WAIT = 0.5
 """Seconds before the second attempt; each further wait is twice as long."""
 
-LONGEST_WAIT = 60.0
+MAX_WAIT_S = 60.0
 """Seconds; a server that asks for a longer pause is not waited for."""
 
-LARGEST_ANSWER = 64 << 20
+MAX_ANSWER = 64 << 20
 """Bytes: 64 vectors of 3,072 numbers are 4 MB."""
 
 CHARACTERS_PER_TOKEN = 4
 """About, in English; a figure to decide by, not to be billed by."""
 
-LONGEST_SHOWN = 300
+MAX_SHOWN_LENGTH = 300
 """Characters of what a server says."""
 
 
@@ -128,7 +128,7 @@ class ModelServer:
                 if e.code not in TRANSIENT or NO_MONEY in said or attempt == ATTEMPTS:
                     raise self._refused(e.code, said, attempt) from None
                 pause = _retry_after(e.headers, FIRST_WAIT * 2 ** (attempt - 1))
-                if pause > LONGEST_WAIT:
+                if pause > MAX_WAIT_S:
                     raise ModelServerError(
                         f"the model server {self.url} asks to wait {pause:,.0f} s", hint="ask again later"
                     ) from None
@@ -145,7 +145,7 @@ class ModelServer:
         raise AssertionError("the last attempt returns or raises")
 
     def _answer(self, path: str, data: bytes) -> bytes:
-        """The body, read no longer than `timeout` and no further than LARGEST_ANSWER."""
+        """The body, read no longer than `timeout` and no further than MAX_ANSWER."""
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "hybridkg"}
         if self._key:
             if not all("!" <= c <= "~" for c in self._key):
@@ -160,10 +160,8 @@ class ModelServer:
                 parts.append(part)
                 size += len(part)
                 self.check()
-                if size > LARGEST_ANSWER:
-                    raise ModelServerError(
-                        f"the model server {self.url} answers with more than {LARGEST_ANSWER >> 20} MiB"
-                    )
+                if size > MAX_ANSWER:
+                    raise ModelServerError(f"the model server {self.url} answers with more than {MAX_ANSWER >> 20} MiB")
                 if time.monotonic() > until:
                     raise TimeoutError("timed out")
             wanted = response.headers.get("Content-Length")
@@ -175,7 +173,7 @@ class ModelServer:
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as e:
-            shown = self._clean(content[:LONGEST_SHOWN].decode("utf-8", "replace"))
+            shown = self._clean(content[:MAX_SHOWN_LENGTH].decode("utf-8", "replace"))
             raise ModelServerError(f"the model server {self.url} answers no JSON: {shown or 'nothing'}") from e
 
     def _refused(self, code: int, said: str, attempts: int) -> ModelServerError:
@@ -190,7 +188,7 @@ class ModelServer:
     def _said(self, error: HTTPError) -> str:
         """What the server says about an error, on one line and without the key."""
         try:
-            content = error.read(LONGEST_SHOWN * 20)
+            content = error.read(MAX_SHOWN_LENGTH * 20)
         except (OSError, HTTPException):
             return ""
         try:
@@ -206,7 +204,7 @@ class ModelServer:
         if self._key:
             text = text.replace(self._key, "***")
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-        return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+        return text if len(text) <= MAX_SHOWN_LENGTH else f"{text[:MAX_SHOWN_LENGTH]}…"
 
     def _keep_rate(self) -> None:
         self.check()

@@ -21,7 +21,7 @@ from hybridkg.results.shortfall import limits_reached, shortfall
 
 if TYPE_CHECKING:
     from hybridkg.results.evidence import Evidence
-    from hybridkg.results.why import Reasons
+    from hybridkg.results.why import ScoreExplainer
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,11 @@ class Behind:
         return Evidence(form.where or ast.Group(()), self.context.store, form.dataset)
 
     @cached_property
-    def reasons(self) -> Reasons:
+    def reasons(self) -> ScoreExplainer:
         """Explains the scores of a row."""
-        from hybridkg.results.why import Reasons
+        from hybridkg.results.why import ScoreExplainer
 
-        return Reasons.of(self.logical(), self.context)
+        return ScoreExplainer.of(self.logical(), self.context)
 
 
 def build_result(
@@ -166,7 +166,7 @@ def explained(explanation: ExplainedPlan) -> ResultSet:
 
 def projected(plan: nodes.Plan) -> tuple[str, ...]:
     """The projected variables, snippets found late included; nothing where the store projects."""
-    while not isinstance(plan, nodes.Project | nodes.Whole | nodes.Construct | nodes.Describe):
+    while not isinstance(plan, nodes.Project | nodes.WholeQuery | nodes.Construct | nodes.Describe):
         plan = nodes.children(plan)[0]
     if isinstance(plan, nodes.Construct | nodes.Describe):
         return nodes.GRAPH_COLUMNS

@@ -11,7 +11,7 @@ from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple
-from hybridkg.results.witness import Link, witness
+from hybridkg.results.witness import PathStep, witness
 
 VALUES_AT_ONCE = 500
 """Nodes in one question to the store (operators/probing.py)."""
@@ -149,7 +149,7 @@ class Evidence:
         """Rows of a pattern, about a named graph or the default one."""
         if graph is not None:
             pattern = ast.Group((ast.GraphPattern(ast.Iri(graph.value), pattern),))
-        projection = tuple(ast.Projection(ast.Var(name)) for name in columns)
+        projection = tuple(ast.SelectItem(ast.Var(name)) for name in columns)
         modifiers = ast.Modifiers(limit=limit)
         text = write(ast.SelectQuery(projection, pattern, dataset=self.dataset, modifiers=modifiers))
         yield from self.store.select(text, known).rows
@@ -162,7 +162,7 @@ class _Steps:
     evidence: Evidence
     graph: NamedNode | None
 
-    def along(self, link: Link, nodes: Sequence[Term], backward: bool) -> Iterator[tuple[Term, Triple]]:
+    def along(self, link: PathStep, nodes: Sequence[Term], backward: bool) -> Iterator[tuple[Term, Triple]]:
         """The triples along a link that begin at some nodes, or end there; with the node."""
         here = "o" if link.inverse != backward else "s"
         for subject, predicate, target in self._rows(link, nodes, here):
@@ -171,7 +171,7 @@ class _Steps:
             if target is not None and predicate.value not in link.excluded:
                 yield subject if here == "s" else target, Triple(subject, predicate, target)
 
-    def _rows(self, link: Link, nodes: Sequence[Term], here: str) -> Iterator[tuple[Term | None, ...]]:
+    def _rows(self, link: PathStep, nodes: Sequence[Term], here: str) -> Iterator[tuple[Term | None, ...]]:
         given: dict[str, Term] = {"p": NamedNode(link.predicate)} if link.predicate else {}
         written = [cell for node in nodes if (cell := _written(node)) is not None]
         for node in nodes:

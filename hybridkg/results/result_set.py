@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from rdflib.term import Identifier
 
     from hybridkg.results.evidence import Evidence
-    from hybridkg.results.why import Reasons, Why
+    from hybridkg.results.why import ScoreExplainer, Why
 
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 """Rows in the text of a result."""
 
 NO_MORE = "no more rows satisfy the query"
@@ -43,7 +43,7 @@ class ExplainedPlan(Protocol):
         """The plan for a notebook."""
 
 
-class Origin(Protocol):
+class Provenance(Protocol):
     """What is behind the rows (results.build)."""
 
     @property
@@ -51,7 +51,7 @@ class Origin(Protocol):
         """Finds the triples behind a row."""
 
     @property
-    def reasons(self) -> Reasons:
+    def reasons(self) -> ScoreExplainer:
         """Explains the scores of a row."""
 
 
@@ -205,7 +205,7 @@ class ResultSet(Sequence[Row]):
     _ranked_by: str | None = None
     _reranked_by: str | None = None
     _prefixes: tuple[tuple[str, str], ...] = ()
-    _provenance: Origin | None = field(default=None, repr=False)
+    _provenance: Provenance | None = field(default=None, repr=False)
 
     @property
     def _evidence(self) -> Evidence | None:
@@ -213,7 +213,7 @@ class ResultSet(Sequence[Row]):
         return None if self._provenance is None else self._provenance.evidence
 
     @property
-    def _reasons(self) -> Reasons | None:
+    def _reasons(self) -> ScoreExplainer | None:
         """Explains the scores of a row; None where rows are no solutions."""
         return None if self._provenance is None else self._provenance.reasons
 
@@ -260,11 +260,11 @@ class ResultSet(Sequence[Row]):
         from hybridkg.results.formats.table import write_table
 
         out = StringIO()
-        write_table(replace(self, cells=self.cells[:MOST_SHOWN]), out)
+        write_table(replace(self, cells=self.cells[:MAX_SHOWN]), out)
         table = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
         if self.boolean is not None:
             return table
-        more = f", of which the first {MOST_SHOWN} are shown" if len(self) > MOST_SHOWN else ""
+        more = f", of which the first {MAX_SHOWN} are shown" if len(self) > MAX_SHOWN else ""
         return f"{table}\n{self._rows()}{more}, {'exact' if self.exact else 'not exact'}".lstrip("\n")
 
     def counted(self, *, of_requested: bool = True) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hybridkg.interfaces.meter import POSTINGS
-from hybridkg.operators.context import CANDIDATES, JOINED, TOTAL, ExecutionContext, Found
+from hybridkg.operators.context import CANDIDATES, JOINED, TOTAL, ExecutionContext, MatchCount
 from hybridkg.operators.text_query import ranked_query
 from hybridkg.query import ast
 from hybridkg.results.result_set import NO_MORE
@@ -62,7 +62,7 @@ def _asked(match: ast.RankedItem) -> str:
     return f"the {'text' if isinstance(match, ast.Match) else 'NEAR'} of ?{match.entity.name}"
 
 
-def _found(match: ast.RankedItem, context: ExecutionContext) -> Found | None:
+def _found(match: ast.RankedItem, context: ExecutionContext) -> MatchCount | None:
     """How many entities were seen to match; None where they have not been counted, or rows give the text."""
     return context.found.get(ranked_query(match)) if context.found and not isinstance(match.text, ast.Var) else None
 

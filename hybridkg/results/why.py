@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     import rdflib
 
 
-MOST_SHOWN = 300
+MAX_SHOWN = 300
 """Characters of a piece of text that was near."""
 
 
 @dataclass(frozen=True)
-class Hit:
+class MatchExplanation:
     """Why an entity answers one MATCH.
 
     Args:
@@ -75,7 +75,7 @@ class Why:
     """
 
     scores: Mapping[str, float]
-    hits: tuple[Hit, ...]
+    hits: tuple[MatchExplanation, ...]
     triples: tuple[Triple, ...]
     ranked_by: str = ""
     reranked_by: str = ""
@@ -110,7 +110,7 @@ class Why:
 
 
 @dataclass(frozen=True)
-class Reasons:
+class ScoreExplainer:
     """Explains the rows of one result.
 
     Args:
@@ -126,7 +126,7 @@ class Reasons:
     reranked: str = ""
 
     @classmethod
-    def of(cls, plan: Plan, context: ExecutionContext) -> Reasons:
+    def of(cls, plan: Plan, context: ExecutionContext) -> ScoreExplainer:
         """For the rows of a plan."""
         found = sorted(visible_matches(plan), key=lambda node: node.match.span.start)
         labelled = ((m.match, m.score, m.score if m.match.score else m.match.entity.name) for m in found)
@@ -140,7 +140,7 @@ class Reasons:
         entity = bound.get(own.entity)
         return own.reranker, {} if entity is None else own.parts.get((entity, score), {})
 
-    def hits(self, bound: Mapping[str, Term | None]) -> list[Hit]:
+    def hits(self, bound: Mapping[str, Term | None]) -> list[MatchExplanation]:
         """One for each MATCH whose entity and score the row has."""
         branches = Counter(score for _, score, _ in self.matches)
         found = []
@@ -156,7 +156,7 @@ class Reasons:
 
     def _hit(
         self, match: ast.RankedItem, label: str, entity: NamedNode | BlankNode, bound: Mapping[str, Term | None]
-    ) -> Hit | None:
+    ) -> MatchExplanation | None:
         asked = bound.get(match.text.name) if isinstance(match.text, ast.Var) else None
         if isinstance(match, ast.Near):
             return self._similar(match, label, entity, asked)
@@ -174,7 +174,7 @@ class Reasons:
         (score,) = index.score(query, ids.astype(np.uint32))
         parts = RANKING_MODELS.get(query.model)().explain(task)
         (texts,) = self.context.texts([entity], [field.name for field in match.fields])
-        return Hit(
+        return MatchExplanation(
             entity,
             label,
             query.text,
@@ -182,7 +182,9 @@ class Reasons:
             tuple(index.passages(query, texts)),
         )
 
-    def _similar(self, near: ast.Near, label: str, entity: NamedNode | BlankNode, asked: Term | None) -> Hit | None:
+    def _similar(
+        self, near: ast.Near, label: str, entity: NamedNode | BlankNode, asked: Term | None
+    ) -> MatchExplanation | None:
         index, nodes = self.context.text, self.context.nodes
         assert index is not None
         assert index.vectors is not None
@@ -198,7 +200,7 @@ class Reasons:
         span = index.vectors.nearest(query, int(ids[0]))
         passages = () if span is None else _passages(self.context.texts([entity], [])[0], *span)
         model = f"similarity ({index.vectors.made_by})"
-        return Hit(entity, label, _target(near, asked), ScoreExplanation(model, score, ()), passages)
+        return MatchExplanation(entity, label, _target(near, asked), ScoreExplanation(model, score, ()), passages)
 
 
 def _passages(texts: Sequence[tuple[str, str, str]], begin: int, end: int) -> tuple[Passage, ...]:
@@ -213,7 +215,7 @@ def _passages(texts: Sequence[tuple[str, str, str]], begin: int, end: int) -> tu
     shown = " ".join("\n".join(text for _, text, _ in texts)[begin:end].split())
     for name, text, _ in texts:
         if begin <= len(text):
-            shown = shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}…"
+            shown = shown if len(shown) <= MAX_SHOWN else f"{shown[:MAX_SHOWN]}…"
             return (Passage(name, values[name], begin, min(end, len(text)), (), shown),)
         begin, end = begin - len(text) - 1, end - len(text) - 1
         values[name] += 1

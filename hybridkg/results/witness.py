@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hybridkg.query import ast
 from hybridkg.rdf.terms import Term, Triple
 
-MOST_STATES = 20_000
+MAX_STATES = 20_000
 """Pairs of position and node that are looked at; beyond, no chain is found. Some tens of milliseconds."""
 
 BEGIN = -1
@@ -23,7 +23,7 @@ State = tuple[int, Term]
 
 
 @dataclass(frozen=True)
-class Link:
+class PathStep:
     """One step of a path: a predicate, or every predicate but some.
 
     Args:
@@ -37,7 +37,7 @@ class Link:
     inverse: bool = False
 
 
-Ask = Callable[[Link, list[Term], bool], Iterable[tuple[Term, Triple]]]
+Ask = Callable[[PathStep, list[Term], bool], Iterable[tuple[Term, Triple]]]
 """The steps along a link that begin (or, with True, end) at some nodes: that node, and the triple."""
 
 
@@ -51,7 +51,7 @@ class Automaton:
     ([('e:p', False), ('e:q', True)], [0, 1], {-1: {0}, 0: {1}, 1: {1}})
     """
 
-    links: list[Link] = field(default_factory=list)
+    links: list[PathStep] = field(default_factory=list)
     follow: dict[int, set[int]] = field(default_factory=lambda: {BEGIN: set()})
     last: set[int] = field(default_factory=set)
     empty: bool = False
@@ -86,14 +86,14 @@ class Automaton:
                     for part in parts
                     if isinstance(part, ast.PathInverse) and isinstance(part.path, ast.Iri)
                 )
-                links = [Link("", forward, inverse)] if forward or not backward else []
-                links += [Link("", backward, not inverse)] if backward else []
+                links = [PathStep("", forward, inverse)] if forward or not backward else []
+                links += [PathStep("", backward, not inverse)] if backward else []
                 return _either([self._link(link) for link in links])
             case ast.Iri(value):
-                return self._link(Link(value, inverse=inverse))
+                return self._link(PathStep(value, inverse=inverse))
         raise TypeError(f"no path: {path!r}")
 
-    def _link(self, link: Link) -> tuple[bool, set[int], set[int]]:
+    def _link(self, link: PathStep) -> tuple[bool, set[int], set[int]]:
         position = len(self.links)
         self.links.append(link)
         self.follow[position] = set()
@@ -127,7 +127,7 @@ def witness(path: ast.Path, begin: Term, end: Term, ask: Ask) -> list[Triple] | 
 
     Returns:
         The triples in the order of the chain, none where the path may be empty and both ends are the same; None where
-        there is no chain, or it was not found among MOST_STATES.
+        there is no chain, or it was not found among MAX_STATES.
     """
     automaton = Automaton.of(path)
     if automaton.empty and begin == end:
@@ -137,7 +137,7 @@ def witness(path: ast.Path, begin: Term, end: Term, ask: Ask) -> list[Triple] | 
         for other in behind:
             before[other].add(position)
     ahead, back = _Search({(BEGIN, begin): None}), _Search({(p, end): None for p in sorted(automaton.last)})
-    while ahead.frontier and back.frontier and len(ahead.seen) + len(back.seen) <= MOST_STATES:
+    while ahead.frontier and back.frontier and len(ahead.seen) + len(back.seen) <= MAX_STATES:
         if len(ahead.frontier) <= len(back.frontier):
             met = ahead.step(_forward(automaton, ahead.frontier, ask), back)
         else:
@@ -165,7 +165,7 @@ class _Search:
                 fresh.append(new)
                 if new in other.seen:
                     met.append(new)
-            if len(self.seen) + len(other.seen) > MOST_STATES:
+            if len(self.seen) + len(other.seen) > MAX_STATES:
                 break
         self.frontier = fresh
         return min(met, key=lambda state: len(other.chain(state)), default=None)

@@ -38,7 +38,7 @@ def smallest_unsigned(largest: int) -> np.dtype[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FolderLayout:
     """What the headers of one kind of folder say of themselves.
 
     Args:
@@ -67,7 +67,7 @@ class Writer:
         segment: name of the segment, with which its files begin; empty for the arrays of the whole.
     """
 
-    def __init__(self, layout: Layout, folder: Path, segment: str = ""):
+    def __init__(self, layout: FolderLayout, folder: Path, segment: str = ""):
         self._layout, self._folder, self._segment = layout, folder, segment
         self._arrays: dict[str, dict[str, Any]] = {}
 
@@ -129,7 +129,7 @@ class ArrayStream:
         self._out.declare(self._name, self._dtype, (self.rows, self._width) if self._width else (self.rows,))
 
 
-class Reader:
+class MappedArrays:
     """The header and the memory-mapped arrays of a folder, or of one segment of it.
 
     Args:
@@ -141,7 +141,7 @@ class Reader:
         CorruptError: the header is missing, unreadable or of another version, or a file has another size.
     """
 
-    def __init__(self, layout: Layout, folder: Path, segment: str = ""):
+    def __init__(self, layout: FolderLayout, folder: Path, segment: str = ""):
         self._layout, self._folder, self._segment = layout, folder, segment
         self._name = layout.header_name(segment)
         path = folder / self._name

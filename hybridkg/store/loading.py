@@ -22,7 +22,7 @@ from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.input_file import InputFile, check_readable
 from hybridkg.rdf.terms import Quad
 from hybridkg.store.generations.bulk_build import Building
-from hybridkg.store.rdf_io.blank_nodes import Batch, BlankNodeNames
+from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames, StatementBatch
 from hybridkg.store.rdf_io.formats import format_of
 from hybridkg.store.rdf_io.part_writer import PART, PartWriter
 from hybridkg.store.rdf_io.rdf_parsing import quads_of
@@ -142,11 +142,11 @@ def _with_blank_nodes(reading: _Reading, writer: PartWriter, also: Also | None) 
 class _Reading:
     """The quads of one source in batches, counted and reported as they pass."""
 
-    def __init__(self, name: str, batches: Iterator[Batch], progress: Progress, file: InputFile | None):
+    def __init__(self, name: str, batches: Iterator[StatementBatch], progress: Progress, file: InputFile | None):
         self.name, self.statements = name, 0
         self._batches, self._progress, self._file = batches, progress, file
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[StatementBatch]:
         reported = 0
         for batch in self._batches:
             self.statements += batch.statements

@@ -23,7 +23,7 @@ from hybridkg.store.result_lines import Output, Writer, read_chunks, read_lines
 
 T = TypeVar("T")
 
-MOST_ROWS_AT_ONCE = 400_000
+MAX_ROWS_AT_ONCE = 400_000
 """Rows of a result that is written in one piece, which needs the interpreter's lock once and not every 8 KB;
 about 40 MB of links."""
 
@@ -129,7 +129,7 @@ class OxigraphStore:
 
     def _writer(self, sparql: str, rows: int | None = None) -> Writer:
         def counted() -> int:
-            count = f"SELECT (COUNT(*) AS ?n) WHERE {{ {{ {sparql} LIMIT {MOST_ROWS_AT_ONCE} }} }}"
+            count = f"SELECT (COUNT(*) AS ?n) WHERE {{ {{ {sparql} LIMIT {MAX_ROWS_AT_ONCE} }} }}"
             return int(cast(Literal, next(self.select(count).rows)[0]).value)
 
         def write(output: Output) -> None:
@@ -137,7 +137,7 @@ class OxigraphStore:
             if not isinstance(answer, QuerySolutions):
                 raise TypeError(f"not a SELECT query: {sparql!r}")
             with _reading_errors("reading the graph failed"):
-                if (counted() if rows is None else rows) < MOST_ROWS_AT_ONCE:
+                if (counted() if rows is None else rows) < MAX_ROWS_AT_ONCE:
                     output.write(cast(bytes, answer.serialize(format=QueryResultsFormat.TSV)))
                 else:
                     answer.serialize(cast(IO[bytes], output), QueryResultsFormat.TSV)

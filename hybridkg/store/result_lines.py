@@ -18,8 +18,8 @@ from typing import Protocol
 CHUNK_BYTES = 1 << 18
 """Least size of what goes from a reader to the consumer, and of what the consumer gets at once."""
 
-MOST_READERS = 4
-MOST_WAITING_BYTES = 64_000_000
+MAX_READERS = 4
+MAX_WAITING_BYTES = 64_000_000
 """Beyond this, readers wait for the consumer; each may hold one more result in one piece."""
 
 
@@ -56,7 +56,7 @@ class _Channel:
 
     def put(self, chunk: Chunk) -> None:
         with self._changed:
-            while self._waiting > MOST_WAITING_BYTES and not self.closed:
+            while self._waiting > MAX_WAITING_BYTES and not self.closed:
                 self._changed.wait()
             if self.closed:
                 raise _ClosedError
@@ -95,7 +95,7 @@ def read_lines(writers: Sequence[Writer]) -> Generator[tuple[int, list[str]], No
 
 
 def read_chunks(writers: Sequence[Writer], spare: int = 0) -> Generator[tuple[int, bytes], None, None]:
-    """Runs the writers in threads, at most MOST_READERS, and `spare` cores are left to the consumer.
+    """Runs the writers in threads, at most MAX_READERS, and `spare` cores are left to the consumer.
 
     Close the iterator unless it is read to its end: the readers then stop at their next write.
 
@@ -105,7 +105,7 @@ def read_chunks(writers: Sequence[Writer], spare: int = 0) -> Generator[tuple[in
     """
     channel = _Channel()
     left = deque(range(len(writers)))
-    readers = min(len(writers), MOST_READERS, max(1, (os.cpu_count() or 1) - spare))
+    readers = min(len(writers), MAX_READERS, max(1, (os.cpu_count() or 1) - spare))
     threads = [threading.Thread(target=_work, args=(writers, left, channel)) for _ in range(readers)]
     try:
         for thread in threads:

@@ -20,7 +20,7 @@ from hybridkg.interfaces.explanation import Passage
 from hybridkg.interfaces.text_index import speaks
 from hybridkg.text.analysis.languages import ENGLISH_STOP_WORDS
 from hybridkg.text.index.positions.windows import windows
-from hybridkg.text.match_query.items import Item, OnField, Pattern
+from hybridkg.text.match_query.items import Item, Pattern, ResolvedField
 
 WIDTH = 200
 """Characters of a passage, marks and ellipses not counted."""
@@ -31,10 +31,10 @@ _IDF_UNIT = 1_000_000
 _CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), " ")
 
 
-LONGEST_WORD_KEPT = 100
+MAX_CACHED_WORD_LENGTH = 100
 """Characters of such a word."""
 
-MOST_TERMS = 50_000
+MAX_TERMS = 50_000
 """Words whose terms a text index remembers for its passages."""
 
 
@@ -66,8 +66,8 @@ class _TermOf(dict[str, str]):
 
     def __missing__(self, word: str) -> str:
         term = self._analyzer.term(word, self._stemmer)
-        if len(word) <= LONGEST_WORD_KEPT:
-            if len(self) >= MOST_TERMS:
+        if len(word) <= MAX_CACHED_WORD_LENGTH:
+            if len(self) >= MAX_TERMS:
                 self.clear()
             self[word] = term
         return term
@@ -95,7 +95,7 @@ class PassageFinder:
         known: the terms of words.
     """
 
-    def __init__(self, fields: Sequence[OnField], idf_of: Mapping[Item, float], known: KnownTerms | None = None):
+    def __init__(self, fields: Sequence[ResolvedField], idf_of: Mapping[Item, float], known: KnownTerms | None = None):
         self._fields, self._known = fields, known or KnownTerms()
         kept = {item: idf for item, idf in idf_of.items() if not _says_nothing(item)} or idf_of
         self._values = [max(1, round(idf * _IDF_UNIT)) for idf in kept.values()]
@@ -149,13 +149,15 @@ class PassageFinder:
         return _Tokens(list(map(term_of.__getitem__, words)), starts, ends)
 
 
-def best_passage(fields: Sequence[OnField], idf_of: Mapping[Item, float], texts: Sequence[tuple[str, str, str]]) -> str:
+def best_passage(
+    fields: Sequence[ResolvedField], idf_of: Mapping[Item, float], texts: Sequence[tuple[str, str, str]]
+) -> str:
     """As PassageFinder.best, for one entity."""
     return PassageFinder(fields, idf_of).best(texts)
 
 
 def field_passages(
-    fields: Sequence[OnField], idf_of: Mapping[Item, float], texts: Sequence[tuple[str, str, str]]
+    fields: Sequence[ResolvedField], idf_of: Mapping[Item, float], texts: Sequence[tuple[str, str, str]]
 ) -> list[Passage]:
     """As PassageFinder.of_fields, for one entity."""
     return PassageFinder(fields, idf_of).of_fields(texts)

@@ -21,7 +21,7 @@ from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.render import render
 from hybridkg.algebra.rules import rewrite
 from hybridkg.interfaces.strategy import STRATEGIES
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.planner.calibration.calibrated_costs import FIXED
 from hybridkg.planner.choose import choose
 from hybridkg.planner.explain import Explanation
@@ -46,7 +46,7 @@ def plan_of(logical: Plan, query_text: str, prefixes: tuple[tuple[str, str], ...
     wanted = re.search(r"^# strategy: (\w+)$", query_text, re.MULTILINE)
     snapshot = films._snapshot
     plan = choose(logical, snapshot.planning(), wanted.group(1) if wanted else None)
-    shown = Explanation(plan, Known(snapshot.text, snapshot.graph), prefixes=prefixes)
+    shown = Explanation(plan, EstimationContext(snapshot.text, snapshot.graph), prefixes=prefixes)
     return f"{shown.strategy(times=False)}\n{shown.operators(times=False)}\n"
 
 

@@ -10,7 +10,7 @@ from hybridkg.algebra.nodes import children
 from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import QueryLimitError
 from hybridkg.planner.choose import choose
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query.parser import parse
 
 PARTS = {
@@ -37,7 +37,7 @@ def query(part: str, n: int, around: str = "%s") -> str:
 def test_as_many_parts_as_there_may_be_levels_are_planned(part):
     plan = from_ast(parse(query(part, MAX_LEVELS - 3)))
     assert MAX_LEVELS - 3 <= levels(plan) <= MAX_LEVELS + 5
-    choose(rewrite(plan), Planning())
+    choose(rewrite(plan), PlannerContext())
 
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
@@ -65,9 +65,9 @@ def test_the_hint_helps(name):
     plan = from_ast(parse(text))
     assert levels(plan) < 10
     assert children(plan)
-    choose(rewrite(plan), Planning())
+    choose(rewrite(plan), PlannerContext())
 
 
 def test_triples_between_matches_are_one_part():
     triples = "".join(f"?e :p{i} ?c{i} . " for i in range(1_000))
-    choose(rewrite(from_ast(parse(query(triples, 1)))), Planning())
+    choose(rewrite(from_ast(parse(query(triples, 1)))), PlannerContext())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hybridkg.algebra.pattern_text import pattern_text
-from hybridkg.algebra.to_pattern import Declined, pattern_of
+from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.interfaces import graph_index as g
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
@@ -13,11 +13,11 @@ from hybridkg.rdf.terms import XSD, Literal, NamedNode
 
 PROLOGUE = f"PREFIX : <e:> PREFIX xsd: <{XSD}>\n"
 A, B, C = (g.Variable(name) for name in "abc")
-P, Q = g.Link("e:p"), g.Link("e:q")
+P, Q = g.PredicatePath("e:p"), g.PredicatePath("e:q")
 SEVEN = Literal("7", datatype=NamedNode(XSD + "integer"))
 
 
-def translated(text: str) -> g.Pattern | Declined:
+def translated(text: str) -> g.Pattern | DeclinedPattern:
     return pattern_of(parse(f"{PROLOGUE}SELECT * {{ {text} }}").form.where)
 
 
@@ -29,7 +29,7 @@ def read_as(text: str) -> tuple[g.Test, ...]:
 
 def reason(text: str) -> str:
     pattern = translated(text)
-    assert isinstance(pattern, Declined), pattern
+    assert isinstance(pattern, DeclinedPattern), pattern
     return pattern.reason
 
 
@@ -42,8 +42,8 @@ def reason(text: str) -> str:
         ("?a :p ?b { ?b :q ?c }", g.Join((g.Scan(A, P, B), g.Scan(B, Q, C)))),
         ('?a :p "07"^^xsd:int', g.Scan(A, P, SEVEN)),
         ("?a ^:p ?b", g.Scan(B, P, A)),
-        ("?a (:p|:q)? ?b", g.Scan(A, g.Closure(g.Alternative((P, Q)), 0, 1), B)),
-        ("?a (:p/^:q)+ ?b", g.Scan(A, g.Closure(g.Steps((P, g.Inverse(Q))), 1, None), B)),
+        ("?a (:p|:q)? ?b", g.Scan(A, g.Closure(g.AlternativePath((P, Q)), 0, 1), B)),
+        ("?a (:p/^:q)+ ?b", g.Scan(A, g.Closure(g.Steps((P, g.InversePath(Q))), 1, None), B)),
         ("?a :p*/:q ?b", g.Join((g.Scan(A, g.Closure(P, 0, None), g.Variable(" 1")), g.Scan(g.Variable(" 1"), Q, B)))),
         ("?a ^(:p/:q) ?b", g.Join((g.Scan(B, P, g.Variable(" 1")), g.Scan(g.Variable(" 1"), Q, A)))),
         ("?a :p ?b OPTIONAL { ?b :q ?c }", g.LeftJoin(g.Scan(A, P, B), g.Scan(B, Q, C))),
@@ -68,24 +68,30 @@ def test_a_blank_node_is_one_variable_in_its_basic_graph_pattern():
 @pytest.mark.parametrize(
     ("text", "tests"),
     [
-        ("?b > 7", (g.Comparison("b", ">", SEVEN),)),
-        ("7 > ?b", (g.Comparison("b", "<", SEVEN),)),
-        ("?b != - 7", (g.Comparison("b", "!=", Literal("-7", datatype=SEVEN.datatype)),)),
-        ("?b >= 7 && ?a = :x", (g.Comparison("b", ">=", SEVEN), g.Comparison("a", "=", NamedNode("e:x")))),
-        ("!(?b = 7)", (g.Comparison("b", "!=", SEVEN),)),
+        ("?b > 7", (g.ValueComparison("b", ">", SEVEN),)),
+        ("7 > ?b", (g.ValueComparison("b", "<", SEVEN),)),
+        ("?b != - 7", (g.ValueComparison("b", "!=", Literal("-7", datatype=SEVEN.datatype)),)),
+        ("?b >= 7 && ?a = :x", (g.ValueComparison("b", ">=", SEVEN), g.ValueComparison("a", "=", NamedNode("e:x")))),
+        ("!(?b = 7)", (g.ValueComparison("b", "!=", SEVEN),)),
         ("!(?b > 7)", (g.Opaque("b", "!(?x > 7)"),)),
-        ("!(?b != 7 || ?a != :x)", (g.Comparison("b", "=", SEVEN), g.Comparison("a", "=", NamedNode("e:x")))),
-        ("?b IN (7, :x)", (g.AnyOf((g.Comparison("b", "=", SEVEN), g.Comparison("b", "=", NamedNode("e:x")))),)),
-        ("?b NOT IN (7, :x)", (g.Comparison("b", "!=", SEVEN), g.Comparison("b", "!=", NamedNode("e:x")))),
-        ("!(?b NOT IN (7))", (g.Comparison("b", "=", SEVEN),)),
+        ("!(?b != 7 || ?a != :x)", (g.ValueComparison("b", "=", SEVEN), g.ValueComparison("a", "=", NamedNode("e:x")))),
+        (
+            "?b IN (7, :x)",
+            (g.AnyOf((g.ValueComparison("b", "=", SEVEN), g.ValueComparison("b", "=", NamedNode("e:x")))),),
+        ),
+        ("?b NOT IN (7, :x)", (g.ValueComparison("b", "!=", SEVEN), g.ValueComparison("b", "!=", NamedNode("e:x")))),
+        ("!(?b NOT IN (7))", (g.ValueComparison("b", "=", SEVEN),)),
         ('CONTAINS(?b, "x"@en)', (g.StringTest("CONTAINS", "b", Literal("x", language="en")),)),
         ('!CONTAINS(?b, "x")', (g.Opaque("b", '!CONTAINS(?x, "x")'),)),
         ('STRSTARTS(STR(?b), "x")', (g.Opaque("b", 'STRSTARTS(STR(?x), "x")'),)),
         ("?a = ?b", (g.Same("a", "b"),)),
         ("?b != ?a", (g.Same("b", "a", negated=True),)),
         ("!sameTerm(?a, ?b)", (g.Same("a", "b", negated=True),)),
-        ("sameTerm(:x, ?b)", (g.Comparison("b", "=", NamedNode("e:x")),)),
-        ('lang(?b) = "en" || ?b < 7', (g.AnyOf((g.Opaque("b", 'LANG(?x) = "en"'), g.Comparison("b", "<", SEVEN))),)),
+        ("sameTerm(:x, ?b)", (g.ValueComparison("b", "=", NamedNode("e:x")),)),
+        (
+            'lang(?b) = "en" || ?b < 7',
+            (g.AnyOf((g.Opaque("b", 'LANG(?x) = "en"'), g.ValueComparison("b", "<", SEVEN))),),
+        ),
         ("?b + 1 < 7", (g.Opaque("b", "?x + 1 < 7"),)),
         ("xsd:integer(?b) = 7", (g.Opaque("b", f"<{XSD}integer>(?x) = 7"),)),
         ("!BOUND(?b)", (g.AnyOf(()),)),
@@ -101,8 +107,8 @@ def test_a_condition_that_is_always_true_is_no_test():
 
 def test_a_filter_of_an_optional_that_reads_both_sides_belongs_to_the_left_join():
     pattern = translated("?a :p ?b OPTIONAL { ?a :q ?c FILTER(?c > 7 && ?b < 7) }")
-    inner = g.Restrict(g.Scan(A, Q, C), (g.Comparison("c", ">", SEVEN),))
-    assert pattern == g.LeftJoin(g.Scan(A, P, B), inner, (g.Comparison("b", "<", SEVEN),))
+    inner = g.Restrict(g.Scan(A, Q, C), (g.ValueComparison("c", ">", SEVEN),))
+    assert pattern == g.LeftJoin(g.Scan(A, P, B), inner, (g.ValueComparison("b", "<", SEVEN),))
 
 
 def test_rows_without_a_partner_are_a_not_exists():
@@ -168,11 +174,11 @@ def test_what_the_projection_cannot_say_is_declined_with_its_reason(text, why):
 @pytest.mark.parametrize("term", [ast.Iri("no iri"), ast.Lit("x", "no iri"), ast.Lit("x", language="-")])
 def test_terms_that_no_parser_makes_are_declined(term):
     triple = ast.TriplePattern(ast.Var("a"), ast.Iri("e:p"), term)
-    assert pattern_of(ast.Group((ast.Triples((triple,)),))) == Declined("a term that RDF does not have")
+    assert pattern_of(ast.Group((ast.Triples((triple,)),))) == DeclinedPattern("a term that RDF does not have")
 
 
 def test_a_dataset_is_declined():
-    assert pattern_of(ast.Group(()), (ast.DatasetClause(ast.Iri("e:g")),)) == Declined("FROM")
+    assert pattern_of(ast.Group(()), (ast.DatasetClause(ast.Iri("e:g")),)) == DeclinedPattern("FROM")
 
 
 @pytest.mark.parametrize(
@@ -192,7 +198,7 @@ def test_a_dataset_is_declined():
 )
 def test_hostile_groups_end_in_a_bounded_pattern_or_a_reason(text):
     pattern = translated(text)
-    if isinstance(pattern, Declined):
+    if isinstance(pattern, DeclinedPattern):
         assert pattern.reason == "a pattern of more than 100 levels"
     else:
         assert pattern == translated(text)

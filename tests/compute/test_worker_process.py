@@ -11,12 +11,12 @@ import pytest
 from ended import assert_ends
 from works_aside import count, die, refuse
 
-from hybridkg.compute.worker_process import Aside, ChildLostError
+from hybridkg.compute.worker_process import WorkerLostError, WorkerProcess
 from hybridkg.errors import LoadError
 
 
 def test_what_the_work_sends_and_returns_comes_in_order_from_another_process():
-    with Aside(count, 2_000, "printed words are no answer") as aside:
+    with WorkerProcess(count, 2_000, "printed words are no answer") as aside:
         sent = list(aside)
         assert aside.result == 20_000
     assert [i for i, _ in sent] == list(range(2_000))
@@ -27,7 +27,7 @@ def test_what_the_work_sends_and_returns_comes_in_order_from_another_process():
     "error", [LoadError("wrong 'x'", hint="mend it", place="a.nt:3"), OSError(28, "No space left on device", "x")]
 )
 def test_an_error_comes_as_it_is(error):
-    with Aside(refuse, error) as aside:
+    with WorkerProcess(refuse, error) as aside:
         received = []
         with pytest.raises(type(error)) as caught:
             received.extend(aside)
@@ -37,22 +37,22 @@ def test_an_error_comes_as_it_is(error):
 
 @pytest.mark.parametrize(("work", "given"), [(die, 0), (die, 9), (refuse, KeyError("a mistake of ours"))])
 def test_a_process_that_ends_without_an_answer_is_lost(work, given):
-    with Aside(work, given) as aside:
+    with WorkerProcess(work, given) as aside:
         received = iter(aside)
         assert next(received) == 1
-        with pytest.raises(ChildLostError):
+        with pytest.raises(WorkerLostError):
             next(received)
 
 
 @pytest.mark.parametrize("program", ["", "/nowhere/python", "/bin/false", "/bin/true"])
 def test_a_process_that_cannot_be_started_is_lost(monkeypatch, program):
     monkeypatch.setattr(sys, "executable", program)
-    with Aside(count, 3) as aside, pytest.raises(ChildLostError):
+    with WorkerProcess(count, 3) as aside, pytest.raises(WorkerLostError):
         next(iter(aside))
 
 
 def test_control_c_does_not_end_it_and_the_end_of_the_block_does():
-    with Aside(count, 10**9) as aside:
+    with WorkerProcess(count, 10**9) as aside:
         received = iter(aside)
         _, pid = next(received)
         os.kill(pid, signal.SIGINT)

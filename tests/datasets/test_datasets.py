@@ -16,7 +16,7 @@ from hybridkg.cli import cli
 from hybridkg.datasets import DATASETS, sources
 from hybridkg.datasets.building import make_dataset
 from hybridkg.datasets.fb15k import FB
-from hybridkg.datasets.recipe import Recipe, Triples, five_folds, local_name
+from hybridkg.datasets.recipe import Recipe, RecipeTriples, five_folds, local_name
 from hybridkg.entities.profile.profile_reader import known_profiles
 from hybridkg.errors import LoadError, UnknownNameError, UserError
 from hybridkg.evaluation.qrels import read_qrels
@@ -176,7 +176,7 @@ def test_any_name_makes_an_iri(text):
 @given(st.text(max_size=30))
 @settings(max_examples=200, deadline=None)
 def test_any_text_is_read_back_from_its_line(text):
-    triples = Triples()
+    triples = RecipeTriples()
     triples.text("http://e/s", "http://e/p", text)
     words = " ".join(text.split())
     if not words:
@@ -427,7 +427,7 @@ def test_a_wrong_file_is_told_with_its_line_and_nothing_is_made(tmp_path, name, 
     ids=["cut", "other", "latin", "vast"],
 )
 def test_a_damaged_or_vast_file_is_refused(tmp_path, monkeypatch, content, message):
-    monkeypatch.setattr(sources, "LARGEST_TEXT", 4000)
+    monkeypatch.setattr(sources, "MAX_TEXT", 4000)
     data = lay_out(tmp_path, "cranfield", CRANFIELD)
     (data / "ir-collections/cranfield/cran.all.1400.xml.xz").write_bytes(content)
     with pytest.raises(LoadError) as e:

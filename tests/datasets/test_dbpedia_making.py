@@ -22,7 +22,7 @@ from hybridkg.datasets.dbpedia.converting import DOCUMENTS, GRAPH, Conversion, f
 from hybridkg.datasets.dbpedia.making import make_dbpedia
 from hybridkg.datasets.dbpedia.partition import partition
 from hybridkg.datasets.dbpedia.rules import load_rules
-from hybridkg.datasets.dbpedia.spill import Sample, Spill, lines_of
+from hybridkg.datasets.dbpedia.spill import EntitySpill, Sample, lines_of
 from hybridkg.errors import CorruptError, LoadError, LockedError, UserError
 from hybridkg.evaluation.qrels import read_qrels
 from hybridkg.evaluation.topics import read_topics
@@ -132,12 +132,12 @@ def test_a_conversion_goes_on_only_with_the_same_dumps_and_rules(tmp_path):
 
 def test_ranges_are_of_about_one_size_and_memory_holds_one(tmp_path, monkeypatch):
     sample = Sample()
-    monkeypatch.setattr(spill, "MOST_SAMPLED", 500)
+    monkeypatch.setattr(spill, "MAX_SAMPLED", 500)
     keys = [f"{i * 7919 % 10007:05d}".encode() for i in range(10_007)]
     for key in keys:
         sample.add(key)
     splits = sample.splits(16)
-    made = Spill(tmp_path / "s", splits, flushed_at=4_000)
+    made = EntitySpill(tmp_path / "s", splits, flushed_at=4_000)
     most = 0
     for key in keys:
         made.add(key, b"x" * 20)
@@ -169,7 +169,7 @@ def collecting_often():
 
 
 def test_ranges_are_read_side_by_side_while_the_collector_runs(tmp_path, collecting_often):
-    made = Spill(tmp_path / "s", [b"m"])
+    made = EntitySpill(tmp_path / "s", [b"m"])
     made.add(b"a", b"1")
     made.add(b"z", b"2")
     made.close()
@@ -184,7 +184,7 @@ def test_ranges_are_read_side_by_side_while_the_collector_runs(tmp_path, collect
 
 @pytest.mark.parametrize("places", [0, 7, 8, 16, 24, 40, 64, "zeros", "ones", "huge"])
 def test_damaged_starts_of_frames_are_said(tmp_path, places):
-    spill = Spill(tmp_path / "s", [b"m"], flushed_at=1)
+    spill = EntitySpill(tmp_path / "s", [b"m"], flushed_at=1)
     for key in (b"a", b"z"):
         spill.add(key, b"1")
     spill.close()
@@ -234,7 +234,7 @@ def test_a_wrong_line_is_an_error_with_its_place_or_counted(tmp_path, wrong):
 
 
 def test_a_line_without_end_and_a_cut_archive_are_errors(tmp_path, monkeypatch):
-    monkeypatch.setattr(triples, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(triples, "MAX_LINE_LENGTH", 1000)
     dumps = lay_out(tmp_path / "d", DUMPS)
     path = dumps / "core-i18n/en/page_links_en.ttl"
     path.write_bytes(b'#\n<x:s> <x:p> "' + b"a" * 3_000_000)

@@ -19,13 +19,13 @@ from benchmarks.stark import FIELDS, ask
 from benchmarks.stark_made import MADE, SKB, save_tensor, write_skb
 from hybridkg.cli import cli
 from hybridkg.datasets.building import make_dataset
-from hybridkg.datasets.recipe import Triples
-from hybridkg.datasets.stark.documents import KINDS, Node
+from hybridkg.datasets.recipe import RecipeTriples
+from hybridkg.datasets.stark.documents import KINDS, StarkNode
 from hybridkg.datasets.stark.layout import find_files, read_layout
 from hybridkg.datasets.stark.making import make_stark, triples_of
 from hybridkg.entities.profile.profile_reader import load_profile
 from hybridkg.errors import LoadError, UserError
-from hybridkg.evaluation.measures.stark import Candidates, read_candidates
+from hybridkg.evaluation.measures.stark import AnswerCandidates, read_candidates
 from hybridkg.evaluation.qrels import read_qrels
 from hybridkg.evaluation.topics import read_topics
 from hybridkg.evaluation.tuning.folds import read_folds
@@ -134,8 +134,8 @@ def test_torch_writes_the_same(sources, tmp_path):
 
 def said(kb: str, type_: str, attributes: dict) -> dict[str, list[str]]:
     """The literals of a node, by the names of the properties."""
-    made = Triples()
-    KINDS[kb].write(Node(made, kb, 5, type_, attributes))
+    made = RecipeTriples()
+    KINDS[kb].write(StarkNode(made, kb, 5, type_, attributes))
     found: dict[str, list[str]] = {}
     for line in made.lines[1:]:
         _, predicate, value = line.removesuffix(" .\n").split(" ", 2)
@@ -256,10 +256,10 @@ def test_the_commands_make_and_measure(sources, tmp_path):
 
 
 def test_iris_that_end_in_numbers_are_in_the_order_of_the_numbers():
-    assert list(Candidates([f"http://e/x/{i}" for i in (10, 9, 100)]).place) == [
+    assert list(AnswerCandidates([f"http://e/x/{i}" for i in (10, 9, 100)]).place) == [
         f"http://e/x/{i}" for i in (9, 10, 100)
     ]
-    assert list(Candidates(["http://e/x/9", "http://e/y/10"]).place) == ["http://e/x/9", "http://e/y/10"]
+    assert list(AnswerCandidates(["http://e/x/9", "http://e/y/10"]).place) == ["http://e/x/9", "http://e/y/10"]
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
-from hybridkg.datasets.recipe import Triples
+from hybridkg.datasets.recipe import RecipeTriples
 from hybridkg.datasets.stark import documents, pickles
-from hybridkg.datasets.stark.documents import Node
+from hybridkg.datasets.stark.documents import StarkNode
 from hybridkg.datasets.stark.pickles import PickleReader
 from hybridkg.datasets.stark.scalars import NUMPY
 from hybridkg.errors import LoadError
@@ -294,8 +294,8 @@ def test_only_a_dictionary_has_entries():
 
 
 def test_a_list_that_holds_itself_and_one_that_doubles_end_where_they_are_walked(monkeypatch):
-    monkeypatch.setattr(documents, "MOST_PARTS", 1 << 16)
-    monkeypatch.setattr(documents, "MOST_TEXT", 1 << 22)
+    monkeypatch.setattr(documents, "MAX_PARTS", 1 << 16)
+    monkeypatch.setattr(documents, "MAX_TEXT", 1 << 22)
     endless: list[object] = ["a"]
     endless.append(endless)
     laughs: list[object] = ["ha"]
@@ -303,14 +303,14 @@ def test_a_list_that_holds_itself_and_one_that_doubles_end_where_they_are_walked
         laughs = [laughs, laughs]
     for value in (endless, laughs, {"x": laughs}, ["a" * 1000] * 60_000):
         found = read(pickle.dumps(value))
-        node = Node(Triples(), "mag", 0, "paper", {"title": found})
+        node = StarkNode(RecipeTriples(), "mag", 0, "paper", {"title": found})
         with pytest.raises(LoadError, match="too large, or hold themselves"):
             node.put("title", found)
 
 
 def test_lists_in_lists_in_lists_are_no_danger():
     deep = b"\x80\x04" + b"]" * 200_000 + b"a" * 199_999 + b"."
-    node = Node(Triples(), "mag", 0, "paper", {})
+    node = StarkNode(RecipeTriples(), "mag", 0, "paper", {})
     with pytest.raises(LoadError, match="hold themselves"):
         node.put("x", read(deep))
     with pytest.raises(LoadError, match="a key that is neither"):
@@ -318,22 +318,22 @@ def test_lists_in_lists_in_lists_are_no_danger():
 
 
 def test_instructions_are_counted(monkeypatch):
-    monkeypatch.setattr(pickles, "MOST_STEPS", 8000)
+    monkeypatch.setattr(pickles, "MAX_STEPS", 8000)
     data = pickle.dumps({i: {"a": i} for i in range(3000)})
     assert len(list(PickleReader(data, "x").items())) == 3000  # a thousand entries at a time
-    monkeypatch.setattr(pickles, "MOST_STEPS", 4000)
+    monkeypatch.setattr(pickles, "MAX_STEPS", 4000)
     with pytest.raises(LoadError, match="more than 4,000 instructions for 1,000 entries"):
         list(PickleReader(data, "x").items())
 
 
 def test_what_is_kept_for_being_used_again_is_counted(monkeypatch):
-    monkeypatch.setattr(pickles, "MOST_KEPT", 10_000)
+    monkeypatch.setattr(pickles, "MAX_CACHED", 10_000)
     same = ["x"]
     alone = pickle.dumps({i: {"a": ["x"]} for i in range(3000)})
     assert len(list(PickleReader(alone, "x").items())) == 3000
     with pytest.raises(LoadError, match="whose values are used again"):
         list(PickleReader(pickle.dumps({i: {"a": same} for i in range(3000)}), "x").items())
-    monkeypatch.setattr(pickles, "MOST_SHARED", 10)
+    monkeypatch.setattr(pickles, "MAX_SHARED", 10)
     texts = [f"text {i}" for i in range(20)]
     with pytest.raises(LoadError, match="more than 10 values are used twice"):
         read(pickle.dumps(texts + texts))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hybridkg.entities.extraction import extract
 from hybridkg.entities.passage_texts import EntityTexts, entity_texts
 from hybridkg.entities.profile.labels import local_name, same_words
-from hybridkg.entities.profile.paths import Alternative, Inverse, Path, Predicate, Repeat, Sequence
+from hybridkg.entities.profile.paths import Path, Repeat, Sequence, ShaclAlternative, ShaclInverse, ShaclPredicate
 from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.entities.profile.profile_reader import load_profile
 from hybridkg.errors import UnknownNameError
@@ -49,11 +49,11 @@ literals = st.sampled_from(
 graphs = st.lists(st.builds(Quad, nodes, predicates, st.one_of(nodes, literals)), max_size=12)
 iris = st.sampled_from([LABEL, TYPE, E + "p", E + "q"])
 paths = st.recursive(
-    iris.map(Predicate),
+    iris.map(ShaclPredicate),
     lambda inner: st.one_of(
         st.lists(inner, min_size=2, max_size=3).map(lambda parts: Sequence(tuple(parts))),
-        st.lists(inner, min_size=2, max_size=3).map(lambda parts: Alternative(tuple(parts))),
-        inner.map(Inverse),
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: ShaclAlternative(tuple(parts))),
+        inner.map(ShaclInverse),
         st.builds(Repeat, inner, st.sampled_from("*+?")),
     ),
     max_leaves=4,
@@ -113,16 +113,16 @@ class Texts:
 def ends(path: Path, start: Term, graph: set[tuple[Term, ...]]) -> set[Term]:
     """The terms at the end of a path, by the definition of each operator (SPARQL 1.1, section 18.4)."""
     match path:
-        case Predicate(iri):
+        case ShaclPredicate(iri):
             return {o for s, p, o in graph if s == start and p == NamedNode(iri)}
         case Sequence(parts):
             found = {start}
             for part in parts:
                 found = {end for middle in found for end in ends(part, middle, graph)}
             return found
-        case Alternative(parts):
+        case ShaclAlternative(parts):
             return {end for part in parts for end in ends(part, start, graph)}
-        case Inverse(inner):
+        case ShaclInverse(inner):
             terms = {term for s, _, o in graph for term in (s, o)}
             return {term for term in terms if start in ends(inner, term, graph)}
         case Repeat(inner, mark):
@@ -154,9 +154,9 @@ def taken(field: Field, term: Term, *, by_path: bool) -> bool:
 
 def singles(path: Path | None) -> set[str]:
     match path:
-        case Predicate(iri):
+        case ShaclPredicate(iri):
             return {iri}
-        case Alternative(parts):
+        case ShaclAlternative(parts):
             return set().union(*map(singles, parts))
     return set()
 

@@ -9,7 +9,7 @@ import pytest
 
 from hybridkg.evaluation.tuning.judged_rows import JudgedRows
 from hybridkg.evaluation.tuning.learners import LEARNERS, boosted
-from hybridkg.evaluation.tuning.learners.boosted import BINS, LEAST_ROWS, PENALTY, RATE, BoostedTrees
+from hybridkg.evaluation.tuning.learners.boosted import BINS, MIN_ROWS, PENALTY, RATE, BoostedTrees
 from hybridkg.ranking.rerankers.feature_model import Split, Trees
 
 
@@ -79,7 +79,7 @@ def test_the_first_split_is_the_best_of_all(seed):
     for feature in range(3):
         for bin_ in range(1, BINS):
             below = features[:, feature] < bin_ / BINS
-            if LEAST_ROWS <= below.sum() <= len(below) - LEAST_ROWS:
+            if MIN_ROWS <= below.sum() <= len(below) - MIN_ROWS:
                 found[f"{feature}", bin_ / BINS] = gain(below) + gain(~below)
     tree = BoostedTrees().learn(["0", "1", "2"], topics, 1).trees[0]
     assert isinstance(tree, Split)

@@ -14,7 +14,7 @@ from hybridkg.errors import ConfigError, HybridkgError, ParameterError
 from hybridkg.evaluation.experiment import Experiment
 from hybridkg.evaluation.experiment.kinds.query import QuerySystem
 from hybridkg.evaluation.experiment.report import write_report
-from hybridkg.evaluation.experiment.spec import Expected, SystemSpec
+from hybridkg.evaluation.experiment.spec import PublishedFigure, SystemSpec
 from hybridkg.evaluation.from_files import evaluate_files
 from hybridkg.evaluation.run import Run, read_run
 
@@ -219,7 +219,7 @@ def test_runs_and_tuned_models(folder, films):
     [(0.46, 0.01, 0.47, "OK"), (0.46, 0.01, 0.4701, "close"), (0.46, 0.01, 0.43, "close"), (0.46, 0.01, 0.4299, "off")],
 )
 def test_verdicts(value, tolerance, found, verdict):
-    assert Expected("ndcg@10", value, tolerance).verdict(found) == verdict
+    assert PublishedFigure("ndcg@10", value, tolerance).verdict(found) == verdict
 
 
 def test_the_report(folder, films, tmp_path):

@@ -16,9 +16,9 @@ from hybridkg.cli import cli
 from hybridkg.errors import HybridkgError, LoadError, ParameterError
 from hybridkg.evaluation.experiment import Experiment
 from hybridkg.evaluation.experiment import answers as kept_answers
-from hybridkg.evaluation.experiment.answers import Answer, Answers
+from hybridkg.evaluation.experiment.answers import Answers, TopicRanking
 from hybridkg.evaluation.experiment.kinds.query import QuerySystem
-from hybridkg.evaluation.experiment.packed import Documents, PackedRankings
+from hybridkg.evaluation.experiment.packed import DocumentNames, PackedRankings
 from hybridkg.evaluation.experiment.report import write_report
 from hybridkg.evaluation.measures import DEFAULT_MEASURES
 from hybridkg.evaluation.run import read_run
@@ -45,7 +45,7 @@ rankings = st.dictionaries(documents, st.floats(allow_nan=False)).map(lambda own
 
 @given(st.lists(st.dictionaries(st.sampled_from("xyz"), rankings), min_size=1, max_size=3))
 def test_packed_rankings_are_the_rankings(runs):
-    shared = Documents()
+    shared = DocumentNames()
     packed = [PackedRankings(run, shared) for run in runs]
     assert packed == runs
     assert [list(one) for one in packed] == [list(run) for run in runs]
@@ -150,7 +150,7 @@ def test_time_is_added_up_over_interruptions(tmp_path, monkeypatch):
     path = tmp_path / "a.jsonl"
     for topic in ("q1", "q2"):
         with pytest.raises(KeyboardInterrupt), Answers(path, "key") as answers:  # noqa: PT012 - it ends in it
-            answers.add(Answer(topic, ()))
+            answers.add(TopicRanking(topic, ()))
             now[0] += 0.02
             raise KeyboardInterrupt
     again = Answers(path, "key")

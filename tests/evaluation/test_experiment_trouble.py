@@ -17,9 +17,9 @@ import pytest
 from hybridkg import KnowledgeBase
 from hybridkg.errors import ConfigError, HybridkgError, LockedError, ParameterError, StorageError
 from hybridkg.evaluation.experiment import Experiment
-from hybridkg.evaluation.experiment.answers import Answer, Answers, Told
-from hybridkg.evaluation.experiment.asked import Asked
-from hybridkg.evaluation.experiment.document import Code, Heading, Paragraph, Table, to_html, to_markdown
+from hybridkg.evaluation.experiment.answers import Answers, Told, TopicRanking
+from hybridkg.evaluation.experiment.asked import AskedSystem
+from hybridkg.evaluation.experiment.document import Code, Heading, Paragraph, ReportTable, to_html, to_markdown
 from hybridkg.evaluation.experiment.report import write_report
 from hybridkg.evaluation.experiment.stored import Stored
 
@@ -136,7 +136,7 @@ def test_one_run_at_a_time(films, tmp_path):
 
 def test_a_knowledge_base_that_changes_meanwhile(films, tmp_path):
     with KnowledgeBase.open(films) as kb:
-        asked = Asked("plain", films, "another hash", PLAIN, "plain", None, 10)
+        asked = AskedSystem("plain", films, "another hash", PLAIN, "plain", None, 10)
         with pytest.raises(StorageError, match="has been changed while it was asked"):
             asked.open()
         kb.load(FILMS.parent / "films.ttl", index=True)
@@ -158,14 +158,14 @@ def test_a_file_of_parameters_that_changes(films, tmp_path, monkeypatch):
     assert Experiment.read(path).run(tmp_path / "out").runs["m"].kept
     model.write_text('model = "bm25f"\n[arguments]\nk1 = 1.5\n')
     assert not Experiment.read(path).run(tmp_path / "out").runs["m"].kept
-    answer = Asked.answer
+    answer = AskedSystem.answer
 
     def changing(self, prepared, topic, values):
         model.write_text(f'model = "bm25f"\n[arguments]\nk1 = {time.time()}\n')
         return answer(self, prepared, topic, values)
 
     model.write_text('model = "bm25f"\n[arguments]\nk1 = 1.7\n')
-    monkeypatch.setattr(Asked, "answer", changing)
+    monkeypatch.setattr(AskedSystem, "answer", changing)
     with pytest.raises(StorageError, match="a file that 'm' reads has been changed"):
         Experiment.read(path).run(tmp_path / "out")
 
@@ -190,11 +190,11 @@ def test_a_manifest_with_wrong_figures(films, tmp_path):
 def test_answers_that_were_kept_survive_what_comes_after_them(tmp_path):
     path = tmp_path / "a.jsonl"
     with Answers(path, "key") as answers:
-        answers.add(Answer("q1", (("d\ud800", 1.5),), Told(3.0, jobs=2)))
+        answers.add(TopicRanking("q1", (("d\ud800", 1.5),), Told(3.0, jobs=2)))
     path.write_bytes(path.read_bytes() + b'{"topic": "q2", "rank\n')
     with Answers(path, "key") as answers:
-        assert answers.found == {"q1": Answer("q1", (("d\ud800", 1.5),), Told(3.0, jobs=2))}
-        answers.add(Answer("q2", ()))
+        assert answers.found == {"q1": TopicRanking("q1", (("d\ud800", 1.5),), Told(3.0, jobs=2))}
+        answers.add(TopicRanking("q2", ()))
     assert list(Answers(path, "key").found) == ["q1", "q2"]
     assert not Answers(path, "another key").found
     with pytest.raises(StorageError, match="writing"), Answers(tmp_path / "none" / "a.jsonl", "key"):
@@ -208,7 +208,7 @@ def test_a_full_disk_is_told(tmp_path):
         assert answers._file
         answers._file.close()
         answers._file = Path("/dev/full").open("wb")  # noqa: SIM115 - the answers close it
-        answers.add(Answer("q1", ()))
+        answers.add(TopicRanking("q1", ()))
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,12 @@ def test_names_and_texts_are_no_markup(films, tmp_path, recwarn):
 
 
 def test_marks_of_markdown():
-    parts = [Heading("a_b", 1), Paragraph("- &lt; $x$ R&D"), Table(("x",), (("-0.5",), ("a|b",))), Code("a\x1b```")]
+    parts = [
+        Heading("a_b", 1),
+        Paragraph("- &lt; $x$ R&D"),
+        ReportTable(("x",), (("-0.5",), ("a|b",))),
+        Code("a\x1b```"),
+    ]
     assert to_markdown(parts).splitlines() == [
         "# a\\_b", "", "\\- \\&lt; \\$x\\$ R&D", "", "| x |", "| --- |", "| -0.5 |", "| a\\|b |", "",
         "````", "a\ufffd```", "````",

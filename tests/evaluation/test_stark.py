@@ -17,7 +17,7 @@ from sampling import examples
 from hybridkg.errors import LoadError, ParameterError
 from hybridkg.evaluation.comparison import compare
 from hybridkg.evaluation.measures import Measure, evaluate, parse_measure
-from hybridkg.evaluation.measures.stark import STARK_SET, Candidates, StarkMeasure, stark_measures
+from hybridkg.evaluation.measures.stark import STARK_SET, AnswerCandidates, StarkMeasure, stark_measures
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.stark import read_stark, read_stark_questions, read_stark_split
@@ -105,7 +105,7 @@ def test_equal_scores_stand_in_the_order_of_their_ids():
 
 
 def test_ids_that_are_no_numbers_are_ordered_as_text():
-    assert list(Candidates(["b", "10", "9"]).place) == ["10", "9", "b"]
+    assert list(AnswerCandidates(["b", "10", "9"]).place) == ["10", "9", "b"]
 
 
 def test_they_are_measures_as_any_other():
@@ -118,9 +118,9 @@ def test_they_are_measures_as_any_other():
 
 def test_what_is_no_measure_and_what_is_no_set_of_candidates_is_refused():
     with pytest.raises(ParameterError, match="no measure 'hit@0' of STaRK"):
-        StarkMeasure("hit@0", Candidates(["1"]))
+        StarkMeasure("hit@0", AnswerCandidates(["1"]))
     with pytest.raises(ParameterError, match="the candidate '7' is there twice"):
-        Candidates(["7", "1", "7"])
+        AnswerCandidates(["7", "1", "7"])
     with pytest.raises(ParameterError, match="not a number"):
         stark_measures(["1"])[0].per_topic(Qrels({"q": {"1": 1}}), Run("r", {"q": (("1", float("nan")),)}))
 

@@ -67,11 +67,11 @@ def test_what_is_unpacked_is_bounded(tmp_path, monkeypatch):
     one_line = written(tmp_path, gzip.compress(b"a" * 5_000_000, 1), "bomb.gz")
     with pytest.raises(LoadError, match="a line of more than"):
         read_topics(one_line)
-    monkeypatch.setattr(text_lines, "LARGEST_TEXT", 1 << 20)
+    monkeypatch.setattr(text_lines, "MAX_TEXT", 1 << 20)
     many_lines = written(tmp_path, lzma.compress(b"\n" * 3_000_000, preset=0), "bomb.xz")
     with pytest.raises(LoadError, match="more than 1 MiB of text"):
         read_topics(many_lines)
-    monkeypatch.setattr(text_lines, "MOST_LINES", 1000)
+    monkeypatch.setattr(text_lines, "MAX_LINES", 1000)
     with pytest.raises(LoadError, match="more than 1,000 lines"):
         read_topics(written(tmp_path, gzip.compress(b"\n" * 2000), "blank.gz"))
 

@@ -111,7 +111,7 @@ def test_no_test_topic_has_a_say_in_its_weights(collection):
 
 def test_boosted_trees_in_folds_and_in_a_query(collection, tmp_path, monkeypatch):
     """As few rows as here make no leaf but where one is enough."""
-    monkeypatch.setattr("hybridkg.evaluation.tuning.learners.boosted.LEAST_ROWS", 1)
+    monkeypatch.setattr("hybridkg.evaluation.tuning.learners.boosted.MIN_ROWS", 1)
     given = ("--learner", "boosted", "--folds", collection / "folds.json", "--top", 5, "--out", tmp_path / "tuned")
     result = run(collection, *given)
     assert "trees" in result.stdout

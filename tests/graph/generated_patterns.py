@@ -11,20 +11,19 @@ from pyoxigraph import Quad, Store
 from hybridkg.graph.match.shape import occurrences
 from hybridkg.interfaces.graph_index import (
     AllOf,
-    Alternative,
+    AlternativePath,
     AnyOf,
     Closure,
-    Comparison,
     Distinct,
     Exists,
-    Inverse,
+    InversePath,
     Join,
     LeftJoin,
-    Link,
     Minus,
     Opaque,
     Path,
     Pattern,
+    PredicatePath,
     Restrict,
     Same,
     Scan,
@@ -32,6 +31,7 @@ from hybridkg.interfaces.graph_index import (
     StringTest,
     Test,
     Union,
+    ValueComparison,
     Values,
     Variable,
 )
@@ -138,11 +138,11 @@ class Maker:
         inner = lambda: self.path(depth + 1)
         kind = self._random.randrange(12 if depth < 2 else 3)
         if kind < 4:
-            return Link(self._one([*PREDICATES, *PREDICATES, "x:none"]))
+            return PredicatePath(self._one([*PREDICATES, *PREDICATES, "x:none"]))
         if kind < 6:
-            return Inverse(inner())
+            return InversePath(inner())
         if kind < 8:
-            return Alternative((inner(), inner()))
+            return AlternativePath((inner(), inner()))
         if kind < 9:
             return Steps((inner(), inner()))
         return Closure(inner(), *self._one([(0, 1), (0, None), (1, None)]))
@@ -151,7 +151,7 @@ class Maker:
         """A triple pattern."""
         subject = self._slot([*NODES, ABSENT, LONELY, NamedNode("x:p")])
         object_ = self._slot([*NODES, *NODES, ABSENT, LONELY, *self._literals[:6], *NODES])
-        path = self.path() if self._random.random() < paths else Link(self._one(PREDICATES))
+        path = self.path() if self._random.random() < paths else PredicatePath(self._one(PREDICATES))
         return Scan(subject, path, object_)
 
     def _slot(self, constants: list[Any]) -> Any:
@@ -162,7 +162,7 @@ class Maker:
         kind = self._random.randrange(10 if depth < 2 else 7)
         name = self._one(names)
         if kind < 3:
-            return Comparison(name, self._one(OPERATORS), self._one([*self._literals, *NODES[:2]]))
+            return ValueComparison(name, self._one(OPERATORS), self._one([*self._literals, *NODES[:2]]))
         if kind < 4:
             return StringTest(self._one(["CONTAINS", "STRSTARTS", "STRENDS"]), name, self._one(STRINGS))
         if kind < 5:
@@ -226,11 +226,11 @@ class Maker:
 
 def path_text(path: Path) -> str:
     match path:
-        case Link(predicate):
+        case PredicatePath(predicate):
             return f"<{predicate}>"
-        case Inverse(inner):
+        case InversePath(inner):
             return f"^({path_text(inner)})"
-        case Alternative(paths):
+        case AlternativePath(paths):
             return "(" + "|".join(path_text(inner) for inner in paths) + ")"
         case Steps(paths):
             return "(" + "/".join(path_text(inner) for inner in paths) + ")"
@@ -241,7 +241,7 @@ def path_text(path: Path) -> str:
 
 def text_of_test(test: Test) -> str:
     match test:
-        case Comparison(variable, op, constant):
+        case ValueComparison(variable, op, constant):
             return f"(?{variable} {op} {constant})"
         case StringTest(function, variable, argument):
             return f"{function}(?{variable}, {argument})"

@@ -14,14 +14,14 @@ from pyoxigraph import RdfFormat, Store, serialize
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build import adjacency, nquads_reader, numbering
-from hybridkg.graph.build.builder import ProjectionBuilder, Sizes
+from hybridkg.graph.build.builder import ProjectionBuilder, ProjectionBuildLimits
 from hybridkg.graph.build.reference_builder import columns_of
-from hybridkg.graph.columns import Columns
+from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Node, Quad, Triple
 
-USUAL = Sizes()
-TINY = Sizes(chunk_bytes=1, run_terms=1, run_bytes=1)
+USUAL = ProjectionBuildLimits()
+TINY = ProjectionBuildLimits(chunk_bytes=1, run_terms=1, run_bytes=1)
 
 names = st.text("ab_é\U0001f600-", min_size=0, max_size=12)
 iris = st.builds(lambda name: NamedNode("e:" + name), names)
@@ -102,8 +102,8 @@ def built(
     *,
     union: bool = False,
     from_store: bool = True,
-    sizes: Sizes = USUAL,
-) -> Columns:
+    sizes: ProjectionBuildLimits = USUAL,
+) -> ProjectionColumns:
     """The projection of some pieces of N-Quads."""
     builder = ProjectionBuilder(folder.with_suffix(".tmp"), union_default_graph=union, stored=from_store, sizes=sizes)
     for part in parts:
@@ -114,7 +114,7 @@ def built(
     return open_columns(folder, entities, union_default_graph=union)
 
 
-def expected(statements: Iterable[Quad], entities: NodeTable, *, union: bool = False) -> Columns:
+def expected(statements: Iterable[Quad], entities: NodeTable, *, union: bool = False) -> ProjectionColumns:
     """The same by the oracle."""
     triples = [
         Triple(q.subject, q.predicate, q.object)
@@ -124,7 +124,7 @@ def expected(statements: Iterable[Quad], entities: NodeTable, *, union: bool = F
     return columns_of(triples, entities.nodes(np.arange(len(entities), dtype=np.uint32)))
 
 
-def assert_equal(found: Columns, wanted: Columns) -> None:
+def assert_equal(found: ProjectionColumns, wanted: ProjectionColumns) -> None:
     """Whether two projections say the same."""
     a, b = found.terms, wanted.terms
     assert (a.n_entities, a.n_nodes, a.n_terms, dict(a.segments)) == (

@@ -67,11 +67,11 @@ class SlowGraph:
 
     def pairs(self, path: g.Path) -> Pairs:
         match path:
-            case g.Link(predicate):
+            case g.PredicatePath(predicate):
                 return self.links.get(predicate, set())
-            case g.Inverse(inner):
+            case g.InversePath(inner):
                 return {(b, a) for a, b in self.pairs(inner)}
-            case g.Alternative(paths):
+            case g.AlternativePath(paths):
                 return set().union(*map(self.pairs, paths))
             case g.Steps(paths):
                 found = self.pairs(paths[0])
@@ -112,7 +112,7 @@ def joined(left: list[Solution], right: list[Solution]) -> list[Solution]:
 
 def true(test: g.Test, solution: Solution) -> bool:
     match test:
-        case g.Comparison(variable, op, constant):
+        case g.ValueComparison(variable, op, constant):
             return variable in solution and holds(f"?x {op} {constant}", solution[variable])
         case g.StringTest(function, variable, argument):
             return variable in solution and holds(f"{function}(?x, {argument})", solution[variable])

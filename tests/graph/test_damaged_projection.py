@@ -97,8 +97,8 @@ def test_a_query_that_fails_on_a_rotten_file_names_it(copied, monkeypatch, analy
     damaged.unlink()
     damaged.write_bytes(bytes([data[0] ^ 1]) + data[1:])
     # Which rotten byte makes which code fail is for this test to choose, not for chance.
-    monkeypatch.setattr("hybridkg.kb.query_session.Answering.run", broken)
-    monkeypatch.setattr("hybridkg.kb.query_session.Answering.explanation", broken)
+    monkeypatch.setattr("hybridkg.kb.query_session.QuerySession.run", broken)
+    monkeypatch.setattr("hybridkg.kb.query_session.QuerySession.explanation", broken)
     with KnowledgeBase.open(kb) as base:
         ask = partial(base.explain, analyze=True) if analyze else base.query
         with pytest.raises(CorruptError, match=r"forward\.targets") as told:
@@ -108,6 +108,6 @@ def test_a_query_that_fails_on_a_rotten_file_names_it(copied, monkeypatch, analy
 
 
 def test_an_error_that_no_damage_explains_is_raised_as_it_is(films, monkeypatch):
-    monkeypatch.setattr("hybridkg.kb.query_session.Answering.run", broken)
+    monkeypatch.setattr("hybridkg.kb.query_session.QuerySession.run", broken)
     with KnowledgeBase.open(films) as base, pytest.raises(IndexError, match="an array is not what it was"):
         base.query(QUERY)

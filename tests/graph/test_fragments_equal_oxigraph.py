@@ -13,7 +13,7 @@ from sampling import examples
 from slow_patterns import SlowGraph, holds
 
 from hybridkg.algebra.pattern_text import pattern_text
-from hybridkg.algebra.to_pattern import Declined, pattern_of
+from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.errors import HybridkgError
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
@@ -67,7 +67,7 @@ def by_projection(pattern: Pattern, triples: list[ox.Triple], columns: tuple[str
 
 
 def by_oxigraph(store: ox.Store, group: ast.Group, columns: tuple[str, ...]) -> Rows:
-    projection = tuple(ast.Projection(ast.Var(name)) for name in columns) or None
+    projection = tuple(ast.SelectItem(ast.Var(name)) for name in columns) or None
     rows = store.query(write(ast.SelectQuery(projection, group)))
     return counted(({n: row[n] for n in columns} for row in rows), columns)
 
@@ -78,7 +78,7 @@ def outcome(evaluator: Evaluator, graph: list[ox.Triple], text: str) -> str:
     if group is None:
         return "no query"
     pattern = pattern_of(group)
-    if isinstance(pattern, Declined):
+    if isinstance(pattern, DeclinedPattern):
         return f"declined: {pattern.reason}"
     store = ox.Store()
     store.extend(ox.Quad(*triple) for triple in graph)

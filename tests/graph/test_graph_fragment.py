@@ -18,7 +18,7 @@ from hybridkg.errors import QueryLimitError
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.planner.cost_model import CostModel
@@ -95,12 +95,12 @@ def test_explain_says_who_is_asked():
     assert fragment("?a :p/:p ?b FILTER(?a != :x)").describe() == "GraphFragment ?a ?b"
     asked = fragment("?a :p/:p ?b FILTER(?a != :x)")
     shown = "?a <http://e/p> _:1 . _:1 <http://e/p> ?b FILTER(?a != <http://e/x>)"
-    known = Known(graph=context(GRAPH).graph)
+    known = EstimationContext(graph=context(GRAPH).graph)
     assert asked.details(known) == f"columns: {shown}"
     assert asked.shown == f"{{ {shown} }}"
     assert asked.asks(known) == ""
-    assert asked.details(Known()) == "Oxigraph: the graph has no projection"
-    assert asked.asks(Known()) == SparqlFragment(asked.group, asked.columns).sparql
+    assert asked.details(EstimationContext()) == "Oxigraph: the graph has no projection"
+    assert asked.asks(EstimationContext()) == SparqlFragment(asked.group, asked.columns).sparql
     other = fragment("?a ?p ?b")
     assert other.details(known) == "Oxigraph: a variable predicate"
     assert other.asks(known) == SparqlFragment(other.group, other.columns).sparql

@@ -18,18 +18,18 @@ from hybridkg.graph.match import join, run
 from hybridkg.graph.projection import Projection
 from hybridkg.interfaces.graph_index import (
     Closure,
-    Comparison,
     Exists,
     Join,
     LeftJoin,
-    Link,
     Minus,
     Opaque,
     Pattern,
+    PredicatePath,
     Restrict,
     Scan,
     Test,
     Union,
+    ValueComparison,
     Variable,
 )
 from hybridkg.interfaces.meter import ADJACENCY, Meter
@@ -67,15 +67,15 @@ def connected(random: Random, names: list[str], size: int) -> Pattern:
         here = random.choice(known)
         kind = random.random()
         if kind < 0.15:
-            parts.append(Scan(Variable(here), Link("x:type"), NODES[0]))
+            parts.append(Scan(Variable(here), PredicatePath("x:type"), NODES[0]))
         elif kind < 0.35:
-            parts.append(Scan(Variable(here), Link("x:year"), Variable(f"{here}y{i}")))
-            tests.append(Comparison(f"{here}y{i}", random.choice([">=", "<", "=", "!="]), random.choice(YEARS)))
+            parts.append(Scan(Variable(here), PredicatePath("x:year"), Variable(f"{here}y{i}")))
+            tests.append(ValueComparison(f"{here}y{i}", random.choice([">=", "<", "=", "!="]), random.choice(YEARS)))
         elif kind < 0.4:
             tests.append(Opaque(here, "STRENDS(STR(?x), '1')"))
         else:
             there = random.choice([name for name in names if name != here])
-            path = Link(random.choice(LINKS))
+            path = PredicatePath(random.choice(LINKS))
             ends = [Variable(here), Variable(there)]
             random.shuffle(ends)
             if random.random() < 0.1:
@@ -149,13 +149,15 @@ def check_variable(prepared, name, table, random):
     assert Counter(zip(*(c.tolist() for c in bound.columns), strict=True)) == rows
 
 
-@pytest.mark.parametrize("path", [Closure(Closure(Link("x:a"), 1, None), 1, None), Closure(Link("x:a"), 1, None)])
+@pytest.mark.parametrize(
+    "path", [Closure(Closure(PredicatePath("x:a"), 1, None), 1, None), Closure(PredicatePath("x:a"), 1, None)]
+)
 def test_an_estimate_does_not_follow_a_closure_to_its_end(path, monkeypatch):
     chain = [NamedNode(f"x:n{i:05}") for i in range(5_000)]
     projection = Projection(columns_of([Triple(a, NamedNode("x:a"), b) for a, b in pairwise(chain)]), truth)
     read = []
     monkeypatch.setattr(
-        run.Run, "read", lambda self, n: (read.append(n), self.meter.add(ADJACENCY, n), self.meter.check())
+        run.PatternRun, "read", lambda self, n: (read.append(n), self.meter.add(ADJACENCY, n), self.meter.check())
     )
     prepared = projection.prepare(Scan(chain[10], path, Variable("x")))
     assert prepared is not None

@@ -13,23 +13,23 @@ from test_patterns_equal_oxigraph import truth
 
 from hybridkg.errors import HybridkgError, QueryLimitError
 from hybridkg.graph.build.reference_builder import columns_of
-from hybridkg.graph.match.ids import Ranges, both, distinct, inside, interval, without
+from hybridkg.graph.match.ids import IdRanges, both, distinct, inside, interval, without
 from hybridkg.graph.projection import Projection
 from hybridkg.interfaces.graph_index import (
     UNBOUND,
     AllOf,
-    Alternative,
+    AlternativePath,
     Closure,
-    Comparison,
     Distinct,
     Join,
     LeftJoin,
-    Link,
     Pattern,
+    PredicatePath,
     Restrict,
     Scan,
     Test,
     Union,
+    ValueComparison,
     Values,
     Variable,
 )
@@ -49,29 +49,29 @@ def index(triples: list[Triple] = TRIPLES, **options: int) -> Projection:
 def test_a_predicate_of_which_triples_were_left_out_is_declined() -> None:
     quoted = Triple(A, Q, Triple(A, P, B))
     some = index([*TRIPLES, quoted])
-    assert some.prepare(Scan(S, Link("x:q"), O)) is None
-    assert some.prepare(Scan(S, Alternative((Link("x:p"), Link("x:q"))), O)) is None
-    assert some.prepare(Scan(S, Link("x:p"), O)) is not None
-    assert some.prepare(Scan(S, Closure(Link("x:p"), 0, None), O)) is None
-    assert some.prepare(Scan(S, Closure(Link("x:p"), 1, None), O)) is not None
+    assert some.prepare(Scan(S, PredicatePath("x:q"), O)) is None
+    assert some.prepare(Scan(S, AlternativePath((PredicatePath("x:p"), PredicatePath("x:q"))), O)) is None
+    assert some.prepare(Scan(S, PredicatePath("x:p"), O)) is not None
+    assert some.prepare(Scan(S, Closure(PredicatePath("x:p"), 0, None), O)) is None
+    assert some.prepare(Scan(S, Closure(PredicatePath("x:p"), 1, None), O)) is not None
 
 
 def test_a_value_that_ids_cannot_name_is_declined_unless_it_cannot_match() -> None:
     values = Values(("s",), ((A,), (NamedNode("x:absent"),)))
     assert index().prepare(values) is None
-    assert index().prepare(Union((values, Scan(S, Link("x:p"), O)))) is None
-    prepared = index().prepare(Join((values, Scan(S, Link("x:p"), O))))
+    assert index().prepare(Union((values, Scan(S, PredicatePath("x:p"), O)))) is None
+    prepared = index().prepare(Join((values, Scan(S, PredicatePath("x:p"), O))))
     assert prepared is not None
     assert prepared.rows(("s", "o"), Meter()).size == 1
 
 
 @pytest.mark.parametrize("kind", ["restrict", "join", "optional", "tests", "path", "wide"])
 def test_hostile_patterns_are_declined(kind: str) -> None:
-    pattern: Pattern = Scan(S, Link("x:p"), O)
-    test: Test = Comparison("s", "=", A)
+    pattern: Pattern = Scan(S, PredicatePath("x:p"), O)
+    test: Test = ValueComparison("s", "=", A)
     if kind == "wide":
         pattern = Join((pattern,) * 10_000)
-    path = Link("x:p")
+    path = PredicatePath("x:p")
     for _ in range(sys.getrecursionlimit() // 2):
         if kind == "restrict":
             pattern = Restrict(pattern, (test,))
@@ -93,7 +93,7 @@ def test_hostile_patterns_are_declined(kind: str) -> None:
 def test_a_product_that_is_too_large_ends_with_an_error() -> None:
     nodes = [NamedNode(f"x:n{i}") for i in range(40)]
     some = index([Triple(node, P, A) for node in nodes], max_rows=1_000)
-    prepared = some.prepare(Join((Scan(S, Link("x:p"), A), Scan(O, Link("x:p"), A))))
+    prepared = some.prepare(Join((Scan(S, PredicatePath("x:p"), A), Scan(O, PredicatePath("x:p"), A))))
     assert prepared is not None
     with pytest.raises(QueryLimitError, match="more than 1,000 rows"):
         prepared.rows(("s", "o"), Meter())
@@ -101,21 +101,21 @@ def test_a_product_that_is_too_large_ends_with_an_error() -> None:
 
 
 def test_a_cancelled_run_stops() -> None:
-    prepared = index().prepare(Scan(S, Closure(Link("x:p"), 1, None), O))
+    prepared = index().prepare(Scan(S, Closure(PredicatePath("x:p"), 1, None), O))
     assert prepared is not None
     with pytest.raises(HybridkgError, match="cancelled"):
         prepared.rows(("s", "o"), Meter(cancelled=lambda: True))
 
 
 def test_a_column_that_no_solution_binds_is_unbound() -> None:
-    prepared = index().prepare(LeftJoin(Scan(S, Link("x:q"), C), Scan(O, Link("x:q"), B)))
+    prepared = index().prepare(LeftJoin(Scan(S, PredicatePath("x:q"), C), Scan(O, PredicatePath("x:q"), B)))
     assert prepared is not None
     table = prepared.rows(("s", "o", "other"), Meter())
     assert table.column("o").tolist() == table.column("other").tolist() == [UNBOUND]
 
 
 def test_entries_that_were_read_are_counted() -> None:
-    prepared = index().prepare(Scan(S, Link("x:p"), O))
+    prepared = index().prepare(Scan(S, PredicatePath("x:p"), O))
     assert prepared is not None
     meter = Meter()
     prepared.rows(("s", "o"), meter)
@@ -124,15 +124,19 @@ def test_entries_that_were_read_are_counted() -> None:
 
 def test_the_size_of_a_single_triple_pattern_is_exact() -> None:
     some = index()
-    for pattern, rows in ((Scan(S, Link("x:p"), O), 3), (Scan(A, Link("x:p"), O), 1), (Scan(S, Link("x:none"), O), 0)):
+    for pattern, rows in (
+        (Scan(S, PredicatePath("x:p"), O), 3),
+        (Scan(A, PredicatePath("x:p"), O), 1),
+        (Scan(S, PredicatePath("x:none"), O), 0),
+    ):
         prepared = some.prepare(pattern)
         assert prepared is not None
         assert prepared.size().low == prepared.size().guess == prepared.size().high == rows
 
 
 def test_an_inner_variable_of_a_subselect_is_another_one() -> None:
-    inner = Distinct(Scan(S, Link("x:p"), O), ("s",))
-    prepared = index().prepare(Join((inner, Scan(O, Link("x:p"), C))))
+    inner = Distinct(Scan(S, PredicatePath("x:p"), O), ("s",))
+    prepared = index().prepare(Join((inner, Scan(O, PredicatePath("x:p"), C))))
     assert prepared is not None
     assert prepared.rows(("s", "o"), Meter()).size == 3
 
@@ -153,7 +157,7 @@ def test_set_algebra_is_that_of_sets(left: np.ndarray, right: np.ndarray) -> Non
 
 @given(ids, st.lists(st.tuples(st.integers(0, 80), st.integers(0, 80)), max_size=6), st.integers(0, 80))
 def test_ranges_are_sets(some: np.ndarray, bounds: list[tuple[int, int]], end: int) -> None:
-    mine, other = Ranges.of(bounds[:3]), Ranges.of(bounds[3:])
+    mine, other = IdRanges.of(bounds[:3]), IdRanges.of(bounds[3:])
     a = {i for first, last in bounds[:3] for i in range(first, last)}
     b = {i for first, last in bounds[3:] for i in range(first, last)}
     for made, want in ((mine | other, a | b), (mine & other, a & b), (mine - other, a - b)):

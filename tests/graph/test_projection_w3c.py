@@ -12,7 +12,7 @@ import pytest
 from test_fragments_equal_oxigraph import Evaluator, by_oxigraph, by_projection, slowly
 
 from hybridkg.algebra.pattern_text import pattern_text
-from hybridkg.algebra.to_pattern import Declined, pattern_of
+from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.errors import HybridkgError
 from hybridkg.query import ast
 from hybridkg.query.checks.check import check
@@ -53,7 +53,7 @@ def test_where_clauses_of_the_w3c_tests_have_the_rows_of_oxigraph(suite: Path, e
     wrong = []
     for name, store, group, dataset in clauses(suite):
         pattern = pattern_of(group, dataset)
-        if isinstance(pattern, Declined):
+        if isinstance(pattern, DeclinedPattern):
             found[f"declined: {pattern.reason}"] += 1
             continue
         columns = tuple(sorted(in_scope(group)))

@@ -63,7 +63,7 @@ def test_an_empty_graph_has_an_empty_schema():
 
 
 def test_distinct_values_are_not_counted_where_that_reads_too_much(monkeypatch):
-    monkeypatch.setattr("hybridkg.graph.schema.MOST_COUNTED", 3)
+    monkeypatch.setattr("hybridkg.graph.schema.MAX_COUNTED", 3)
     p, q = NamedNode("http://e/p"), NamedNode("http://e/q")
     statements = [Triple(p, p, Literal(i)) for i in range(4)] + [Triple(p, q, Literal(i)) for i in range(2)]
     large, small = describe(OxigraphStore.memory(statements)).predicates

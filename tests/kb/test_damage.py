@@ -121,7 +121,7 @@ def test_a_query_tells_the_progress_of_its_knowledge_base(tmp_path, monkeypatch)
     def broken(*_: object) -> None:
         raise IndexError("an array is not what it was")
 
-    monkeypatch.setattr("hybridkg.kb.query_session.Answering.run", broken)
+    monkeypatch.setattr("hybridkg.kb.query_session.QuerySession.run", broken)
     with KnowledgeBase.open(tmp_path / "films.kb", progress=progress) as kb:
         with pytest.raises(IndexError):
             kb.query("SELECT * { ?s ?p ?o }")

@@ -20,7 +20,7 @@ from hybridkg.cli import cli
 from hybridkg.errors import ParameterError, QueryLimitError, QueryStoppedError, UserError
 from hybridkg.interfaces.meter import Meter
 from hybridkg.kb import cancellation
-from hybridkg.kb.cancellation import MOST_LEFT, StoppableThread, read_duration
+from hybridkg.kb.cancellation import MAX_LISTED_ORPHANS, StoppableThread, read_duration
 
 ROOT = Path(__file__).resolve().parents[2]
 FILMS = ROOT / "examples" / "films.ttl"
@@ -186,11 +186,11 @@ def test_an_error_of_a_step_leaves_the_thread_for_the_next_one():
 def test_only_so_much_is_left_behind():
     stop = threading.Event()
     try:
-        for _ in range(MOST_LEFT):
+        for _ in range(MAX_LISTED_ORPHANS):
             with pytest.raises(QueryStoppedError):
                 stoppable(lambda meter: stop.wait(30), timeout=0.01)
-        assert cancellation.busy() == MOST_LEFT
-        with pytest.raises(QueryLimitError, match=f"{MOST_LEFT} queries that were stopped are still at work"):
+        assert cancellation.busy() == MAX_LISTED_ORPHANS
+        with pytest.raises(QueryLimitError, match=f"{MAX_LISTED_ORPHANS} queries that were stopped are still at work"):
             stoppable(lambda meter: 1, timeout=5)
     finally:
         stop.set()

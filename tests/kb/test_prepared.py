@@ -18,8 +18,8 @@ from sampling import examples
 from hybridkg import HybridkgError, KnowledgeBase
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
-from hybridkg.errors import ParameterError, QuerySyntaxError, Source
-from hybridkg.kb.prepared import QueryText, Recent, query_text
+from hybridkg.errors import ParameterError, QuerySyntaxError, SourceName
+from hybridkg.kb.prepared import LruCache, ParsedQuery, query_text
 from hybridkg.planner.choose import choose, with_limit
 from hybridkg.query.checks.check import check
 from hybridkg.query.parameters.holes import IriHole, LitHole
@@ -134,18 +134,18 @@ def slowly(text: str, parameters: Any) -> Any:
             query = bind(query, parameters)
             return whole(query), whole(rewrite(from_ast(query)))
         except HybridkgError as e:
-            raise e.at(Source("query", text)) from None
+            raise e.at(SourceName("query", text)) from None
 
     return outcome(work)
 
 
-def prepared(known: QueryText, parameters: Any) -> Any:
+def prepared(known: ParsedQuery, parameters: Any) -> Any:
     def work() -> Any:
         try:
             request = known.request(parameters)
             return whole(request.query), whole(request.logical)
         except HybridkgError as e:
-            raise e.at(Source("query", known.text)) from None
+            raise e.at(SourceName("query", known.text)) from None
 
     return outcome(work)
 
@@ -154,7 +154,7 @@ def prepared(known: QueryText, parameters: Any) -> Any:
 @given(texts(), st.lists(PARAMETERS, min_size=1, max_size=4))
 def test_a_text_that_is_read_once_has_the_plans_and_errors_of_one_that_is_read_each_time(text, rounds):
     try:
-        known = QueryText(text)
+        known = ParsedQuery(text)
     except HybridkgError:
         return
     for parameters in [*rounds, *rounds]:
@@ -165,7 +165,7 @@ def test_a_text_that_is_read_once_has_the_plans_and_errors_of_one_that_is_read_e
 @given(texts(), st.data())
 def test_other_values_of_the_same_kinds_need_no_other_plan(text, data):
     try:
-        known = QueryText(text)
+        known = ParsedQuery(text)
     except HybridkgError:
         return
     kinds = {"a": [F.Scott, F.Lang, F.Alien], "b": [1979, 3, 0.5], "t": ["space", "mars crew", "1979"],
@@ -197,7 +197,7 @@ def test_the_rows_the_warnings_and_the_errors_are_those_of_a_knowledge_base_that
 
     for parameters in [*rounds, *rounds]:
         try:
-            fresh = QueryText(text)
+            fresh = ParsedQuery(text)
             fresh.request = fresh._planned  # type: ignore[method-assign, assignment]
             fresh.request = lambda params, folder, services, fresh=fresh: fresh._planned(params, folder)
         except HybridkgError:
@@ -235,7 +235,7 @@ def ranked(draw: st.DrawFn) -> str:
 @given(ranked() | texts(), st.data())
 def test_a_plan_from_a_template_is_the_plan_of_the_values(films, text, data):
     try:
-        known = QueryText(text)
+        known = ParsedQuery(text)
     except HybridkgError:
         return
     kinds = {"a": [F.Scott, F.Lang, F.Alien], "b": [1979, 3, 0.5], "t": ["space", "mars crew", "1979"],
@@ -261,7 +261,7 @@ def test_a_plan_from_a_template_is_the_plan_of_the_values(films, text, data):
 
 def test_plans_for_other_values_share_their_template(films):
     text = f"{PREFIX}SELECT ?x {{ ?x MATCH $t AS ?s . ?x f:director $a }} RANK BY ?s LIMIT 3"
-    known, state = QueryText(text), films._open_session()
+    known, state = ParsedQuery(text), films._open_session()
     first = state._chosen(known.request({"t": "space", "a": F.Scott}), None, None)
     (template,) = [one for (made, _, _), one in state._templates._items.items() if made.written is known.written]
     roots = dict(template.roots)
@@ -273,7 +273,9 @@ def test_plans_for_other_values_share_their_template(films):
 
 
 def test_no_hole_is_left_where_values_have_been_put():
-    known = QueryText(f"{PREFIX} SELECT ?x {{ ?x f:director $a . ?x MATCH $t AS ?s . VALUES ?y {{ 1 2 }} }} RANK BY ?s")
+    known = ParsedQuery(
+        f"{PREFIX} SELECT ?x {{ ?x f:director $a . ?x MATCH $t AS ?s . VALUES ?y {{ 1 2 }} }} RANK BY ?s"
+    )
     request = known.request({"t": "space", "a": F.Scott})
     assert request.template.is_kept
     for tree in (whole(request.query), whole(request.logical), whole(request.matches)):
@@ -369,7 +371,7 @@ def test_a_changed_file_of_settings_counts_at_once(tmp_path):
 
 
 def test_texts_are_remembered_up_to_a_number_and_a_length():
-    recent: Recent[int, str] = Recent(2)
+    recent: LruCache[int, str] = LruCache(2)
     for n in range(5):
         recent.put(n, str(n))
         recent.get(3)

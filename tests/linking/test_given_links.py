@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridkg.errors import LoadError, TextQueryError
-from hybridkg.interfaces.links import Link
+from hybridkg.interfaces.links import EntityLink
 from hybridkg.linking.annotations import entity_iri, read_annotations
-from hybridkg.linking.given import MOST_LINKS, links_from, parse_links, strongest
+from hybridkg.linking.given import MAX_LINKS, links_from, parse_links, strongest
 from hybridkg.linking.link_file import read_link_file, write_link_file
 from hybridkg.rdf.terms import Literal, NamedNode
 
 confidences = st.floats(0.001, 1, allow_nan=False)
 some_links = st.lists(
-    st.builds(Link, st.sampled_from(["http://e/a", "http://e/b", "urn:x:ü"]), confidences), max_size=6
+    st.builds(EntityLink, st.sampled_from(["http://e/a", "http://e/b", "urn:x:ü"]), confidences), max_size=6
 )
 texts = st.text(st.characters(exclude_categories=["C"], exclude_characters="\t"), min_size=1).filter(str.strip)
 
@@ -48,12 +48,16 @@ def test_a_text_that_is_no_list_of_links_is_refused(text, message):
 
 
 def test_commas_and_blanks_do_not_matter():
-    assert parse_links(" <x:a>,<x:b> 0.5 , <x:c>\n0.25 ") == (Link("x:a"), Link("x:b", 0.5), Link("x:c", 0.25))
+    assert parse_links(" <x:a>,<x:b> 0.5 , <x:c>\n0.25 ") == (
+        EntityLink("x:a"),
+        EntityLink("x:b", 0.5),
+        EntityLink("x:c", 0.25),
+    )
     assert parse_links(" ") == ()
 
 
 def test_values_of_many_kinds_are_links():
-    values = ["x:a", "<x:b>", NamedNode("x:c"), (NamedNode("x:d"), Literal(0.5)), ("x:e", 1), Link("x:f", 0.1)]
+    values = ["x:a", "<x:b>", NamedNode("x:c"), (NamedNode("x:d"), Literal(0.5)), ("x:e", 1), EntityLink("x:f", 0.1)]
     assert [link.node for link in links_from(values)] == [f"x:{name}" for name in "abcdef"]
     for wrong in (7, None, ("x:a",), ("x:a", True), Literal("x:a")):
         with pytest.raises(TextQueryError, match="is no link"):
@@ -61,7 +65,7 @@ def test_values_of_many_kinds_are_links():
 
 
 def test_there_is_a_most_number_of_links():
-    many = " ".join(f"<x:{i}>" for i in range(MOST_LINKS + 1))
+    many = " ".join(f"<x:{i}>" for i in range(MAX_LINKS + 1))
     with pytest.raises(TextQueryError, match="more than 200 links of one text"):
         parse_links(many)
 
@@ -88,7 +92,7 @@ def test_a_file_of_links_is_read_back_as_it_was_written(tmp_path_factory, links)
 def test_texts_of_a_file_are_compared_without_case_and_blanks(tmp_path):
     path = tmp_path / "l.tsv"
     path.write_text("Red  fish\t<x:a>\t0.5\nred fish\tx:b\nnothing\n\nnothing else\t\t\n")
-    assert read_link_file(path).of("RED fish ") == (Link("x:a", 0.5), Link("x:b"))
+    assert read_link_file(path).of("RED fish ") == (EntityLink("x:a", 0.5), EntityLink("x:b"))
     assert read_link_file(path).of("nothing") == read_link_file(path).of("unknown") == ()
 
 
@@ -135,7 +139,7 @@ def test_entities_of_dbpedia_by_their_names_elsewhere():
 )
 def test_known_annotations_say_the_same_in_their_own_ways(tmp_path, name, text):
     (tmp_path / name).write_text(text)
-    assert read_annotations(tmp_path / name) == {"q": (Link("http://dbpedia.org/resource/A,_B", 0.5),)}
+    assert read_annotations(tmp_path / name) == {"q": (EntityLink("http://dbpedia.org/resource/A,_B", 0.5),)}
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridkg import KnowledgeBase
-from hybridkg.entities.profile.paths import Alternative, Inverse, Predicate
+from hybridkg.entities.profile.paths import ShaclAlternative, ShaclInverse, ShaclPredicate
 from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.errors import TextQueryError
-from hybridkg.interfaces.links import Link
+from hybridkg.interfaces.links import EntityLink
 from hybridkg.linking import linker
 from hybridkg.linking.names import REDIRECT, name_fields
 from hybridkg.linking.source import LinkSource, plain_words
@@ -106,7 +106,7 @@ def test_a_name_that_is_mostly_plain_text_is_worth_less_than_a_real_one(source):
 
 
 def test_a_text_that_is_a_name_is_that_entity(source):
-    assert source.linker.links("France") == (Link("http://e/france", 1.0),)
+    assert source.linker.links("France") == (EntityLink("http://e/france", 1.0),)
 
 
 def test_nothing_is_found_where_nothing_is_named(source):
@@ -138,10 +138,10 @@ def test_confidence_is_link_probability_times_commonness_by_hand(source):
 
 
 def test_only_so_many_words_and_candidates_are_looked_at(source, monkeypatch):
-    monkeypatch.setattr(linker, "MOST_WORDS", 2)
+    monkeypatch.setattr(linker, "MAX_WORDS", 2)
     assert found(source, "nothing of paris") == []
-    monkeypatch.setattr(linker, "MOST_WORDS", 64)
-    monkeypatch.setattr(linker, "MOST_CANDIDATES", 1)
+    monkeypatch.setattr(linker, "MAX_WORDS", 64)
+    monkeypatch.setattr(linker, "MAX_CANDIDATES", 1)
     (mention,) = source.linker.mentions("paris cattle", least=0)
     assert mention.link.node == "http://e/texas_paris"
 
@@ -151,9 +151,11 @@ def test_a_long_text_takes_no_long_time(source):
 
 
 def test_fields_of_names_are_found_by_their_predicates():
-    label, text = Field("label", Predicate("x:label")), Field("text", Predicate("x:text"))
-    same = Field("same", Predicate("http://www.w3.org/2002/07/owl#sameAs"), text="labels")
-    redirects = Field("r", Alternative((Predicate("x:b"), Inverse(Predicate(REDIRECT)))), text="labels")
+    label, text = Field("label", ShaclPredicate("x:label")), Field("text", ShaclPredicate("x:text"))
+    same = Field("same", ShaclPredicate("http://www.w3.org/2002/07/owl#sameAs"), text="labels")
+    redirects = Field(
+        "r", ShaclAlternative((ShaclPredicate("x:b"), ShaclInverse(ShaclPredicate(REDIRECT)))), text="labels"
+    )
     profile = Profile("p", (text, label, same, redirects, Field("rest", rest=True)), labels=("x:label",))
     assert [field.name for field in name_fields(profile)] == ["label", "same", "r"]
     assert [field.name for field in name_fields(replace(profile, fields=(Field("r", rest=True), text)))] == ["text"]
@@ -164,11 +166,11 @@ def test_links_come_from_the_linker_from_a_text_from_values_or_from_a_file(sourc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "l.tsv").write_text("paris hilton\t<http://e/hilton>\t0.8\nParis Hilton\thttp://e/paris\t0.2\n")
     file = "@l.tsv"
-    both = (Link("http://e/hilton", 0.8), Link("http://e/paris", 0.2))
+    both = (EntityLink("http://e/hilton", 0.8), EntityLink("http://e/paris", 0.2))
     assert source.links("Paris Hilton", file) == both
     assert source.links("Paris Hilton", "<http://e/hilton> 0.8 <http://e/paris> 0.2") == both
     assert source.links("Paris Hilton", both) == both
-    assert source.links("Paris Hilton") == (Link("http://e/hilton", 1.0),)
+    assert source.links("Paris Hilton") == (EntityLink("http://e/hilton", 1.0),)
     assert source.links("Paris Hilton", "") == source.links("Paris Hilton", []) == source.links("x", file) == ()
     for name in ("absent.tsv", "../l.tsv", f"{tmp_path}/l.tsv"):  # a query names no file outside its folders
         with pytest.raises(TextQueryError, match="no file of links"):
@@ -179,15 +181,18 @@ def test_a_file_that_has_changed_is_read_again(source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "l.tsv"
     path.write_text("q\t<http://e/paris>\n")
-    assert source.links("q", "@l.tsv") == source.links("q", "@l.tsv") == (Link("http://e/paris"),)
+    assert source.links("q", "@l.tsv") == source.links("q", "@l.tsv") == (EntityLink("http://e/paris"),)
     path.write_text("q\t<http://e/hilton>\n")
     os.utime(path, ns=(1, 1))
-    assert source.links("q", "@l.tsv") == (Link("http://e/hilton"),)
+    assert source.links("q", "@l.tsv") == (EntityLink("http://e/hilton"),)
 
 
 def test_linked_nodes_come_with_their_fields(source):
     first, second = source.linked("any", "<http://e/paris> 0.6 <http://e/france> 0.2")
-    assert [linked.link for linked in (first, second)] == [Link("http://e/paris", 0.6), Link("http://e/france", 0.2)]
+    assert [linked.link for linked in (first, second)] == [
+        EntityLink("http://e/paris", 0.6),
+        EntityLink("http://e/france", 0.2),
+    ]
     pointing = source._entities.nodes(first.fields[0].ids)
     assert [(first.fields[0].predicate, node.value) for node in pointing] == [
         ("http://e/in", "http://e/eiffel"),

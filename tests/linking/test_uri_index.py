@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridkg.errors import QueryLimitError, TextQueryError
-from hybridkg.interfaces.links import Link, LinkedField, LinkedNode
+from hybridkg.interfaces.links import EntityLink, LinkedField, LinkedNode
 from hybridkg.linking import uri_index
 from hybridkg.linking.uri_index import UriIndex
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Quad
@@ -78,7 +78,7 @@ def test_values_of_a_predicate_are_its_pairs_of_nodes():
 def test_shares_are_the_mapping_probabilities_of_prms(counts):
     none = np.zeros(0, np.uint32)
     counts = [tuple(sorted(some)) for some in counts]  # df <= entities <= values
-    node = LinkedNode(Link("x:e"), tuple(LinkedField(f"x:{i}", none, *some) for i, some in enumerate(counts)))
+    node = LinkedNode(EntityLink("x:e"), tuple(LinkedField(f"x:{i}", none, *some) for i, some in enumerate(counts)))
     total = sum(entities for _, entities, _ in counts)
     products = [df / values * (entities / total) for df, entities, values in counts]
     assert node.shares == pytest.approx([product / sum(products) for product in products])
@@ -93,8 +93,8 @@ def test_only_the_ten_most_frequent_predicates_count():
 
 
 def test_a_node_that_nobody_knows_has_no_fields():
-    (linked,) = UriIndex(OxigraphStore.memory(), Table(ENTITIES)).linked([Link("http://nowhere/x", 0.5)])
-    assert linked == LinkedNode(Link("http://nowhere/x", 0.5), ())
+    (linked,) = UriIndex(OxigraphStore.memory(), Table(ENTITIES)).linked([EntityLink("http://nowhere/x", 0.5)])
+    assert linked == LinkedNode(EntityLink("http://nowhere/x", 0.5), ())
     assert linked.fields == ()
     assert linked.shares == ()
 
@@ -109,7 +109,7 @@ def test_what_has_been_read_is_not_read_again():
 
 def test_a_node_with_too_many_neighbours_is_refused_by_its_name(monkeypatch):
     monkeypatch.setattr(uri_index, "FEW_TRIPLES", 2)
-    monkeypatch.setattr(uri_index, "MOST_LINKED", 4)
+    monkeypatch.setattr(uri_index, "MAX_LINKED", 4)
     quads = [Quad(NamedNode(f"http://e/{i}"), PREDICATES[0], NODES[0]) for i in range(5)]
     index = UriIndex(OxigraphStore.memory(quads), Table([]))
     with pytest.raises(QueryLimitError, match=r"the linked node <http://e/a> has more than 4 neighbours"):
@@ -120,7 +120,7 @@ def test_a_node_with_too_many_neighbours_is_refused_by_its_name(monkeypatch):
 def test_in_degree_counts_triples_up_to_a_bound(monkeypatch):
     quads = [Quad(NODES[i], p, NODES[0]) for i in range(3) for p in PREDICATES[:2]]
     assert UriIndex(OxigraphStore.memory(quads), Table([])).in_degree(NODES[0]) == 6
-    monkeypatch.setattr(uri_index, "MOST_COUNTED", 4)
+    monkeypatch.setattr(uri_index, "MAX_COUNTED", 4)
     assert UriIndex(OxigraphStore.memory(quads), Table([])).in_degree(NODES[0]) == 4
 
 
@@ -129,10 +129,10 @@ def test_in_degree_counts_triples_up_to_a_bound(monkeypatch):
 )
 def test_a_link_holds_an_iri_that_a_query_can_write(iri):
     with pytest.raises(TextQueryError, match="no absolute IRI"):
-        Link(iri)
+        EntityLink(iri)
 
 
 @pytest.mark.parametrize("confidence", [0, -0.1, 1.01, float("nan"), float("inf")])
 def test_a_confidence_is_above_0_and_at_most_1(confidence):
     with pytest.raises(TextQueryError, match="must be above 0 and at most 1"):
-        Link("http://e/a", confidence)
+        EntityLink("http://e/a", confidence)

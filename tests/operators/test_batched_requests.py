@@ -11,10 +11,10 @@ from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import UnknownNameError
 from hybridkg.operators import context as context_module
 from hybridkg.operators import predicate_pushdown, score_rows
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.planner.choose import choose
 from hybridkg.planner.explain import Explanation
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query.parser import parse
 from hybridkg.vector.index.text_and_vectors import Ranked
 
@@ -48,7 +48,7 @@ def test_small_legs_that_join_a_fragment_are_asked_together(text):
 def test_the_sizes_that_planning_wants_are_asked_for_together(text):
     index, _ = text
     query = 'SELECT * { ?a MATCH "red" AS ?s . ?a MATCH "blue" AS ?t } RANK BY ?s + ?t LIMIT 2'
-    choose(rewrite(from_ast(parse(query))), Planning(None, Ranked(index.start(0))))
+    choose(rewrite(from_ast(parse(query))), PlannerContext(None, Ranked(index.start(0))))
     assert index.kinds() == ["prepare"]
 
 
@@ -71,10 +71,10 @@ def test_texts_of_a_variable_are_asked_in_batches(text, monkeypatch):
     values = " ".join(f'"red w{i}"' for i in range(130))
     calls = asked(index.start(0), nodes, f"VALUES ?l {{ {values} }} ?a MATCH ?l AS ?s", "reference")
     assert [(kind, len(question)) for kind, question in calls] == [("answers", 64), ("answers", 64), ("answers", 2)]
-    monkeypatch.setattr(context_module, "MOST_ANSWERED", 6 * len(NODES))
+    monkeypatch.setattr(context_module, "MAX_ANSWERED", 6 * len(NODES))
     calls = asked(index.start(0), nodes, 'VALUES ?l { "red" "blue" "boat" } ?a MATCH ?l AS ?s', "reference")
     assert [len(question) for _, question in calls] == [3]
-    monkeypatch.setattr(context_module, "MOST_ANSWERED", 0)
+    monkeypatch.setattr(context_module, "MAX_ANSWERED", 0)
     calls = asked(index.start(0), nodes, 'VALUES ?l { "red" "blue" "boat" } ?a MATCH ?l AS ?s', "reference")
     assert [kind for kind, _ in calls] == ["matching"] * 3
 
@@ -92,16 +92,16 @@ def test_a_leg_that_is_wrong_is_an_error_at_its_place_and_the_others_are_not_bla
 def test_explain_says_the_same_wherever_the_index_is(text, strategy):
     index, _ = text
     query = parse('SELECT * { ?a MATCH "red" TOP 3 AS ?s . ?b <http://e/p> ?a . ?b MATCH "blue" }')
-    plan = choose(rewrite(from_ast(query)), Planning(), strategy)
-    near, far = (str(Explanation(plan, Known(index.start(limit)))) for limit in (None, 0))
+    plan = choose(rewrite(from_ast(query)), PlannerContext(), strategy)
+    near, far = (str(Explanation(plan, EstimationContext(index.start(limit)))) for limit in (None, 0))
     assert near == far
 
 
 def test_explain_shows_the_conditions_that_go_along(text):
     index, nodes = text
     query = parse(f'PREFIX : <{E}> SELECT * {{ ?a :q :b ; :year ?y . ?a MATCH "red" FILTER(?y >= 2018 && ?y < 2022) }}')
-    plan = choose(rewrite(from_ast(query)), Planning(), "bind_join")
-    shown = str(Explanation(plan, Known(index.start(9, ("q", "year"), GRAPH, nodes)), prefixes=(("", E),)))
+    plan = choose(rewrite(from_ast(query)), PlannerContext(), "bind_join")
+    shown = str(Explanation(plan, EstimationContext(index.start(9, ("q", "year"), GRAPH, nodes)), prefixes=(("", E),)))
     assert "where :q = :b and 2018 <= :year <= 2022" in shown
 
 
@@ -110,8 +110,8 @@ def test_what_the_graph_says_is_not_found_out_for_an_index_at_hand(text, strateg
     index, _ = text
     monkeypatch.setattr(predicate_pushdown, "conditions", lambda *_: pytest.fail("read the fragment"))
     query = parse(f'PREFIX : <{E}> SELECT * {{ ?a :q :b . ?a MATCH "red" AS ?s }} RANK BY ?s LIMIT 1')
-    plan = choose(rewrite(from_ast(query)), Planning(None, Ranked(index.start(None))), strategy)
-    assert "where" not in str(Explanation(plan, Known(Ranked(index))))
+    plan = choose(rewrite(from_ast(query)), PlannerContext(None, Ranked(index.start(None))), strategy)
+    assert "where" not in str(Explanation(plan, EstimationContext(Ranked(index))))
 
 
 def test_few_matches_of_another_text_come_along_with_the_first(text, monkeypatch):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sampling import examples
 
 from hybridkg.entities.profile.filters import agrees
-from hybridkg.interfaces.text_index import AnyOf, Condition
+from hybridkg.interfaces.text_index import AnyCondition, PushdownCondition
 from hybridkg.operators import pushdown_conditions as conditions_module
-from hybridkg.operators.pushdown_conditions import MOST_CONDITIONS, conditions, leaves, say_all
+from hybridkg.operators.pushdown_conditions import MAX_CONDITIONS, conditions, leaves, say_all
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
 
@@ -96,7 +96,7 @@ def stored(graph: list[tuple[str, str, str]]) -> ox.Store:
     return store
 
 
-def broken(store: ox.Store, pattern: str) -> list[tuple[str, Condition | AnyOf]]:
+def broken(store: ox.Store, pattern: str) -> list[tuple[str, PushdownCondition | AnyCondition]]:
     """Entities in solutions, with a condition that they do not satisfy."""
     found = conditions(parse(f"SELECT * {{ {pattern} }}").form.where, "e")
     entities = {row["e"] for row in store.query(f"SELECT ?e {{ {pattern} }}") if row["e"] is not None}
@@ -188,7 +188,7 @@ def test_what_else_is_said_may_leave_out_more(pattern):
     assert not say_all(where, "e", conditions(where, "e"))
 
 
-def of(pattern: str) -> list[Condition | AnyOf]:
+def of(pattern: str) -> list[PushdownCondition | AnyCondition]:
     return list(conditions(parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}").form.where, "e"))
 
 
@@ -197,25 +197,25 @@ INTEGER = f"^^<{XSD}integer>"
 
 def test_constants_and_ranges_are_found():
     assert of("?e :venue :emnlp ; :lang 'x'@EN , 'y' ; :year ?y . FILTER(?y >= 2018 && 2022 > ?y)") == [
-        Condition(E + "venue", f"<{E}emnlp>"),
-        Condition(E + "lang", '"x"@en'),
-        Condition(E + "lang", '"y"'),
-        Condition(E + "year", low=2018.0, high=2022.0),
+        PushdownCondition(E + "venue", f"<{E}emnlp>"),
+        PushdownCondition(E + "lang", '"x"@en'),
+        PushdownCondition(E + "lang", '"y"'),
+        PushdownCondition(E + "year", low=2018.0, high=2022.0),
     ]
     assert of("?e :year ?y , 02019 FILTER(?y = -5)") == [
-        Condition(E + "year", low=-5.0, high=-5.0),
-        Condition(E + "year", f'"2019"{INTEGER}'),
+        PushdownCondition(E + "year", low=-5.0, high=-5.0),
+        PushdownCondition(E + "year", f'"2019"{INTEGER}'),
     ]
     assert of("{ ?e :year ?y } { { ?e :p :x } FILTER(?y > 5) } FILTER(?y > 7) FILTER(?y > 6)") == [
-        Condition(E + "year", low=7.0),
-        Condition(E + "p", f"<{E}x>"),
+        PushdownCondition(E + "year", low=7.0),
+        PushdownCondition(E + "p", f"<{E}x>"),
     ]
 
 
 def test_branches_and_tables_of_constants_are_found():
-    p, q, r = (Condition(E + name, f"<{E}x>") for name in "pqr")
-    both = AnyOf(((Condition(E + "p", f"<{E}x>"),), (Condition(E + "p", f"<{E}y>"),)))
-    assert of("{ ?e :p :x } UNION { ?e :q :x ; :r :x ; :s ?o }") == [AnyOf(((p,), (q, r)))]
+    p, q, r = (PushdownCondition(E + name, f"<{E}x>") for name in "pqr")
+    both = AnyCondition(((PushdownCondition(E + "p", f"<{E}x>"),), (PushdownCondition(E + "p", f"<{E}y>"),)))
+    assert of("{ ?e :p :x } UNION { ?e :q :x ; :r :x ; :s ?o }") == [AnyCondition(((p,), (q, r)))]
     assert of("?e :p ?c . VALUES ?c { :x :y :x } ?e :q :x") == [both, q]
     assert of("{ ?e :p ?c } { VALUES (?d ?c) { (1 :x) (UNDEF :y) } }") == [both]
 
@@ -258,9 +258,9 @@ def test_what_is_not_certain_gives_no_condition(pattern):
 
 
 def test_conditions_are_bounded_in_number():
-    assert len(of(" ".join(f"?e :p {i} ." for i in range(500)))) == MOST_CONDITIONS
-    table = "VALUES ?c { " + " ".join(map(str, range(MOST_CONDITIONS))) + " }"
-    assert of("?e :q :x , ?c . " + table) == [Condition(E + "q", f"<{E}x>")]
+    assert len(of(" ".join(f"?e :p {i} ." for i in range(500)))) == MAX_CONDITIONS
+    table = "VALUES ?c { " + " ".join(map(str, range(MAX_CONDITIONS))) + " }"
+    assert of("?e :q :x , ?c . " + table) == [PushdownCondition(E + "q", f"<{E}x>")]
     assert len(of("?e :q ?c . " + table)) == 1
     assert not of("?e :q ?c . " + table.replace("{ 0 ", "{ -1 0 "))
     assert len(of("?e :p ?n FILTER(" + " && ".join(f"?n > {i}" for i in range(150)) + ")")) == 1
@@ -288,7 +288,7 @@ def test_nothing_is_said_of_a_variable_that_a_sub_select_hides_or_cuts(pattern):
 def test_a_sub_select_says_all_of_a_variable_that_it_shows(columns):
     where = parse(f"PREFIX : <{E}> SELECT * {{ {{ SELECT DISTINCT {columns} {{ ?e :year 2 }} }} }}").form.where
     found = conditions(where, "e")
-    assert found == (Condition(E + "year", f'"2"{INTEGER}'),)
+    assert found == (PushdownCondition(E + "year", f'"2"{INTEGER}'),)
     assert say_all(where, "e", found)
 
 
@@ -316,7 +316,9 @@ def test_many_patterns_beside_many_tables_are_read_once(patterns, tables, monkey
     stored = conditions_module.as_stored
     monkeypatch.setattr(conditions_module, "as_stored", lambda one: (done.append(one), stored(one))[1])
     monkeypatch.setattr(
-        conditions_module, "Condition", lambda *given, **named: done.append(1) or Condition(*given, **named)
+        conditions_module,
+        "PushdownCondition",
+        lambda *given, **named: done.append(1) or PushdownCondition(*given, **named),
     )
 
     def many(text: str) -> str:
@@ -326,11 +328,11 @@ def test_many_patterns_beside_many_tables_are_read_once(patterns, tables, monkey
     where = parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}").form.where
     cells = sum(len(row) for part in where.elements if isinstance(part, ast.InlineData) for row in part.rows)
     found = conditions(where, "e")
-    assert sum(len(leaves(one)) for one in found) <= MOST_CONDITIONS
+    assert sum(len(leaves(one)) for one in found) <= MAX_CONDITIONS
     assert len(done) <= cells + 3 * MANY
 
 
 def test_rows_that_fit_are_found_behind_those_that_do_not():
-    table = "VALUES ?c { " + " ".join(map(str, range(MOST_CONDITIONS))) + " }"
-    both = AnyOf(tuple((Condition(E + "p", f"<{E}{name}>"),) for name in "xy"))
-    assert of(f"?e :q :x ; :p ?c . {table} VALUES ?c {{ :x :y }}") == [Condition(E + "q", f"<{E}x>"), both]
+    table = "VALUES ?c { " + " ".join(map(str, range(MAX_CONDITIONS))) + " }"
+    both = AnyCondition(tuple((PushdownCondition(E + "p", f"<{E}{name}>"),) for name in "xy"))
+    assert of(f"?e :q :x ; :p ?c . {table} VALUES ?c {{ :x :y }}") == [PushdownCondition(E + "q", f"<{E}x>"), both]

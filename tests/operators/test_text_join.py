@@ -13,15 +13,15 @@ from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.strategy import STRATEGIES
-from hybridkg.interfaces.text_index import AnyOf, Condition
+from hybridkg.interfaces.text_index import AnyCondition, PushdownCondition
 from hybridkg.kb.snapshot import scratch
 from hybridkg.operators import probing
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.topk.rank_first import RankFirst
 from hybridkg.planner.choose import choose
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query.parser import parse
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.vector.index.text_and_vectors import Ranked
@@ -192,7 +192,7 @@ def test_the_fragment_is_read_once_whatever_comes_of_it(text, monkeypatch):
         select = store.select
         store.select = lambda sparql, select=select, reads=reads, **_: (reads.append(sparql), select(sparql))[1]
         root = STRATEGIES.get("bind_join").plan(
-            rewrite(from_ast(parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}"))), Planning()
+            rewrite(from_ast(parse(f"PREFIX : <{E}> SELECT * {{ {pattern} }}"))), PlannerContext()
         )
         ExecutionContext(
             store, Ranked(index.start(limit)), nodes, lambda n, f: [], scratch, price=CostModel().price
@@ -206,8 +206,8 @@ def test_conditions_are_pushed_when_the_index_holds_them(text):
     calls = asked(index.start(9, ("q", "year"), GRAPH, nodes), nodes, pattern)
     assert [kind for kind, _ in calls] == ["most", "matching"]
     assert set(calls[1][1].conditions) == {
-        Condition(E + "year", low=1990.0, high=2000.0),
-        Condition(E + "q", f"<{E}c>"),
+        PushdownCondition(E + "year", low=1990.0, high=2000.0),
+        PushdownCondition(E + "q", f"<{E}c>"),
     }
     assert asked(index.start(9), nodes, pattern)[1][1].conditions == ()
 
@@ -233,7 +233,7 @@ def test_how_many_agree_with_conditions_is_counted_with_the_other_sizes(text, pa
         for name, value in (("q", ox.NamedNode(E + "c")), ("year", ox.Literal(year)))
     ]
     index.start(0, ("q", "year"), graph, nodes)
-    planning = Planning(None, Ranked(index))
+    planning = PlannerContext(None, Ranked(index))
     plan = rewrite(
         from_ast(parse(f'PREFIX : <{E}> SELECT * {{ {pattern} ?a MATCH "red boat" AS ?s }} RANK BY ?s LIMIT 2'))
     )
@@ -253,8 +253,11 @@ def test_under_a_dataset_clause_nothing_is_pushed(text):
 @pytest.mark.parametrize(
     ("pattern", "pushed"),
     [
-        ("?a :q :c .", (Condition(E + "q", f"<{E}c>"),)),
-        ("{ ?a :q :c } UNION { ?a :q :d }", (AnyOf(tuple((Condition(E + "q", f"<{E}{x}>"),) for x in "cd")),)),
+        ("?a :q :c .", (PushdownCondition(E + "q", f"<{E}c>"),)),
+        (
+            "{ ?a :q :c } UNION { ?a :q :d }",
+            (AnyCondition(tuple((PushdownCondition(E + "q", f"<{E}{x}>"),) for x in "cd")),),
+        ),
         ("?a :p :b .", ()),
     ],
 )
@@ -267,6 +270,6 @@ def test_the_best_are_read_of_those_that_the_conditions_leave(text, pattern, pus
     assert [query.conditions for kind, query in index.asked if kind == "topk"] == [pushed]
     assert found == rows(query, graph, index.start(None), nodes, "reference")
     index.start(0, "q", graph, nodes)
-    plan = choose(rewrite(from_ast(parse(query))), Planning(None, Ranked(index)), "rank_first")
+    plan = choose(rewrite(from_ast(parse(query))), PlannerContext(None, Ranked(index)), "rank_first")
     ranking = next(operator for operator in plan.root.walk() if isinstance(operator, RankFirst))
-    assert ranking.details(Known(text=Ranked(index))).startswith("where ") == bool(pushed)
+    assert ranking.details(EstimationContext(text=Ranked(index))).startswith("where ") == bool(pushed)

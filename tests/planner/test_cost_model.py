@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hybridkg.errors import TextServerError
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import TermStatistics
-from hybridkg.planner.calibration.calibrated_costs import FILE, FIXED, LOCAL, MUCH, UnitCosts
+from hybridkg.planner.calibration.calibrated_costs import FILE, FIXED, LOCAL, MUCH, CalibratedCosts
 from hybridkg.planner.calibration.local_calibration import Measured, calibrate, calibrated_costs, local_calibration
 from hybridkg.planner.calibration.stopwatch import Stopwatch
 from hybridkg.planner.cost_model import FARTHEST, PRICES, UNITS, CostModel, default_costs
@@ -281,10 +281,10 @@ def measured(**us: float) -> Measured:
 
 
 def test_what_was_measured_is_there_again(tmp_path):
-    costs = UnitCosts.open(tmp_path, "embedded")
+    costs = CalibratedCosts.open(tmp_path, "embedded")
     assert costs.to_json()["state"] == "nothing has been measured here"
     costs.calibrated(measured(us_per_posting=0.007, us_per_store_row=1e9))
-    again = UnitCosts.open(tmp_path, "embedded")
+    again = CalibratedCosts.open(tmp_path, "embedded")
     assert again.model == costs.model
     assert again.model.us_per_store_row == CostModel().us_per_store_row * FARTHEST
     assert again.to_json() == costs.to_json()
@@ -294,17 +294,17 @@ def test_what_was_measured_is_there_again(tmp_path):
 
 
 def test_a_file_that_tells_what_use_has_taught_is_read_without_that(tmp_path):
-    UnitCosts.open(tmp_path, "embedded").calibrated(measured(us_per_posting=0.007))
+    CalibratedCosts.open(tmp_path, "embedded").calibrated(measured(us_per_posting=0.007))
     content = json.loads((tmp_path / FILE).read_text())
     (tmp_path / FILE).write_text(json.dumps(content | {"refined": {"us_per_posting": [2.0, 30]}}))
-    assert UnitCosts.open(tmp_path, "embedded").model.us_per_posting == 0.007
+    assert CalibratedCosts.open(tmp_path, "embedded").model.us_per_posting == 0.007
 
 
 def test_another_engine_or_machine_has_its_own_costs(tmp_path, monkeypatch):
-    UnitCosts.open(tmp_path, "embedded").calibrated(measured(us_per_posting=0.007))
-    assert UnitCosts.open(tmp_path, "elasticsearch").model == default_costs("elasticsearch")
+    CalibratedCosts.open(tmp_path, "embedded").calibrated(measured(us_per_posting=0.007))
+    assert CalibratedCosts.open(tmp_path, "elasticsearch").model == default_costs("elasticsearch")
     monkeypatch.setattr(calibrated_costs, "machine", lambda: OTHER)
-    other = UnitCosts.open(tmp_path, "embedded")
+    other = CalibratedCosts.open(tmp_path, "embedded")
     assert other.model == CostModel()
     assert "another machine" in other.to_json()["state"]
 
@@ -312,20 +312,20 @@ def test_another_engine_or_machine_has_its_own_costs(tmp_path, monkeypatch):
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 99_999, '{"format": 1}', '{"format": 2}', "\x00\xff"])
 def test_a_damaged_file_means_defaults_and_is_told(tmp_path, text):
     (tmp_path / FILE).write_text(text, encoding="latin-1")
-    costs = UnitCosts.open(tmp_path, "embedded")
+    costs = CalibratedCosts.open(tmp_path, "embedded")
     assert costs.model == CostModel()
     assert "defaults hold" in costs.to_json()["state"]
     costs.calibrated(measured(us_per_posting=0.007))
-    assert UnitCosts.open(tmp_path, "embedded").to_json()["state"] == "measured on this machine"
+    assert CalibratedCosts.open(tmp_path, "embedded").to_json()["state"] == "measured on this machine"
 
 
 @pytest.mark.parametrize("value", [0, -1, "much", None, [], 1e999, "nan"])
 def test_a_cost_that_is_none_is_not_believed(tmp_path, value):
-    costs = UnitCosts.open(tmp_path, "embedded")
+    costs = CalibratedCosts.open(tmp_path, "embedded")
     costs.calibrated(measured(us_per_posting=0.007))
     content = json.loads((tmp_path / FILE).read_text())
     (tmp_path / FILE).write_text(json.dumps(content | {"calibrated": {"us_per_posting": value}}))
-    assert UnitCosts.open(tmp_path, "embedded").model == CostModel()
+    assert CalibratedCosts.open(tmp_path, "embedded").model == CostModel()
 
 
 @pytest.mark.parametrize(
@@ -337,22 +337,22 @@ def test_a_cost_that_is_none_is_not_believed(tmp_path, value):
     ],
 )
 def test_numbers_that_no_machine_has_are_bounded(tmp_path, damaged):
-    UnitCosts.open(tmp_path, "embedded").calibrated(measured())
+    CalibratedCosts.open(tmp_path, "embedded").calibrated(measured())
     content = json.loads((tmp_path / FILE).read_text())
     (tmp_path / FILE).write_text(json.dumps(content | damaged))
-    costs = UnitCosts.open(tmp_path, "embedded")
+    costs = CalibratedCosts.open(tmp_path, "embedded")
     assert all(0 < getattr(costs.model, name) < float("inf") for name in UNITS)
 
 
 def test_a_folder_that_cannot_be_written_fails_nothing(tmp_path):
-    costs = UnitCosts.open(tmp_path / "gone", "embedded")
+    costs = CalibratedCosts.open(tmp_path / "gone", "embedded")
     costs.calibrated(measured(us_per_posting=0.007))
     assert costs.model.us_per_posting == 0.007
     assert not (tmp_path / "gone").exists()
 
 
 def test_plans_are_chosen_again_when_a_cost_has_changed_by_much_and_not_before():
-    costs, default = UnitCosts(), CostModel().us_per_posting
+    costs, default = CalibratedCosts(), CostModel().us_per_posting
     costs.calibrated(measured(us_per_posting=default * MUCH * 0.99))
     assert costs.epoch == 0
     costs.calibrated(measured(us_per_posting=default * MUCH * 1.01))
@@ -365,7 +365,7 @@ def test_plans_are_chosen_again_when_a_cost_has_changed_by_much_and_not_before()
 
 def test_a_server_that_shows_to_be_nearer_is_taken_to_be_so_as_long_as_it_does():
     far = {"us_per_store_question": 20_000.0, "us_per_store_row": 8.0, "us_per_probe_in_store": 48.0}
-    costs = UnitCosts(far=far)
+    costs = CalibratedCosts(far=far)
     costs.at_most({"us_per_store_question": 2_000.0, "us_per_probe_in_store": 12.0})
     assert (costs.model.us_per_store_question, costs.model.us_per_probe_in_store) == (2_000.0, 12.0)
     assert costs.model.us_per_store_row == 8.0
@@ -374,18 +374,18 @@ def test_a_server_that_shows_to_be_nearer_is_taken_to_be_so_as_long_as_it_does()
     assert costs.model.us_per_store_question == 20_000.0  # a slow moment says nothing
     costs.at_most({"us_per_store_question": 1.0})
     assert costs.model.us_per_store_question == 20_000.0 / FARTHEST
-    fixed = UnitCosts(far=far, fixed=True)
+    fixed = CalibratedCosts(far=far, fixed=True)
     fixed.at_most({"us_per_store_question": 2_000.0})
     assert fixed.model.us_per_store_question == 20_000.0
 
 
 @pytest.mark.parametrize("by_argument", [True, False])
 def test_fixed_costs_are_the_defaults_whatever_happens(tmp_path, monkeypatch, by_argument):
-    UnitCosts.open(tmp_path, "embedded").calibrated(measured(us_per_posting=0.007))
+    CalibratedCosts.open(tmp_path, "embedded").calibrated(measured(us_per_posting=0.007))
     before = (tmp_path / FILE).read_bytes()
     if not by_argument:
         monkeypatch.setenv(FIXED, "default")
-    costs = UnitCosts.open(tmp_path, "embedded", fixed=True if by_argument else None)
+    costs = CalibratedCosts.open(tmp_path, "embedded", fixed=True if by_argument else None)
     costs.calibrated(measured(us_per_posting=0.009))
     assert costs.model == CostModel()
     assert (tmp_path / FILE).read_bytes() == before
@@ -396,10 +396,10 @@ def test_what_could_not_be_measured_follows_the_pace_of_the_machine(tmp_path):
     default = CostModel()
     local = ("us_per_adjacency_entry", "us_per_store_row", "us_per_store_question", "us_per_graph_question")
     twice = measured(**{name: 2 * getattr(default, name) for name in local})
-    costs = UnitCosts.open(tmp_path, "embedded")
+    costs = CalibratedCosts.open(tmp_path, "embedded")
     costs.calibrated(twice)
     assert costs.model == default.bounded(**{name: 2 * getattr(default, name) for name in UNITS})
-    assert UnitCosts.open(tmp_path, "embedded").model == costs.model
+    assert CalibratedCosts.open(tmp_path, "embedded").model == costs.model
     origins = {unit["name"]: unit["origin"] for unit in costs.to_json()["unit_costs"]}
     assert (origins["us_per_store_row"], origins["us_per_posting"]) == ("calibrated", "default x 2")
 
@@ -407,7 +407,7 @@ def test_what_could_not_be_measured_follows_the_pace_of_the_machine(tmp_path):
 def test_a_server_does_not_follow_the_pace_of_this_machine(tmp_path):
     default = default_costs("elasticsearch")
     local = ("us_per_adjacency_entry", "us_per_store_row", "us_per_store_question", "us_per_graph_question")
-    costs = UnitCosts.open(tmp_path, "elasticsearch")
+    costs = CalibratedCosts.open(tmp_path, "elasticsearch")
     costs.calibrated(measured(us_per_hit=99.0, **{name: 2 * getattr(default, name) for name in local}))
     assert costs.model.us_per_hit == 99.0
     assert costs.model.us_per_text_question == default.us_per_text_question

@@ -17,7 +17,7 @@ from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import UnknownNameError
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.planner.calibration.calibrated_costs import FIXED
 from hybridkg.planner.choose import PhysicalPlan
 from hybridkg.planner.cost_model import PRICES
@@ -52,7 +52,7 @@ def nodes(node):
     return [node, *(below for child in node["children"] for below in nodes(child))]
 
 
-def with_known(explanation: Explanation) -> list[tuple[PhysicalOperator, Known]]:
+def with_known(explanation: Explanation) -> list[tuple[PhysicalOperator, EstimationContext]]:
     found, waiting = [], [(explanation.plan.root, explanation.known)]
     while waiting:
         operator, known = waiting.pop()
@@ -63,9 +63,9 @@ def with_known(explanation: Explanation) -> list[tuple[PhysicalOperator, Known]]
 
 @pytest.mark.parametrize("name", CASES)
 def test_estimates_never_fail_whatever_is_known_and_are_no_less_than_0(films, name):
-    nothing = Known()
+    nothing = EstimationContext()
     for operator, known in with_known(films.explain(CASES[name])):
-        for one in (known, nothing, Known(text=known.text), Known(graph=known.graph)):
+        for one in (known, nothing, EstimationContext(text=known.text), EstimationContext(graph=known.graph)):
             rows = operator.estimate(one)
             assert rows is None or rows >= 0
             work = operator.work(one)
@@ -158,7 +158,7 @@ def test_a_strategy_that_gave_up_says_for_which(many):
     context = many._snapshot.context()
     assert len(context.run_plan(operator).rows) == 1
     plan = PhysicalPlan(operator, "rank_first", lambda: logical)
-    explanation = Explanation(plan, Known(many._snapshot.text, many._snapshot.graph), ran=Ran.of(context))
+    explanation = Explanation(plan, EstimationContext(many._snapshot.text, many._snapshot.graph), ran=Ran.of(context))
     assert "candidates of ?x: est. 1, found 1, in { ?x <http://e/p> ?y }" in str(explanation)
     assert "tried, 0 passed; then filtered_topk" in str(explanation)
     assert explanation.to_json()["operator"]["run"]["switched_to"] == "filtered_topk"
@@ -203,7 +203,7 @@ def test_estimates_look_up_each_match_and_each_pattern_once(films):
     text, graph = Counted(explanation.known.text), Counted(explanation.known.graph)
     operators = with_known(explanation)
     for n in (1, 2):
-        known = Known(text, graph)
+        known = EstimationContext(text, graph)
         for _ in range(3):
             for operator, _ in operators:
                 known.rows(operator)
@@ -215,10 +215,10 @@ def test_estimates_take_microseconds(films, within):
     explanation = films.explain(SPACE, strategy="filter_first")
     operators = with_known(explanation)
     for _ in range(4):
-        known = Known(explanation.known.text, explanation.known.graph)
+        known = EstimationContext(explanation.known.text, explanation.known.graph)
         for operator, _ in operators:
             known.rows(operator)
-    known = Known(explanation.known.text, explanation.known.graph)
+    known = EstimationContext(explanation.known.text, explanation.known.graph)
     with within(200e-6 * len(operators), perf_counter):
         for operator, _ in operators:
             known.rows(operator)

@@ -29,7 +29,7 @@ from hybridkg.operators import probing
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.choose import choose
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query.checks.check import check
 from hybridkg.query.parser import parse
 from hybridkg.results.build import projected
@@ -230,7 +230,7 @@ def answer(query: str, graph: list[ox.Triple], index: EmbeddedTextIndex, nodes: 
     parsed = parse(query)
     check(parsed)
     logical = from_ast(parsed)
-    plan = choose(rewrite(logical) if rules else logical, Planning(None, Ranked(index)), "reference")
+    plan = choose(rewrite(logical) if rules else logical, PlannerContext(None, Ranked(index)), "reference")
     context = ExecutionContext(
         OxigraphStore.memory(quads_of(graph)),
         Ranked(index),
@@ -302,7 +302,7 @@ def test_the_rewrite_rules_change_no_rows(text, graph, query):
 
 
 def ordered_answer(logical: Plan, store: OxigraphStore, index, nodes, strategy: str) -> list | None:
-    root = STRATEGIES.get(strategy).plan(logical, Planning(None, Ranked(index)))
+    root = STRATEGIES.get(strategy).plan(logical, PlannerContext(None, Ranked(index)))
     if root is None:
         return None
     solutions = ExecutionContext(
@@ -371,7 +371,7 @@ def test_rows_are_best_first_and_ties_are_in_term_order(text, graph, query):
     index, nodes = text
     logical = rewrite(from_ast(parse(query.hybrid)))
     try:
-        plan = choose(logical, Planning(None, Ranked(index)), "reference")
+        plan = choose(logical, PlannerContext(None, Ranked(index)), "reference")
     except UnsupportedQueryError:
         return
     solutions = ExecutionContext(

@@ -27,7 +27,7 @@ from hybridkg.errors import HybridkgError
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
 from hybridkg.interfaces.encoder import Vectors
-from hybridkg.interfaces.graph_index import Form, GraphIndex, Pattern, PreparedPattern, Size
+from hybridkg.interfaces.graph_index import Cardinality, Form, GraphIndex, Pattern, PreparedPattern
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import IndexedField
@@ -39,9 +39,9 @@ from hybridkg.operators.expressions import holds
 from hybridkg.operators.topk import candidates, each_list, filter_first, filtered_topk, rank_first, rank_join, threshold
 from hybridkg.planner.choose import choose, with_limit
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.planner_context import Planning
-from hybridkg.planner.ranking_costs import Costs
-from hybridkg.planner.ranking_shape import Ranking
+from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.planner.ranking_costs import RankingCosts
+from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.planner.strategies import rank_first as rank_first_strategy
 from hybridkg.query.checks.check import check
 from hybridkg.query.parser import parse
@@ -176,7 +176,7 @@ def answer(run: ExecutionContext, root: Any, columns: frozenset[str] | None = No
 
 def set_up(drawn: Case, patch: pytest.MonkeyPatch) -> None:
     for module in (rank_first, rank_join, threshold, each_list):
-        patch.setattr(module, "LEAST_DEPTH", drawn.depth, raising=module is not each_list)
+        patch.setattr(module, "MIN_DEPTH", drawn.depth, raising=module is not each_list)
         patch.setattr(module, "DEEPER", drawn.deeper)
     patch.setattr(filter_first, "GROWTH", drawn.growth)
     patch.setattr(filtered_topk, "GROWTH", drawn.growth)
@@ -186,11 +186,11 @@ def set_up(drawn: Case, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(candidates, "FEW_VALUES", drawn.few)
     patch.setattr(probing, "PROBES_AT_ONCE", 2)
     patch.setattr(text_join, "MATCHES_PER_PROBE", drawn.probe)
-    budget = Size(drawn.budget, drawn.budget, drawn.budget)
-    ranked = Size(budget.low, budget.guess - drawn.ranks, budget.high)
+    budget = Cardinality(drawn.budget, drawn.budget, drawn.budget)
+    ranked = Cardinality(budget.low, budget.guess - drawn.ranks, budget.high)
 
-    def priced(ranking: Ranking, planning: Planning) -> Costs:
-        costs = Costs(ranking, planning)
+    def priced(ranking: RankedPlan, planning: PlannerContext) -> RankingCosts:
+        costs = RankingCosts(ranking, planning)
         costs.filter_first, costs.filtered_topk = budget, ranked
         return costs
 
@@ -199,10 +199,10 @@ def set_up(drawn: Case, patch: pytest.MonkeyPatch) -> None:
 
 def roots(logical: Plan, graph: GraphIndex | None, index: RankedIndex) -> Iterator[tuple[str, PhysicalOperator]]:
     """Every way to run a plan: by each strategy that applies, and as it is chosen."""
-    yield "chosen", choose(logical, Planning(graph, index)).root
+    yield "chosen", choose(logical, PlannerContext(graph, index)).root
     for name in STRATEGIES.names():
         for switching in (True, False) if name in ("rank_first", "threshold") else (True,):
-            root = STRATEGIES.get(name).plan(logical, Planning(graph, index, switching=switching))
+            root = STRATEGIES.get(name).plan(logical, PlannerContext(graph, index, switching=switching))
             if root is not None:
                 yield f"{name}{'' if switching else ' alone'}", root
 
@@ -227,7 +227,7 @@ def differences(drawn: Case, text: Text, patch: pytest.MonkeyPatch) -> Iterator[
         return ExecutionContext(store, index, nodes, texts_of, scratch, graph=graph, price=CostModel().price)
 
     whole = projection(store, nodes)
-    reference = STRATEGIES.get("reference").plan(plain, Planning(None, index))
+    reference = STRATEGIES.get("reference").plan(plain, PlannerContext(None, index))
     assert reference is not None
     want = answer(context(None), reference, columns)
     graphs: dict[str, Any] = {"columns": whole, "store": None, "both": Declining(whole, drawn.decline)}

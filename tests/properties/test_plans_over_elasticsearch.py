@@ -54,7 +54,7 @@ def kb(elastic, tmp_path_factory):
     (folder / "data.ttl").write_text("\n".join(lines))
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(FIXED, raising=False)
-        patch.setattr(calibrate, "LEAST_TRIPLES", 10)
+        patch.setattr(calibrate, "MIN_TRIPLES", 10)
         with KnowledgeBase.open(served(folder / "kb", elastic.url, name)) as opened:
             opened.load(folder / "data.ttl", index=True)
             yield opened

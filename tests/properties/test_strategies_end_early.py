@@ -24,9 +24,9 @@ from hybridkg.kb.snapshot import scratch
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
-from hybridkg.operators.topk.relation_prefix import SliceOf
+from hybridkg.operators.topk.relation_prefix import PrefixScan
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query.parser import parse
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
@@ -95,7 +95,7 @@ class Ran:
         store, index, nodes, graph = world
         graph = graph if projected else None
         logical = rewrite(from_ast(parse(f"PREFIX : <{E}> {query}")))
-        root = STRATEGIES.get(strategy).plan(logical, Planning(graph, Ranked(index), switching=switching))
+        root = STRATEGIES.get(strategy).plan(logical, PlannerContext(graph, Ranked(index), switching=switching))
         assert root is not None
         self.root: PhysicalOperator = root
         index.asked = []
@@ -104,7 +104,7 @@ class Ran:
         )
         found = self.run.run_plan(root)
         self.rows, self.asked, self.counts = found.rows, list(index.asked), self.run.meter.counts
-        reference = STRATEGIES.get("reference").plan(logical, Planning(None, Ranked(index)))
+        reference = STRATEGIES.get("reference").plan(logical, PlannerContext(None, Ranked(index)))
         want = ExecutionContext(store, Ranked(index), nodes, lambda *_: [], scratch, price=CostModel().price).run_plan(
             reference
         )
@@ -124,7 +124,7 @@ class Ran:
     @property
     def sliced(self) -> int:
         """Rows of the relations that operators saw."""
-        return sum(self.run.actuals[id(op)].rows for op in self.root.walk() if isinstance(op, SliceOf))
+        return sum(self.run.actuals[id(op)].rows for op in self.root.walk() if isinstance(op, PrefixScan))
 
 
 EVEN = 'SELECT ?a ?s { ?a MATCH "red" AS ?s . ?a :in :even } RANK BY ?s LIMIT 10'

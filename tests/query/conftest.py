@@ -236,7 +236,7 @@ class Maker:
         return ast.GroupKey(self.expression(self.number(0, max(depth, 0))), self.maybe_var())
 
     def projection(self, depth):
-        return ast.Projection(self.var(), self.expression(depth, aggregates=True) if self.chance() else None)
+        return ast.SelectItem(self.var(), self.expression(depth, aggregates=True) if self.chance() else None)
 
     def columns(self, depth):
         """`SELECT ?x ?x` has one column."""

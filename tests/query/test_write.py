@@ -146,7 +146,7 @@ def test_a_name_that_would_become_syntax_is_refused(node):
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 @settings(deadline=None, max_examples=examples(100, 600))
 def test_no_literal_can_leave_its_quotes(text):
-    query = ast.Query(ast.SelectQuery((ast.Projection(ast.Var("r"), ast.Lit(text)),), ast.Group(())))
+    query = ast.Query(ast.SelectQuery((ast.SelectItem(ast.Var("r"), ast.Lit(text)),), ast.Group(())))
     assert parse(write(query)) == query
     assert next(iter(ox.Store().query(write(query))))["r"].value == text
 

@@ -112,7 +112,7 @@ def test_a_server_that_drips_is_left_after_the_timeout(served):
 
 
 def test_no_more_is_read_than_an_answer_may_have(served, monkeypatch):
-    monkeypatch.setattr(client, "LARGEST_ANSWER", 1 << 20)
+    monkeypatch.setattr(client, "MAX_ANSWER", 1 << 20)
     served.faults = [huge(1 << 30)]
     with pytest.raises(ModelServerError, match="more than 1 MiB"):
         Asking(served.url).embed()

@@ -112,7 +112,7 @@ def test_a_chain_is_found_where_the_path_holds_and_no_other_is_shorter(path, gra
 def test_the_evidence_of_a_row_alone_gives_the_row_again(path, graph):
     store = OxigraphStore.memory(Quad(s, NamedNode(p), o) for s, p, o in graph)
     where = ast.Group((ast.Triples((ast.TriplePattern(ast.Var("x"), path, ast.Var("y")),)),))
-    text = write(ast.SelectQuery((ast.Projection(ast.Var("x")), ast.Projection(ast.Var("y"))), where))
+    text = write(ast.SelectQuery((ast.SelectItem(ast.Var("x")), ast.SelectItem(ast.Var("y"))), where))
     for x, y in {tuple(row) for row in store.select(text).rows}:
         triples = Evidence(where, store).triples({"x": x, "y": y})
         small = OxigraphStore.memory(Quad(t.subject, t.predicate, t.object) for t in triples)
@@ -124,5 +124,5 @@ def test_a_search_that_grows_too_large_ends_without_a_chain(monkeypatch):
     graph = {(NODES[i], "e:p", NODES[i + 1]) for i in range(4)}
     path = ast.PathRepeat(ast.Iri("e:p"), "+")
     assert len(witness(path, NODES[0], NODES[4], asked(graph)) or ()) == 4
-    monkeypatch.setattr(module, "MOST_STATES", 3)
+    monkeypatch.setattr(module, "MAX_STATES", 3)
     assert witness(path, NODES[0], NODES[4], asked(graph)) is None

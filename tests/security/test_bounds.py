@@ -16,7 +16,7 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.config.settings import LARGEST, parse_config, read_config
-from hybridkg.config.toml import MOST_PARTS, parse_toml
+from hybridkg.config.toml import MAX_PARTS, parse_toml
 from hybridkg.errors import ConfigError
 from hybridkg.interfaces.model_parameters import parse_model_parameters
 
@@ -102,8 +102,8 @@ def test_to_look_for_long_keys_takes_no_longer_than_to_read(text, within):
 
 
 def test_what_nests_as_deep_as_it_may_is_read():
-    assert parse_toml(".".join(["a"] * MOST_PARTS) + " = 1")
-    assert parse_toml("version = '" + ".".join("1" * (MOST_PARTS - 1)) + "'")
+    assert parse_toml(".".join(["a"] * MAX_PARTS) + " = 1")
+    assert parse_toml("version = '" + ".".join("1" * (MAX_PARTS - 1)) + "'")
 
 
 def test_a_file_of_settings_is_read_to_a_bound(tmp_path):

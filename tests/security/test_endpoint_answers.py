@@ -134,7 +134,7 @@ def test_what_an_endpoint_says_moves_no_cursor(said, message):
 
 
 def test_an_endless_literal_is_refused_in_little_memory(monkeypatch):
-    monkeypatch.setattr("hybridkg.store.endpoint.answers.LARGEST_ROW", 2**20)
+    monkeypatch.setattr("hybridkg.store.endpoint.answers.MAX_ROW", 2**20)
     begun = HEAD + b'{"s": {"type": "literal", "value": "'
     with ScriptedEndpoint(Store(), lambda asked: Said([begun, *[b"x" * 65_536] * 400])) as endpoint:
         tracemalloc.start()

@@ -86,9 +86,9 @@ def test_a_notebook_shows_values_and_never_runs_them(kb):
 
 @pytest.mark.parametrize("name", [MARKUP, FORMULA, "</script><script>alert(1)</script>", "`code` [a](javascript:x)"])
 def test_the_report_of_an_experiment_shows_names_and_never_runs_them(name):
-    from hybridkg.evaluation.experiment.document import Code, Heading, Paragraph, Table, to_html, to_markdown
+    from hybridkg.evaluation.experiment.document import Code, Heading, Paragraph, ReportTable, to_html, to_markdown
 
-    parts = [Heading(name, 1), Paragraph(name), Code(name), Table((name, "x"), ((name, "1"),), frozenset())]
+    parts = [Heading(name, 1), Paragraph(name), Code(name), ReportTable((name, "x"), ((name, "1"),), frozenset())]
     page = elements(to_html(name, parts))
     assert not page.seen & {"img", "script", "a", "iframe"}
     text = to_markdown([part for part in parts if not isinstance(part, Code)])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hybridkg.cli import main
-from hybridkg.errors import HybridkgError, LoadError, QuerySyntaxError, Source, Span
+from hybridkg.errors import HybridkgError, LoadError, QuerySyntaxError, SourceName, Span
 from hybridkg.remote import credentials
 from hybridkg.terminal_text import without_passwords
 
@@ -143,7 +143,7 @@ def test_a_secret_in_the_settings_is_refused_and_not_repeated(folder, run, line)
 @pytest.mark.parametrize("place", ["message", "hint", "place", "source"])
 def test_every_part_of_an_error_is_without_it(place, caplog):
     if place == "source":
-        error = QuerySyntaxError("x", span=Span(0, 6), source=Source("q", f"SELECT <{ADDRESS}>"))
+        error = QuerySyntaxError("x", span=Span(0, 6), source=SourceName("q", f"SELECT <{ADDRESS}>"))
     else:
         error = LoadError(**{"message": "x", place: f"see {ADDRESS}"})
     logging.getLogger("hybridkg").warning("%s", error)

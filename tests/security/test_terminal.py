@@ -10,7 +10,7 @@ from hostile_values import COMMANDS, LABEL, NASTY, turtle
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli.output import TerminalProgress
-from hybridkg.errors import HybridkgError, QuerySyntaxError, Source, Span
+from hybridkg.errors import HybridkgError, QuerySyntaxError, SourceName, Span
 from hybridkg.terminal_text import for_whom, printable, printable_json
 
 ROWS = 'SELECT ?f ?l ?s ?t { ?f MATCH "fish" AS ?s SNIPPET ?t . ?f ?p ?l } RANK BY ?s'
@@ -160,7 +160,7 @@ def test_the_label_of_a_progress_bar(capsys, monkeypatch):
 
 
 def test_an_error_keeps_its_caret_where_it_was():
-    source = Source("query", f"{NASTY} here")
+    source = SourceName("query", f"{NASTY} here")
     start = source.text.index("here")
     *_, line, caret = QuerySyntaxError("x", span=Span(start, start + 4), source=source).render().splitlines()
     assert line.index("here") == caret.index("^")

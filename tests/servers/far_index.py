@@ -16,12 +16,12 @@ from hybridkg.algebra.rules import rewrite
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.filters import agrees
 from hybridkg.interfaces.strategy import STRATEGIES
-from hybridkg.interfaces.text_index import AnyOf, Condition, IndexedField, TextQuery, TextQuestion
+from hybridkg.interfaces.text_index import AnyCondition, IndexedField, IndexRequest, PushdownCondition, TextQuery
 from hybridkg.kb.snapshot import scratch
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.pushdown_conditions import leaves
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query.parser import parse
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
@@ -58,13 +58,13 @@ class FarIndex(EmbeddedTextIndex):
         self.known: set[TextQuery] = set()
         return self
 
-    def holds(self, condition: Condition) -> bool:
+    def holds(self, condition: PushdownCondition) -> bool:
         return condition.predicate in self.held
 
     def _kept(self, query: TextQuery, ids) -> np.ndarray:
         assert all(self.holds(leaf) for condition in query.conditions for leaf in leaves(condition))
 
-        def agreeing(i: int, condition: Condition | AnyOf) -> bool:
+        def agreeing(i: int, condition: PushdownCondition | AnyCondition) -> bool:
             return agrees(lambda iri: self.values.get((i, iri), ()), condition)
 
         return np.array([all(agreeing(i, one) for one in query.conditions) for i in ids.tolist()], bool)
@@ -104,7 +104,7 @@ class FarIndex(EmbeddedTextIndex):
         self.asked.append(("score", sorted(ids.tolist())))
         return super().score(query, ids)
 
-    def answers(self, questions: Sequence[TextQuestion]):
+    def answers(self, questions: Sequence[IndexRequest]):
         self.asked.append(("answers", tuple(questions)))
         return [self._matching(q.query) if q.k is None else self._topk(q.query, q.k) for q in questions]
 
@@ -140,7 +140,7 @@ def logical(query: str) -> Plan:
 
 def rows(query: str, graph: list[ox.Quad], index, nodes, strategy: str, kind: type[OxigraphStore] = OxigraphStore):
     """What a strategy gives, columns by name; None where it does not apply."""
-    root = STRATEGIES.get(strategy).plan(logical(query), Planning(text=Ranked(index)))
+    root = STRATEGIES.get(strategy).plan(logical(query), PlannerContext(text=Ranked(index)))
     if root is None:
         return None
     found = ExecutionContext(

@@ -35,7 +35,7 @@ def test_lines_read_back_are_the_rows_of_select(statements, at_once):
     store = OxigraphStore.memory(quads)
     queries = [f"SELECT ?s ?o WHERE {{ ?s <{p}> ?o }}" for p in ("x:p", "x:none", "x:q")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(oxigraph, "MOST_ROWS_AT_ONCE", at_once)
+        patch.setattr(oxigraph, "MAX_ROWS_AT_ONCE", at_once)
         patch.setattr(result_lines, "CHUNK_BYTES", 40)
         found = [(i, line.split("\t")) for i, lines in store.select_lines(queries) for line in lines]
     want = [(i, row) for i, query in enumerate(queries) for row in store.select(query).rows]

@@ -60,7 +60,7 @@ def _fragment(plan: Fragment, group: ast.Group, dataset: tuple[ast.DatasetClause
     kept = plan.variables & read
     if not kept or kept == plan.variables:
         return plan
-    projection = tuple(ast.Projection(ast.Var(name)) for name in sorted(kept))
+    projection = tuple(ast.SelectItem(ast.Var(name)) for name in sorted(kept))
     return Fragment(ast.Group((ast.SubSelect(ast.SelectQuery(projection, group, "DISTINCT")),)), dataset)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hybridkg.algebra.certain import certain
 from hybridkg.algebra.nodes import Extend, Filter, Fragment, Join, LeftJoin, MatchEach, Minus, Plan
 from hybridkg.algebra.rules.rebuild import with_children
-from hybridkg.algebra.to_pattern import Declined, pattern_of
+from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.query import ast
 
 
@@ -55,4 +55,4 @@ def _push(plan: Plan, removed: Fragment, shared: frozenset[str]) -> Plan | None:
 
 
 def _declined(group: ast.Group, dataset: tuple[ast.DatasetClause, ...]) -> bool:
-    return isinstance(pattern_of(group, dataset), Declined)
+    return isinstance(pattern_of(group, dataset), DeclinedPattern)

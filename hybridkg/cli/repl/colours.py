@@ -10,7 +10,7 @@ from hybridkg.query.diagnostics.expected import kind
 from hybridkg.query.lexer import FUSION
 from hybridkg.query.parser import machine
 
-LONGEST_COLOURED = 50_000
+MAX_HIGHLIGHTED_LENGTH = 50_000
 """Characters above which a text stays plain: each keystroke cuts it again."""
 
 CATEGORIES = {
@@ -34,7 +34,7 @@ def pieces(text: str) -> tuple[Piece, ...]:
     >>> pieces("ASK {}  # why")
     (('keyword', 'ASK'), ('', ' '), ('', '{'), ('', '}'), ('comment', '  # why'))
     """
-    if len(text) > LONGEST_COLOURED:
+    if len(text) > MAX_HIGHLIGHTED_LENGTH:
         return (("", text),)
     command = _command(text)
     return tuple(piece for piece in (("command", text[:command]), *_query(text[command:])) if piece[1])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROWS_ON_A_TERMINAL = 1_000
 """Rows of an answer in a terminal, until `.limit` says otherwise."""
 
-MOST_INPUT = 16_000_000
+MAX_INPUT = 16_000_000
 """Bytes of piped input that are read."""
 
 
@@ -56,12 +56,12 @@ def _is_terminal() -> bool:
 def _interactive(base: KnowledgeBase, path: Path, fmt: str) -> tuple[int, bool]:
     """Exit code, and whether a thread is still at work."""
     from hybridkg import __version__
-    from hybridkg.cli.repl.running import Workers
+    from hybridkg.cli.repl.running import InterruptibleRunner
     from hybridkg.cli.repl.screen import Terminal
     from hybridkg.cli.repl.session import Session
     from hybridkg.cli.repl.terminal import converse
 
-    workers = Workers()
+    workers = InterruptibleRunner()
     session = Session(base, Terminal(), fmt=fmt, limit=ROWS_ON_A_TERMINAL, runner=workers)
     found = base.stats()
     session.screen.say(
@@ -95,12 +95,12 @@ def _piped(base: KnowledgeBase, fmt: str) -> int:
     from hybridkg.errors import LoadError
 
     try:
-        data = sys.stdin.buffer.read(MOST_INPUT + 1)
+        data = sys.stdin.buffer.read(MAX_INPUT + 1)
         text = data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as e:
         reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
         raise LoadError(f"cannot read the queries from standard input: {reason}") from None
-    if len(data) > MOST_INPUT:
-        raise LoadError(f"standard input has more than {MOST_INPUT:,} bytes", hint="give the queries in parts")
+    if len(data) > MAX_INPUT:
+        raise LoadError(f"standard input has more than {MAX_INPUT:,} bytes", hint="give the queries in parts")
     session = Session(base, Streams(sys.stdout, sys.stderr), fmt=fmt)
     return 0 if session.run_all(text, "stdin") else 2

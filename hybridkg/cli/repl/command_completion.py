@@ -16,7 +16,7 @@ from hybridkg.rdf.well_known import WELL_KNOWN, shortened
 
 COMMAND, ARGUMENT = "a command", "an argument"
 
-MOST_FILES = 200
+MAX_FILES = 200
 """Names of a folder that are looked at."""
 
 
@@ -77,7 +77,7 @@ def _files(typed: str) -> Iterator[tuple[str, str]]:
     head, slash, _ = re.fullmatch(r"(.*?)(/?)([^/]*)", typed, re.DOTALL).groups()  # type: ignore[union-attr]
     try:
         folder = Path(head + slash or ".").expanduser()
-        entries = sorted(folder.iterdir())[:MOST_FILES]
+        entries = sorted(folder.iterdir())[:MAX_FILES]
         for entry in entries:
             if entry.name.startswith("."):
                 continue

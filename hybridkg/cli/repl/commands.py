@@ -9,7 +9,7 @@ from typing import TextIO
 
 from hybridkg.cli.repl.listing import facts, listing
 from hybridkg.cli.repl.session import Session
-from hybridkg.cli.repl.vocabulary import MOST_TRIPLES
+from hybridkg.cli.repl.vocabulary import MAX_TRIPLES
 from hybridkg.errors import IndexMissingError, LoadError, ParameterError, QuerySyntaxError, UnknownNameError
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.query.iris import is_absolute, why_invalid
@@ -36,7 +36,7 @@ class Command:
     run: Run
 
 
-LARGEST_FILE = 16 * MAX_CHARACTERS
+MAX_FILE_BYTES = 16 * MAX_CHARACTERS
 """Bytes of a file that `.load` reads."""
 
 
@@ -106,7 +106,7 @@ def _schema(session: Session, pattern: str) -> None:
         if rows:
             parts.append(listing((head, what), rows))
     if words.cut:
-        parts.append(f"Counted in the first {MOST_TRIPLES:,} triples only.")
+        parts.append(f"Counted in the first {MAX_TRIPLES:,} triples only.")
     _tell(session, "\n\n".join(parts) or (f"no name with {pattern!r}" if pattern else "the graph is empty"))
 
 
@@ -181,13 +181,13 @@ def _load(session: Session, argument: str) -> None:
     path = Path(argument).expanduser()
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+            data = file.read(MAX_FILE_BYTES + 1)
         text = data.decode("utf-8")
     except (OSError, ValueError) as e:
         reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
         raise LoadError(f"cannot read {argument!r}: {reason}") from None
-    if len(data) > LARGEST_FILE:
-        raise LoadError(f"{argument!r} has more than {LARGEST_FILE:,} bytes", hint="load it in parts")
+    if len(data) > MAX_FILE_BYTES:
+        raise LoadError(f"{argument!r} has more than {MAX_FILE_BYTES:,} bytes", hint="load it in parts")
     session.load(text, path.name)
 
 

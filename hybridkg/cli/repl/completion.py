@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 from hybridkg.cli.repl.reading import Reading, all_tokens, declared, in_comment, path, read
-from hybridkg.cli.repl.vocabulary import NOTHING, Vocabulary
+from hybridkg.cli.repl.vocabulary import NOTHING, CompletionVocabulary
 from hybridkg.interfaces.encoder import ENCODERS
 from hybridkg.interfaces.fusion import FUSIONS
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
@@ -25,10 +25,10 @@ from hybridkg.rdf.terms import RDF_TYPE
 from hybridkg.rdf.well_known import WELL_KNOWN, shortened
 from hybridkg.text.analysis.languages import STEMMERS
 
-MOST_SUGGESTIONS = 200
+MAX_SUGGESTIONS = 200
 """A longer menu helps nobody; the rest comes when more is typed."""
 
-LONGEST_TEXT = 50_000
+MAX_TEXT_LENGTH = 50_000
 """Characters of a query above which nothing is offered: each keystroke reads the text again."""
 
 IRI_SYMBOLS = frozenset({"IRIREF", "PNAME_LN", "PNAME_NS"})
@@ -85,7 +85,7 @@ class Place:
     typed: str
     tokens: Sequence[Token]
     prefixes: Mapping[str, str] = field(default_factory=dict)
-    vocabulary: Vocabulary = NOTHING
+    vocabulary: CompletionVocabulary = NOTHING
 
     @cached_property
     def legal(self) -> frozenset[str]:
@@ -109,7 +109,7 @@ class Place:
 
 
 def suggest(
-    before: str, after: str = "", prefixes: Mapping[str, str] = WELL_KNOWN, vocabulary: Vocabulary = NOTHING
+    before: str, after: str = "", prefixes: Mapping[str, str] = WELL_KNOWN, vocabulary: CompletionVocabulary = NOTHING
 ) -> list[Suggestion]:
     """What may stand at the cursor, likeliest first; nothing inside a string or a comment, or behind a mistake.
 
@@ -118,7 +118,7 @@ def suggest(
     >>> [s.text for s in suggest("SELECT ?film { ?f")]
     ['?film']
     """
-    if len(before) + len(after) > LONGEST_TEXT:
+    if len(before) + len(after) > MAX_TEXT_LENGTH:
         return []
     place = _place(before, after, prefixes, vocabulary)
     if place is None:
@@ -131,12 +131,12 @@ def suggest(
             glue + suggestion.text if suggestion.text[0].isalnum() or suggestion.text[0] in "?<_" else suggestion.text
         )
         found.setdefault(text, replace(suggestion, text=text, start=start))
-        if len(found) == MOST_SUGGESTIONS and place.typed:
+        if len(found) == MAX_SUGGESTIONS and place.typed:
             break
     return list(found.values())
 
 
-def _place(before: str, after: str, prefixes: Mapping[str, str], vocabulary: Vocabulary) -> Place | None:
+def _place(before: str, after: str, prefixes: Mapping[str, str], vocabulary: CompletionVocabulary) -> Place | None:
     cut = _start_of_typed(before)
     if cut is None:
         return None

@@ -53,7 +53,7 @@ def _shown(value: Any) -> str:
 
 
 _CARET_LINE = re.compile(r"( *\| )([ \t]*)(\^+)")
-LEAST_CONTEXT = 10
+MIN_CONTEXT = 10
 """Characters of the line that stay visible before a caret."""
 
 
@@ -69,9 +69,9 @@ def fitted(text: str, width: int) -> str:
         found = _CARET_LINE.fullmatch(lines[i])
         if found is None or len(lines[i - 1]) <= width:
             continue
-        margin, room = len(found[1]), max(width - len(found[1]), 2 * LEAST_CONTEXT)
+        margin, room = len(found[1]), max(width - len(found[1]), 2 * MIN_CONTEXT)
         quoted, caret = lines[i - 1][margin:], len(found[2])
-        start = 0 if caret + len(found[3]) <= room else max(0, min(caret - LEAST_CONTEXT, len(quoted) - room))
+        start = 0 if caret + len(found[3]) <= room else max(0, min(caret - MIN_CONTEXT, len(quoted) - room))
         lines[i - 1] = lines[i - 1][:margin] + quoted[start : start + room]
         lines[i] = found[1] + found[2][start:] + found[3][: room - caret + start]
     return "\n".join(lines)

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from hybridkg.errors import HybridkgError, Source
+from hybridkg.errors import HybridkgError, SourceName
 from hybridkg.query.diagnostics.expected import advance
 from hybridkg.query.lexer import END, Token
 from hybridkg.query.parser import machine
-from hybridkg.query.source import QueryText, read_text
+from hybridkg.query.source import SourceText, read_text
 
 NO_PARSER: frozenset[str] = frozenset()
 
@@ -61,7 +61,7 @@ def read(text: str) -> Reading:
     return _read(query, 0)
 
 
-def _read(query: QueryText, position: int) -> Reading:
+def _read(query: SourceText, position: int) -> Reading:
     tables = machine().tables
     lexer, skip = machine().lexer(query.text), re.compile(tables.skip)
     states, tokens = [tables.start], list[Token]()
@@ -114,7 +114,7 @@ def all_tokens(text: str) -> list[Token]:
     if reading.stopped is None:
         return tokens
     tokens.append(reading.stopped)
-    query, lexer = QueryText(Source("query", text), text), machine().lexer(text)
+    query, lexer = SourceText(SourceName("query", text), text), machine().lexer(text)
     position = reading.stopped.end
     while True:
         try:
@@ -183,7 +183,7 @@ def statements(text: str) -> Iterator[Statement]:
     >>> [s.text for s in statements("SELECT * { ?x MACTH 'a' } LIMIT 1\\nASK {}")]
     ["SELECT * { ?x MACTH 'a' } LIMIT 1", 'ASK {}']
     """
-    query = QueryText(Source("file", text), text)
+    query = SourceText(SourceName("file", text), text)
     skip = re.compile(machine().tables.skip)
     position = 1 if text.startswith("\ufeff") else 0
     while True:
@@ -199,7 +199,7 @@ QUERY_COMMAND = re.compile(r"\.(?:explain|analyze)\s+", re.IGNORECASE)
 """The commands whose argument is a query, so that they may go on for several lines."""
 
 
-def _end_of_command(query: QueryText, start: int) -> int:
+def _end_of_command(query: SourceText, start: int) -> int:
     line_end = _line_end(query.text, start)
     found = QUERY_COMMAND.match(query.text, start)
     if found is None or found.end() >= line_end:
@@ -207,7 +207,7 @@ def _end_of_command(query: QueryText, start: int) -> int:
     return _end_of_query(query, found.end())
 
 
-def _end_of_query(query: QueryText, start: int) -> int:
+def _end_of_query(query: SourceText, start: int) -> int:
     text, tables = query.text, machine().tables
     reading = _read(query, start)
     if reading.stopped is None and reading.failed is None:
@@ -231,7 +231,7 @@ def _end_of_query(query: QueryText, start: int) -> int:
     return _behind_mistake(query, start, at)
 
 
-def _behind_mistake(query: QueryText, start: int, at: int) -> int:
+def _behind_mistake(query: SourceText, start: int, at: int) -> int:
     """Where a query ends that cannot be read beyond `at`.
 
     At a blank line, a dot command, or a line that begins another query: once every brace of this one is closed, or,
@@ -253,12 +253,12 @@ def _behind_mistake(query: QueryText, start: int, at: int) -> int:
         if inside or not opened:
             continue  # in a string; or as a SELECT behind the wrong PREFIX line of its own
         tried += 1
-        if depth <= 0 or (tried <= MOST_TRIED and _is_whole(query, here)):
+        if depth <= 0 or (tried <= MAX_TRIED and _is_whole(query, here)):
             return found.start()
     return len(text)
 
 
-def _is_whole(query: QueryText, start: int) -> bool:
+def _is_whole(query: SourceText, start: int) -> bool:
     """Whether a query that begins here ends at the end of the text, a blank line, or another statement's beginning."""
     text, tables = query.text, machine().tables
     reading = _read(query, start)
@@ -270,7 +270,7 @@ def _is_whole(query: QueryText, start: int) -> bool:
     return bool(begins or _BLANK_LINE.search(between)) and advance(tables, list(reading.states), END)
 
 
-MOST_TRIED = 32
+MAX_TRIED = 32
 """Lines behind one mistake that are looked at to see whether a query begins there, which takes a reading each."""
 
 _BRACES = re.compile(

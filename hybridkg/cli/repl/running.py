@@ -31,11 +31,11 @@ def directly(work: Callable[[], T], /) -> T:
     return work()
 
 
-class StoppedError(SystemExit):
+class WorkerAbandoned(SystemExit):
     """Raised inside a worker that nobody waits for; a SystemExit, because threads end silently on that."""
 
 
-class Workers:
+class InterruptibleRunner:
     """A runner whose work Ctrl-C can leave."""
 
     def __init__(self) -> None:
@@ -87,4 +87,4 @@ class Workers:
 
 def _stop(thread: threading.Thread) -> None:
     if thread.ident is not None:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(StoppedError))
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(WorkerAbandoned))

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol, TextIO, TypeVar
 
 from hybridkg.cli.repl.reading import COMMAND_LINE, QUERY_COMMAND, declared, read, statements, undeclared
 from hybridkg.cli.repl.running import Runner, directly
-from hybridkg.cli.repl.vocabulary import NOTHING, Vocabulary, read_vocabulary
-from hybridkg.errors import HybridkgError, Source, Span
+from hybridkg.cli.repl.vocabulary import NOTHING, CompletionVocabulary, read_vocabulary
+from hybridkg.errors import HybridkgError, SourceName, Span
 from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.terminal_text import for_whom, printable, printable_json
@@ -68,7 +68,7 @@ class Session:
         self.kb, self.screen, self.fmt, self.limit, self.runner = kb, screen, fmt, limit, runner
         self.timeout = timeout
         self.declared: dict[str, str] = {}
-        self.vocabulary: Vocabulary = NOTHING
+        self.vocabulary: CompletionVocabulary = NOTHING
         self.last_query = ""
         self.last_result: ResultSet | None = None
         self.failed = 0
@@ -82,7 +82,7 @@ class Session:
         """Every prefix that a query may use undeclared: well known, of the data, and declared here, which wins."""
         return {**WELL_KNOWN, **dict(self.vocabulary.prefixes), **self.declared}
 
-    def names(self) -> Vocabulary:
+    def names(self) -> CompletionVocabulary:
         """The names in the data, read now if they have not been."""
         if self.vocabulary is NOTHING:
             self.runner(self._read_names)
@@ -155,7 +155,7 @@ class Session:
 
         self.last_query = text.strip()
         header, at = self.header(text), _behind_explain(text)
-        full, source = text[:at] + header + text[at:], Source(name, typed or text)
+        full, source = text[:at] + header + text[at:], SourceName(name, typed or text)
         begin = time.perf_counter()
         try:
             if explain:
@@ -261,7 +261,7 @@ def _behind_explain(text: str) -> int:
     return 0 if found is None else found.end()
 
 
-def _without_header(error: HybridkgError, source: Source, full: str, at: int, length: int) -> HybridkgError:
+def _without_header(error: HybridkgError, source: SourceName, full: str, at: int, length: int) -> HybridkgError:
     """The error with its place in the text as it was typed."""
     if error.source is not None and error.source.text == full:
         error.source = source

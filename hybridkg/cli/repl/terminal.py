@@ -27,13 +27,13 @@ from hybridkg.resources import cache_dir
 from hybridkg.results.formats.table import is_plain
 
 if TYPE_CHECKING:
-    from hybridkg.cli.repl.running import Workers
+    from hybridkg.cli.repl.running import InterruptibleRunner
 
 PROMPT = "hq> "
 CONTINUATION = "  | "
 
 HISTORY_FILE = "repl-history"
-LARGEST_HISTORY = 1_000_000
+MAX_HISTORY = 1_000_000
 """Bytes of the history file; what is beyond is cut from its beginning when a session starts."""
 
 INDENT = "  "
@@ -54,7 +54,7 @@ STYLE = Style.from_dict(
 )
 
 
-def converse(session: Session, workers: Workers) -> None:
+def converse(session: Session, workers: InterruptibleRunner) -> None:
     """Asks for input and runs it until the user is done; Ctrl-C never ends it.
 
     Args:
@@ -173,9 +173,9 @@ def history() -> History:
 
 
 def _cut(path: Path) -> None:
-    if not path.exists() or path.stat().st_size <= LARGEST_HISTORY:
+    if not path.exists() or path.stat().st_size <= MAX_HISTORY:
         return
-    data = path.read_bytes()[-LARGEST_HISTORY // 2 :]
+    data = path.read_bytes()[-MAX_HISTORY // 2 :]
     kept = data[data.find(b"\n\n# ") + 1 :]
     temporary = path.with_suffix(f".{os.getpid()}")
     temporary.write_bytes(kept)

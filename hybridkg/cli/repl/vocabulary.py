@@ -18,10 +18,10 @@ from hybridkg.rdf.well_known import WELL_KNOWN
 if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
 
-MOST_TRIPLES = 2_000_000
+MAX_TRIPLES = 2_000_000
 """Triples that are counted."""
 
-MOST_NAMES = 1_000
+MAX_NAMES = 1_000
 """Predicates, and classes, that are kept: the most frequent ones."""
 
 Counts = tuple[tuple[str, int], ...]
@@ -35,7 +35,7 @@ _PREFIX_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class CompletionVocabulary:
     """Names in the data, most frequent first.
 
     Args:
@@ -53,11 +53,11 @@ class Vocabulary:
     cut: bool = False
 
 
-NOTHING = Vocabulary()
+NOTHING = CompletionVocabulary()
 """Before the data has been read."""
 
 
-def read_vocabulary(kb: KnowledgeBase) -> Vocabulary:
+def read_vocabulary(kb: KnowledgeBase) -> CompletionVocabulary:
     """Reads the names of a knowledge base, named graphs included."""
     stats = kb.stats()
     predicates = _counts(kb, "?s ?name ?o")
@@ -65,13 +65,13 @@ def read_vocabulary(kb: KnowledgeBase) -> Vocabulary:
     if not predicates:
         predicates = _counts(kb, "GRAPH ?g { ?s ?name ?o }")
         classes = _counts(kb, f"GRAPH ?g {{ ?s <{RDF_TYPE}> ?name }}")
-    cut = stats["triples"] > MOST_TRIPLES or MOST_NAMES in (len(predicates), len(classes))
+    cut = stats["triples"] > MAX_TRIPLES or MAX_NAMES in (len(predicates), len(classes))
     names = [iri for iri, _ in (*predicates, *classes)]
-    return Vocabulary(predicates, classes, tuple(stats["fields"]), tuple(own_prefixes(names).items()), cut)
+    return CompletionVocabulary(predicates, classes, tuple(stats["fields"]), tuple(own_prefixes(names).items()), cut)
 
 
 def _counts(kb: KnowledgeBase, pattern: str) -> Counts:
-    result = kb.query(_COUNT.format(pattern=pattern, triples=MOST_TRIPLES, names=MOST_NAMES), name="vocabulary")
+    result = kb.query(_COUNT.format(pattern=pattern, triples=MAX_TRIPLES, names=MAX_NAMES), name="vocabulary")
     counted = ((row.term("name"), row.term("n")) for row in result)
     return tuple(
         (name.value, int(n.value)) for name, n in counted if isinstance(name, NamedNode) and isinstance(n, Literal)

@@ -11,7 +11,7 @@ from hybridkg.datasets.dbpedia.rules import load_rules
 from hybridkg.datasets.recipe import Contents, Folds, Recipe, official_folds, one_line
 from hybridkg.datasets.sources import SourceFile, find_optional
 from hybridkg.evaluation.categories import categories_by_prefix
-from hybridkg.interfaces.links import Link
+from hybridkg.interfaces.links import EntityLink
 from hybridkg.linking.annotations import entity_iri, read_annotations
 
 NAME = "dbpedia-entity-v2"
@@ -67,7 +67,7 @@ class Extras:
     sources: Mapping[str, SourceFile]
     qrels_v1: list[tuple[str, str, int]]
     folds_v1: Folds
-    links: Mapping[str, Mapping[str, Sequence[Link]]]
+    links: Mapping[str, Mapping[str, Sequence[EntityLink]]]
 
 
 def read_extras(given: Path, contents: Contents) -> Extras:
@@ -82,7 +82,7 @@ def read_extras(given: Path, contents: Contents) -> Extras:
     """
     v1, linkings = find_optional(V1, given), find_optional(LINKS, given)
     texts = [contents.topics, *contents.more_topics.values()]
-    links: dict[str, dict[str, Sequence[Link]]] = {}
+    links: dict[str, dict[str, Sequence[EntityLink]]] = {}
     for name, source in linkings.items():
         found = read_annotations(source.path)
         links[name] = {text: found[topic] for some in texts for topic, text in some.items() if topic in found}

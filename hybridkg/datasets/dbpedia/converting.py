@@ -30,9 +30,9 @@ from typing import IO, Any
 from hybridkg.datasets.dbpedia.entities import entities_of
 from hybridkg.datasets.dbpedia.naming import answer, labels_of_predicates
 from hybridkg.datasets.dbpedia.partition import Dump, choose_splits, partition
-from hybridkg.datasets.dbpedia.routing import Routing
+from hybridkg.datasets.dbpedia.routing import DBpediaRouting
 from hybridkg.datasets.dbpedia.rules import Rules
-from hybridkg.datasets.dbpedia.side_by_side import Item, Result, Work, Workers, workers
+from hybridkg.datasets.dbpedia.side_by_side import Item, ParallelWorkers, Result, Work, workers
 from hybridkg.datasets.dbpedia.spill import lines_of, remove, starts_of
 from hybridkg.datasets.dbpedia.triples import Lines
 from hybridkg.errors import CorruptError, LoadError, UserError
@@ -42,7 +42,7 @@ from hybridkg.storage.durable import write_durably
 RANGE_BYTES = 64 << 20
 """Bytes of unpacked dump for one range."""
 
-MOST_RANGES = 4_096
+MAX_BLOCKS = 4_096
 
 WORKERS = min(8, os.cpu_count() or 1)
 """Each takes up to 300 MB."""
@@ -148,7 +148,7 @@ class Conversion:
         self._progress, self._lenient = progress, lenient
         unpacked = sum(dump.path.stat().st_size * UNPACKED.get(dump.path.suffix, 1) for dump in dumps)
         self._unpacked = unpacked
-        self._ranges = max(1, min(MOST_RANGES, unpacked // range_bytes))
+        self._ranges = max(1, min(MAX_BLOCKS, unpacked // range_bytes))
         self.state = self._begun()
 
     def run(self) -> State:
@@ -162,7 +162,7 @@ class Conversion:
         names = None
         if self.rules.predicate == "label" and PREDICATE_LABELS in by_name:
             names = labels_of_predicates(by_name[PREDICATE_LABELS].path, self._progress, lenient=self._lenient)
-        routing = Routing(self.rules, category_labels=CATEGORY_LABELS in by_name, predicate_names=names)
+        routing = DBpediaRouting(self.rules, category_labels=CATEGORY_LABELS in by_name, predicate_names=names)
         spills = self._spills([dump for dump in self.dumps if dump.name != PREDICATE_LABELS], routing, splits)
         if self.rules.resource == "label":
             spills += self._answers(spills, routing, splits)
@@ -184,7 +184,7 @@ class Conversion:
             write_durably(path, "".join(f"{split.decode()}\n" for split in splits))
         return [line.encode() for line in path.read_text(encoding="utf-8").split("\n") if line]
 
-    def _spills(self, dumps: Sequence[Dump], routing: Routing, splits: Sequence[bytes]) -> list[Path]:
+    def _spills(self, dumps: Sequence[Dump], routing: DBpediaRouting, splits: Sequence[bytes]) -> list[Path]:
         paths = {dump.name: _spill_of(self.folder, dump) for dump in dumps}
         left = [dump for dump in dumps if dump.name not in self.state.dumps]
         for dump in left:
@@ -206,7 +206,7 @@ class Conversion:
             self._progress.done(triples)
         return list(paths.values())
 
-    def _answers(self, spills: Sequence[Path], routing: Routing, splits: Sequence[bytes]) -> list[Path]:
+    def _answers(self, spills: Sequence[Path], routing: DBpediaRouting, splits: Sequence[bytes]) -> list[Path]:
         ranges = len(splits) + 1
         parts = [range(first, min(first + ANSWERED_AT_ONCE, ranges)) for first in range(0, ranges, ANSWERED_AT_ONCE)]
         found = [self.folder / f"answers-{part.start}.spill" for part in parts]
@@ -219,7 +219,7 @@ class Conversion:
             self._progress.done(answers)
         return found
 
-    def _write(self, spills: Sequence[Path], routing: Routing, ranges: int) -> None:
+    def _write(self, spills: Sequence[Path], routing: DBpediaRouting, ranges: int) -> None:
         """Appends range after range, in their order, while the next ones are worked out."""
         if self.state.ranges == ranges:
             return
@@ -232,7 +232,7 @@ class Conversion:
                 self._append(made, files)
         self._progress.done(self.state.counts["entities"] - before)
 
-    def _append(self, packed: Packed, files: Mapping[str, IO[bytes]]) -> None:
+    def _append(self, packed: PackedEntities, files: Mapping[str, IO[bytes]]) -> None:
         """Adds a range to the files, and notes it."""
         state = self.state
         for name, member in packed.members.items():
@@ -247,7 +247,7 @@ class Conversion:
         self._note()
         self._progress.advance(1, packed.counts["entities"])
 
-    def _workers(self, work: Work[Item, Result]) -> AbstractContextManager[Workers[Item, Result]]:
+    def _workers(self, work: Work[Item, Result]) -> AbstractContextManager[ParallelWorkers[Item, Result]]:
         return workers(work, WORKERS, self._progress, processes=self._unpacked >= PROCESSES_FROM)
 
     # --- state ------------------------------------------------------------------
@@ -294,7 +294,7 @@ def _spill_of(folder: Path, dump: Dump) -> Path:
 class _Partition:
     """Reads a dump into its spill."""
 
-    routing: Routing
+    routing: DBpediaRouting
     splits: Sequence[bytes]
     folder: Path
     lenient: bool
@@ -304,7 +304,7 @@ class _Partition:
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedEntities:
     """The entities of a range: a member of each file, and counts."""
 
     members: Mapping[str, bytes]
@@ -316,9 +316,9 @@ class _Packing:
     """Makes the entities of a range."""
 
     spills: Sequence[Path]
-    routing: Routing
+    routing: DBpediaRouting
 
-    def __call__(self, number: int, progress: Progress) -> Packed:
+    def __call__(self, number: int, progress: Progress) -> PackedEntities:
         texts: list[bytes] = []
         triples: list[bytes] = []
         left_out = 0
@@ -328,7 +328,7 @@ class _Packing:
             left_out += entity.left_out
         members = {DOCUMENTS: _packed(texts), GRAPH: _packed(triples)}
         progress.advance(0, 0)  # ends here where another range has failed
-        return Packed(members, {"entities": len(texts), "triples": len(triples), "left_out": left_out})
+        return PackedEntities(members, {"entities": len(texts), "triples": len(triples), "left_out": left_out})
 
 
 def _packed(lines: list[bytes]) -> bytes:

@@ -11,7 +11,7 @@ from itertools import groupby
 from pyoxigraph import NamedNode, RdfFormat, parse
 
 from hybridkg.datasets.dbpedia.partition import ANSWER, WANTED
-from hybridkg.datasets.dbpedia.routing import MOST_REMEMBERED, Routing
+from hybridkg.datasets.dbpedia.routing import MAX_CACHED, DBpediaRouting
 from hybridkg.datasets.dbpedia.rules import CATCHALL, FIELDS, REVERSE
 from hybridkg.datasets.dbpedia.words import file_name, iri_text, literal_text
 
@@ -40,7 +40,7 @@ class Entity:
     left_out: int
 
 
-def entities_of(lines: Sequence[bytes], routing: Routing) -> Iterator[Entity]:
+def entities_of(lines: Sequence[bytes], routing: DBpediaRouting) -> Iterator[Entity]:
     """The entities of a range, in the order of the bytes of their IRIs.
 
     Args:
@@ -71,7 +71,7 @@ class _Plan:
 
     __slots__ = ("files", "graph_links", "graph_literals", "head", "links", "literals", "own_links_only", "words")
 
-    def __init__(self, routing: Routing, predicate: bytes):
+    def __init__(self, routing: DBpediaRouting, predicate: bytes):
         mark = predicate[:1]
         answers = mark == ANSWER
         route = routing.route(predicate[1:] if mark in (ANSWER, WANTED) else predicate)
@@ -90,12 +90,12 @@ class _Plan:
 class _Plans(dict[bytes, _Plan]):
     """Plans by predicate, made when they are asked for."""
 
-    def __init__(self, routing: Routing):
+    def __init__(self, routing: DBpediaRouting):
         super().__init__()
         self.routing = routing
 
     def __missing__(self, predicate: bytes) -> _Plan:
-        if len(self) == MOST_REMEMBERED:
+        if len(self) == MAX_CACHED:
             self.clear()
         plan = self[predicate] = _Plan(self.routing, predicate)
         return plan

@@ -10,16 +10,21 @@ from itertools import groupby
 from pathlib import Path
 
 from hybridkg.datasets.dbpedia.partition import ANSWER, WANTED
-from hybridkg.datasets.dbpedia.routing import Routing
+from hybridkg.datasets.dbpedia.routing import DBpediaRouting
 from hybridkg.datasets.dbpedia.rules import LABEL
-from hybridkg.datasets.dbpedia.spill import Spill, lines_of
+from hybridkg.datasets.dbpedia.spill import EntitySpill, lines_of
 from hybridkg.datasets.dbpedia.triples import Lines, triples_of
 from hybridkg.datasets.dbpedia.words import literal_text
 from hybridkg.interfaces.progress import Progress
 
 
 def answer(
-    spills: Sequence[Path], ranges: range, routing: Routing, splits: Sequence[bytes], out: Path, progress: Progress
+    spills: Sequence[Path],
+    ranges: range,
+    routing: DBpediaRouting,
+    splits: Sequence[bytes],
+    out: Path,
+    progress: Progress,
 ) -> int:
     """Writes a spill with the answers to what is asked about the resources of some ranges; returns how many.
 
@@ -32,7 +37,7 @@ def answer(
         progress: told about ranges, and answers.
     """
     cut = len(routing.rules.resources) + 1
-    spill = Spill(out, splits)
+    spill = EntitySpill(out, splits)
     total = 0
     try:
         for number in ranges:
@@ -49,7 +54,7 @@ def answer(
     return total
 
 
-def _answers(lines: list[bytes], routing: Routing) -> Iterator[tuple[bytes, bytes, bytes]]:
+def _answers(lines: list[bytes], routing: DBpediaRouting) -> Iterator[tuple[bytes, bytes, bytes]]:
     """(who wants to know, for which predicate, the name as a literal)."""
     for _, group in groupby(lines, key=lambda line: line[: line.index(b"\t")]):
         label = name = b""

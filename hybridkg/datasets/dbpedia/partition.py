@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hybridkg.datasets.dbpedia.routing import MOST_REMEMBERED, Route, Routing
+from hybridkg.datasets.dbpedia.routing import MAX_CACHED, DBpediaRoute, DBpediaRouting
 from hybridkg.datasets.dbpedia.rules import REVERSE
-from hybridkg.datasets.dbpedia.spill import Sample, Spill
+from hybridkg.datasets.dbpedia.spill import EntitySpill, Sample
 from hybridkg.datasets.dbpedia.triples import Lines, Triple, triples_of
 from hybridkg.interfaces.progress import Progress
 
@@ -48,7 +48,7 @@ def choose_splits(labels: Dump, resources: bytes, ranges: int, progress: Progres
 
 
 def partition(
-    dump: Dump, routing: Routing, splits: Sequence[bytes], out: Path, progress: Progress, *, lenient: bool
+    dump: Dump, routing: DBpediaRouting, splits: Sequence[bytes], out: Path, progress: Progress, *, lenient: bool
 ) -> Lines:
     """Writes the spill of a dump.
 
@@ -67,7 +67,7 @@ def partition(
         LoadError: a line is wrong; names file and line.
     """
     lines = Lines()
-    spill = Spill(out, splits)
+    spill = EntitySpill(out, splits)
     try:
         _spread(triples_of(dump.path, progress, lines, lenient=lenient), routing, spill)
     except BaseException:
@@ -77,17 +77,17 @@ def partition(
     return lines
 
 
-def _spread(triples: Iterator[Triple], routing: Routing, spill: Spill) -> None:
+def _spread(triples: Iterator[Triple], routing: DBpediaRouting, spill: EntitySpill) -> None:
     resources = routing.rules.resources
     cut, add = len(resources), spill.add
     own_object, files = b"<" + resources, b"<" + resources + b"File:"
     file_names = routing.rules.file_names
-    routes: dict[bytes, tuple[Route, bool, bool]] = {}
+    routes: dict[bytes, tuple[DBpediaRoute, bool, bool]] = {}
     for subject, predicate, target in triples:
         if not subject.startswith(resources):
             continue
         if predicate not in routes:
-            if len(routes) == MOST_REMEMBERED:
+            if len(routes) == MAX_CACHED:
                 routes.clear()
             route = routing.route(predicate)
             text = bool(route.links) and not (route.by_name and not route.graph_links and not route.counts)

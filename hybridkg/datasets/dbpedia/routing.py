@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from hybridkg.datasets.dbpedia.rules import FIELDS, LABEL, REVERSE, Rules
 from hybridkg.datasets.dbpedia.words import iri_text, predicate_words
 
-MOST_REMEMBERED = 500_000
+MAX_CACHED = 500_000
 """Predicates whose routes are remembered; DBpedia has about 60,000."""
 
 
 @dataclass(frozen=True)
-class Route:
+class DBpediaRoute:
     """The way of a predicate, `^` before it where it leads from the object to the subject.
 
     Args:
@@ -41,7 +41,7 @@ class Route:
     is_name: bool
 
 
-class Routing:
+class DBpediaRouting:
     """The routes of a file of rules.
 
     Args:
@@ -56,15 +56,15 @@ class Routing:
     ):
         self.rules = rules
         self._category_labels, self._names = category_labels, predicate_names
-        self._routes: dict[bytes, Route] = {}
+        self._routes: dict[bytes, DBpediaRoute] = {}
         self._taken = {iri for iris in rules.fields.values() for iri in iris}
         self._telling = {*rules.has, *rules.lacks}
 
-    def route(self, predicate: bytes) -> Route:
+    def route(self, predicate: bytes) -> DBpediaRoute:
         """The route of a predicate."""
         found = self._routes.get(predicate)
         if found is None:
-            if len(self._routes) == MOST_REMEMBERED:
+            if len(self._routes) == MAX_CACHED:
                 self._routes.clear()
             found = self._routes[predicate] = self._made(predicate)
         return found
@@ -73,7 +73,7 @@ class Routing:
         """Whether its triples are also text of their objects."""
         return REVERSE + predicate in self._taken
 
-    def _made(self, predicate: bytes) -> Route:
+    def _made(self, predicate: bytes) -> DBpediaRoute:
         rules = self.rules
         named = tuple(i for i, field in enumerate(FIELDS) if predicate in rules.fields[field])
         own = [FIELDS[i] for i in named]
@@ -91,7 +91,7 @@ class Routing:
         worded = not set(own) & {"names", "categories", "similar"} and predicate.startswith(rules.predicates_of)
         in_graph = predicate not in rules.text_only and not predicate.startswith(REVERSE)
         dbp = predicate.startswith(rules.links_only)
-        return Route(
+        return DBpediaRoute(
             literals,
             links,
             by_name=labelled and ("categories" not in own or self._category_labels),

@@ -59,7 +59,7 @@ class _Together:
         """The piece ends with the last."""
 
 
-class Workers(Generic[Item, Result]):
+class ParallelWorkers(Generic[Item, Result]):
     """Two or more workers, made by `workers`.
 
     Args:
@@ -127,7 +127,7 @@ def _result(future: Future[Result]) -> Result:
 @contextmanager
 def workers(
     work: Work[Item, Result], count: int, progress: Progress, *, processes: bool
-) -> Iterator[Workers[Item, Result]]:
+) -> Iterator[ParallelWorkers[Item, Result]]:
     """Workers that are gone when the block ends.
 
     Args:
@@ -145,7 +145,7 @@ def workers(
     if not processes:
         together = _Together(advance, threading.Event())
         with ThreadPoolExecutor(count, "hybridkg-dumps") as threads:
-            yield Workers(lambda item: threads.submit(work, item, together), together.stopped.set)
+            yield ParallelWorkers(lambda item: threads.submit(work, item, together), together.stopped.set)
         return
     context = get_context("spawn")
     reports, stopped = context.SimpleQueue(), context.Event()
@@ -169,7 +169,7 @@ def workers(
                 with ctrl_c_withheld():  # processes are started by what is submitted first
                     return pool.submit(_work_of_child, item)
 
-            yield Workers(submit, stopped.set)
+            yield ParallelWorkers(submit, stopped.set)
     except _StoppedError:
         if not failed:
             raise

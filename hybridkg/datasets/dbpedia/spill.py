@@ -32,12 +32,12 @@ LEVEL = 1
 STARTS = "<u8"
 """Bytes before a frame."""
 
-MOST_SAMPLED = 100_000
+MAX_SAMPLED = 100_000
 """Keys from which ranges are chosen."""
 
 
 class Sample:
-    """Every n-th of many keys, n as small as MOST_SAMPLED allows."""
+    """Every n-th of many keys, n as small as MAX_SAMPLED allows."""
 
     def __init__(self) -> None:
         self._keys: list[bytes] = []
@@ -47,7 +47,7 @@ class Sample:
         """One more key."""
         if self._seen % self._step == 0:
             self._keys.append(key)
-            if len(self._keys) == MOST_SAMPLED:
+            if len(self._keys) == MAX_SAMPLED:
                 del self._keys[1::2]
                 self._step *= 2
         self._seen += 1
@@ -65,7 +65,7 @@ class Sample:
         return sorted({keys[len(keys) * i // ranges] for i in range(1, ranges)} - {b""}) if keys else []
 
 
-class Spill:
+class EntitySpill:
     """Writes a spill; nothing is at `path` before `close`.
 
     Args:

@@ -21,12 +21,12 @@ from hybridkg.rdf.input_file import CONVERT, InputFile
 Triple: TypeAlias = tuple[bytes, bytes, bytes]
 """Subject and predicate as IRIs without brackets; the object as it is written, `<iri>` or `"text"@en`."""
 
-LONGEST_LINE = 16 << 20
+MAX_LINE_LENGTH = 16 << 20
 """Bytes; the longest abstract of a dump has about 100,000."""
 
 LINES_PER_REPORT = 20_000
 
-MOST_SKIPPED = 100_000
+MAX_SKIPPED = 100_000
 """Wrong lines that are left out of one file; one with more is no dump."""
 
 _IRI = rb'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*'
@@ -61,7 +61,7 @@ def triples_of(path: Path, progress: Progress, lines: Lines, *, lenient: bool = 
         path: the dump; `.bz2`, `.gz` and `.xz` are unpacked.
         progress: told bytes and lines.
         lines: gets the counts.
-        lenient: whether wrong lines are left out, up to MOST_SKIPPED, in place of an error.
+        lenient: whether wrong lines are left out, up to MAX_SKIPPED, in place of an error.
 
     Raises:
         LoadError: the archive is damaged, or a line is no triple, too long, or not UTF-8; names file and line.
@@ -69,7 +69,7 @@ def triples_of(path: Path, progress: Progress, lines: Lines, *, lenient: bool = 
     match, number, reported, read = LINE.fullmatch, 0, 0, 0
     with InputFile(path) as file, ReadAhead(file) as ahead:
         progress.start(path.name, file.size)
-        for number, line in enumerate(ahead.lines(LONGEST_LINE), 1):
+        for number, line in enumerate(ahead.lines(MAX_LINE_LENGTH), 1):
             found = match(line)
             if found is not None and (line.isascii() or _is_utf8(line)):
                 lines.triples += 1
@@ -100,13 +100,13 @@ def _parsed(line: bytes, path: Path, number: int, lines: Lines, *, lenient: bool
     try:
         return _by_parser(line, place)
     except LoadError as e:
-        if not lenient or len(line) > LONGEST_LINE:  # what comes behind a line that was cut cannot be read
+        if not lenient or len(line) > MAX_LINE_LENGTH:  # what comes behind a line that was cut cannot be read
             raise
         lines.skipped += 1
         lines.first = lines.first or place
-        if lines.skipped > MOST_SKIPPED:
+        if lines.skipped > MAX_SKIPPED:
             raise LoadError(
-                f"more than {MOST_SKIPPED:,} lines are wrong, the first at {lines.first}; now: {e.message}", place=place
+                f"more than {MAX_SKIPPED:,} lines are wrong, the first at {lines.first}; now: {e.message}", place=place
             ) from None
         return None
 
@@ -114,8 +114,8 @@ def _parsed(line: bytes, path: Path, number: int, lines: Lines, *, lenient: bool
 def _by_parser(line: bytes, place: str) -> Triple | None:
     from pyoxigraph import NamedNode, RdfFormat, parse
 
-    if len(line) > LONGEST_LINE:
-        raise LoadError(f"a line of more than {LONGEST_LINE >> 20} MB", place=place)
+    if len(line) > MAX_LINE_LENGTH:
+        raise LoadError(f"a line of more than {MAX_LINE_LENGTH >> 20} MB", place=place)
     try:
         quads = list(parse(line, format=RdfFormat.N_TRIPLES))
     except SyntaxError as e:

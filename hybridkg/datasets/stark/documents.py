@@ -12,21 +12,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hybridkg.datasets.recipe import RDF, RDFS, XSD, Triples
+from hybridkg.datasets.recipe import RDF, RDFS, XSD, RecipeTriples
 from hybridkg.errors import LoadError
 
 BASE = "https://w3id.org/hybridkg/stark/"
 
-MOST_ENTRIES = 27
+MAX_ENTRIES = 27
 """Reviews and questions of a product in its document: STaRK stops behind the number `max_entries` + 1, from 0."""
 
-MOST_WORDS = 50_000
+MAX_WORDS = 50_000
 """Words of the texts from PubMed about a gene."""
 
-MOST_TEXT = 1 << 26
+MAX_TEXT = 1 << 26
 """Characters of a node; a list that holds itself ends here."""
 
-MOST_PARTS = 1 << 21
+MAX_PARTS = 1 << 21
 """Texts, numbers, lists and dictionaries in the attributes of a node."""
 
 DEEPEST = 50
@@ -48,7 +48,7 @@ def local(name: str) -> str:
     return _LOCAL.sub("_", name).strip("_") or "_"
 
 
-class Node:
+class StarkNode:
     """A node in the making.
 
     Args:
@@ -59,10 +59,10 @@ class Node:
         attributes: of the node.
     """
 
-    def __init__(self, made: Triples, kb: str, number: int, type: str, attributes: Attributes):
+    def __init__(self, made: RecipeTriples, kb: str, number: int, type: str, attributes: Attributes):
         self.made, self.iri, self.ns = made, f"{BASE}{kb}/{number}", f"{BASE}{kb}#"
         self.type, self.attributes = type, attributes
-        self._text, self._parts = MOST_TEXT, MOST_PARTS
+        self._text, self._parts = MAX_TEXT, MAX_PARTS
         made.link(self.iri, RDF + "type", self.ns + local(type))
 
     def put(self, name: str, value: object) -> None:
@@ -112,7 +112,7 @@ class Node:
                     found.append(f"{self.flat(key)}: {text}")
 
 
-def mag(node: Node) -> None:
+def mag(node: StarkNode) -> None:
     """Papers by title, abstract, date and venue; authors, institutions and fields of study by name; -1 is unknown."""
     get = {name: value for name, value in node.attributes.items() if value not in (-1, "-1")}.get
     if node.type != "paper":
@@ -130,7 +130,7 @@ def mag(node: Node) -> None:
     node.put("venue", next(filter(None, (node.flat(get(name)) for name in venues)), ""))
 
 
-def amazon(node: Node) -> None:
+def amazon(node: StarkNode) -> None:
     """Products by title, dimensions, weight, description, features, reviews, questions; what else there is by name."""
     get = node.attributes.get
     if node.type != "product":
@@ -148,9 +148,9 @@ def amazon(node: Node) -> None:
         if "asin" not in feature.lower():
             node.put("feature", feature)
     reviews = sorted(node.dicts("review"), key=lambda review: -_votes(review.get("vote")))
-    for review in reviews[:MOST_ENTRIES]:
+    for review in reviews[:MAX_ENTRIES]:
         node.put("review", node.flat([review.get("summary"), review.get("reviewText")], ". "))
-    for question in node.dicts("qa")[:MOST_ENTRIES]:
+    for question in node.dicts("qa")[:MAX_ENTRIES]:
         node.put("qa", node.flat([question.get("question"), question.get("answer")], " "))
 
 
@@ -160,7 +160,7 @@ def _votes(value: object) -> int:
     return int(text) if _COUNT.fullmatch(text) else 0
 
 
-def prime(node: Node) -> None:
+def prime(node: StarkNode) -> None:
     """Name, type, source, and details by their names, as `detail_KEY`."""
     node.put("name", node.attributes.get("name"))
     node.put("source", node.attributes.get("source"))
@@ -171,7 +171,7 @@ def prime(node: Node) -> None:
         node.put(f"detail_{local(key)[:80]}", _detail(node, key, value))
 
 
-def _detail(node: Node, key: str, value: Any) -> object:
+def _detail(node: StarkNode, key: str, value: Any) -> object:
     """Of a gene, what is said about its protein family, its place and in PubMed has more around it than its text."""
     if node.type != "gene/protein" or key not in ("interpro", "generif", "genomic_pos"):
         return value
@@ -182,7 +182,7 @@ def _detail(node: Node, key: str, value: Any) -> object:
         return parts[0] if parts else None
     part = "desc" if key == "interpro" else "text"
     texts = [one.get(part) if type(one) is dict else one for one in parts]
-    return " ".join(node.flat(texts).split(" ")[:MOST_WORDS])
+    return " ".join(node.flat(texts).split(" ")[:MAX_WORDS])
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Kind:
     """
 
     title: str
-    write: Callable[[Node], None]
+    write: Callable[[StarkNode], None]
     candidates: frozenset[str] = frozenset()
 
 
@@ -207,7 +207,7 @@ KINDS = {
 }
 
 
-def write_names(made: Triples, kb: str, names: Mapping[int, str], class_: str) -> dict[int, str]:
+def write_names(made: RecipeTriples, kb: str, names: Mapping[int, str], class_: str) -> dict[int, str]:
     """The IRIs of types or relations by their numbers, each with its name as label.
 
     Raises:

@@ -38,7 +38,7 @@ FOLDERS = (
 
 ARCHIVE = "processed.zip"
 
-LARGEST_MEMBER = 1 << 36
+MAX_MEMBER = 1 << 36
 """Bytes of one unpacked file."""
 
 MARKERS = {"product": "amazon", "paper": "mag", "gene/protein": "prime"}
@@ -54,7 +54,7 @@ MAG_EDGES = {
 
 
 @dataclass(frozen=True)
-class Layout:
+class StarkLayout:
     """A knowledge base, all but its nodes read.
 
     Args:
@@ -100,7 +100,7 @@ class Layout:
         return np.flatnonzero(np.isin(self.node_types, numbers))
 
 
-def read_layout(files: Mapping[str, Path]) -> Layout:
+def read_layout(files: Mapping[str, Path]) -> StarkLayout:
     """Reads everything but the nodes, and checks it.
 
     Raises:
@@ -126,7 +126,7 @@ def read_layout(files: Mapping[str, Path]) -> Layout:
     _fit(files[EDGE_TYPES], bool(np.isin(edge_types, list(edge_names)).all()), "a type that has no name")
     inside = not edges.size or (int(edges.min()) >= 0 and int(edges.max()) < len(node_types))
     _fit(files[EDGES], inside, f"an edge to a node that is not there; there are {len(node_types):,}")
-    return Layout(known.pop(), files, node_names, edge_names, node_types, edges, edge_types)
+    return StarkLayout(known.pop(), files, node_names, edge_names, node_types, edges, edge_types)
 
 
 def find_files(given: Path, work: Path) -> dict[str, Path]:
@@ -166,8 +166,8 @@ def _unpacked(archive: zipfile.ZipFile, given: Path, work: Path) -> dict[str, Pa
             if below + name not in names:
                 continue
             info = archive.getinfo(below + name)
-            if info.file_size > LARGEST_MEMBER:
-                raise LoadError(f"{name!r} is larger than {LARGEST_MEMBER:,} bytes", place=str(given))
+            if info.file_size > MAX_MEMBER:
+                raise LoadError(f"{name!r} is larger than {MAX_MEMBER:,} bytes", place=str(given))
             found[name] = work / name
             with archive.open(info) as packed, found[name].open("wb") as plain:
                 shutil.copyfileobj(packed, plain, 1 << 20)

@@ -11,10 +11,10 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from hybridkg.datasets.building import MadeDataset, refuse_existing, write_dataset
-from hybridkg.datasets.recipe import RDF, RDFS, Contents, Folds, Recipe, Triples, one_line
+from hybridkg.datasets.recipe import RDF, RDFS, Contents, Folds, Recipe, RecipeTriples, one_line
 from hybridkg.datasets.sources import SourceFile
-from hybridkg.datasets.stark.documents import BASE, KINDS, Node, write_names
-from hybridkg.datasets.stark.layout import ORIGIN, Layout, find_files, read_layout
+from hybridkg.datasets.stark.documents import BASE, KINDS, StarkNode, write_names
+from hybridkg.datasets.stark.layout import ORIGIN, StarkLayout, find_files, read_layout
 from hybridkg.datasets.stark.tensors import Whole
 from hybridkg.errors import LoadError, StorageError
 from hybridkg.evaluation.stark import StarkQuestions, question_files, read_stark, read_stark_questions
@@ -87,7 +87,7 @@ def make_stark(skb: Path, qa: Path, out: Path, *, progress: Progress = SILENT) -
         raise StorageError(f"cannot write {str(out)!r}: {(e.strerror or str(e)).lower()}") from e
 
 
-def _contents(layout: Layout, folder: Path) -> Contents:
+def _contents(layout: StarkLayout, folder: Path) -> Contents:
     """Triples, which are made as they are written, and questions."""
     kb, kind = layout.kb, KINDS[layout.kb]
     candidates = layout.of_type(kind.candidates or frozenset(layout.node_names.values()))
@@ -144,16 +144,16 @@ def _folds(questions: StarkQuestions) -> Folds:
     }
 
 
-def triples_of(layout: Layout) -> Iterator[str]:
+def triples_of(layout: StarkLayout) -> Iterator[str]:
     """Lines of N-Triples: names of types and relations, nodes, edges."""
-    kb, made, write = layout.kb, Triples(), KINDS[layout.kb].write
+    kb, made, write = layout.kb, RecipeTriples(), KINDS[layout.kb].write
     write_names(made, kb, layout.node_names, RDFS + "Class")
     relations = write_names(made, kb, layout.edge_names, RDF + "Property")
     yield from made.lines
     types = layout.node_types
     for number, attributes in layout.nodes():
         made.lines.clear()
-        write(Node(made, kb, number, layout.node_names[int(types[number])], attributes))
+        write(StarkNode(made, kb, number, layout.node_names[int(types[number])], attributes))
         yield from made.lines
     middle = {number: f"> <{iri}> <{BASE}{kb}/" for number, iri in relations.items()}
     start = f"<{BASE}{kb}/"
@@ -164,7 +164,7 @@ def triples_of(layout: Layout) -> Iterator[str]:
             yield f"{start}{head}{middle[relation]}{tail}> .\n"
 
 
-def _check_answers(layout: Layout, candidates: Whole, folder: Path, sets: Sequence[_Asked]) -> int:
+def _check_answers(layout: StarkLayout, candidates: Whole, folder: Path, sets: Sequence[_Asked]) -> int:
     """How many answers are no candidates, which STaRK's evaluator leaves out.
 
     Raises:

@@ -24,16 +24,16 @@ from typing import Any, NoReturn, TypeAlias
 
 from hybridkg.errors import LoadError
 
-MOST_STEPS = 1 << 24
+MAX_STEPS = 1 << 24
 """Instructions for 1,000 entries (pickle writes so many at once); a thousand of Amazon's products have some 500,000."""
 
-MOST_KEPT = 1 << 26
+MAX_CACHED = 1 << 26
 """Instructions in all, of those thousands that share a list or dictionary with others, and are kept for that."""
 
-MOST_SHARED = 1 << 24
+MAX_SHARED = 1 << 24
 """Values that a file uses more than once."""
 
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 """Bytes of the name of a module or of what is in it."""
 
 Buffer: TypeAlias = bytes | mmap.mmap
@@ -48,7 +48,7 @@ class Built:
 
 
 @dataclass(frozen=True)
-class Named:
+class PickledName:
     """What a name in a pickle stands for.
 
     Args:
@@ -60,7 +60,7 @@ class Named:
     make: Callable[[tuple[Any, ...]], object] | None = None
 
 
-Names: TypeAlias = Mapping[str, Named]
+Names: TypeAlias = Mapping[str, PickledName]
 """What a file may name, such as "numpy.dtype"."""
 
 Persistent: TypeAlias = Callable[[object], object]
@@ -174,8 +174,8 @@ class PickleReader:
                     if place >= puts:
                         self._refuse(at, f"a value of the memo, {place:,}, is read before it is there")
                     shared.add(place)
-                    if len(shared) > MOST_SHARED:
-                        self._refuse(at, f"more than {MOST_SHARED:,} values are used twice")
+                    if len(shared) > MAX_SHARED:
+                        self._refuse(at, f"more than {MAX_SHARED:,} values are used twice")
                 elif op in PUTS:
                     place = int.from_bytes(data[at + 1 : at + 1 + size], "little")
                     if place != puts:
@@ -193,7 +193,7 @@ class PickleReader:
 
     def _lines(self, at: int) -> tuple[bytes, bytes]:
         """Module and name after GLOBAL."""
-        found = self.data[at : at + 2 * LONGEST_NAME + 2].split(b"\n")
+        found = self.data[at : at + 2 * MAX_NAME_LENGTH + 2].split(b"\n")
         if len(found) < 3:
             self._refuse(at, "a name has no end")
         return found[0], found[1]
@@ -221,8 +221,8 @@ class PickleReader:
             op = data[at]
             at += 1
             steps += 1
-            if steps > MOST_STEPS:
-                self._refuse(at, f"more than {MOST_STEPS:,} instructions for 1,000 entries")
+            if steps > MAX_STEPS:
+                self._refuse(at, f"more than {MAX_STEPS:,} instructions for 1,000 entries")
             if op == SHORT_BINUNICODE:
                 stop = at + 1 + data[at]
                 push(_text(data[at + 1 : stop]))
@@ -263,8 +263,8 @@ class PickleReader:
                     target.update(zip(keys, values, strict=True))
                     continue
                 kept += steps if linked else 0
-                if kept > MOST_KEPT:
-                    self._refuse(at, f"more than {MOST_KEPT:,} instructions whose values are used again")
+                if kept > MAX_CACHED:
+                    self._refuse(at, f"more than {MAX_CACHED:,} instructions whose values are used again")
                 steps, linked = 0, False
                 yield from zip(keys, values, strict=True)
             elif op == EMPTY_DICT:
@@ -324,7 +324,7 @@ class PickleReader:
             stack.append(self._named(at, before, last))
         elif op == REDUCE:
             arguments, called = stack.pop(), stack.pop()
-            if not isinstance(called, Named) or called.make is None or type(arguments) is not tuple:
+            if not isinstance(called, PickledName) or called.make is None or type(arguments) is not tuple:
                 self._refuse(at, "a call of what is not to be called")
             stack.append(called.make(arguments))
         elif op == BUILD:
@@ -343,9 +343,9 @@ class PickleReader:
             return at + FIXED[op]  # PROTO and FRAME, which _shared has looked at
         return at
 
-    def _named(self, at: int, module: object, name: object) -> Named:
+    def _named(self, at: int, module: object, name: object) -> PickledName:
         full = f"{module}.{name}" if type(module) is str and type(name) is str else ""
-        if len(full) > LONGEST_NAME or _NAME.fullmatch(full) is None:
+        if len(full) > MAX_NAME_LENGTH or _NAME.fullmatch(full) is None:
             self._refuse(at, "the name of a function is none")
         if (found := self.names.get(full)) is None:
             self._refuse(at, f"the pickle asks for {full!r}, which is not plain data")

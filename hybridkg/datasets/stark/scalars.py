@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hybridkg.datasets.stark.pickles import Built, Named, Names
+from hybridkg.datasets.stark.pickles import Built, Names, PickledName
 
 _NUMBER = re.compile(r"b1|[iu][1248]|f[248]")
 _TEXT = re.compile(r"U([0-9]{1,9})")
@@ -52,8 +52,8 @@ def _scalar(arguments: tuple[Any, ...]) -> object:
 
 
 NUMPY: Names = {
-    "numpy.dtype": Named("numpy.dtype", _Type),
-    "numpy.core.multiarray.scalar": Named("numpy.core.multiarray.scalar", _scalar),
-    "numpy._core.multiarray.scalar": Named("numpy._core.multiarray.scalar", _scalar),
+    "numpy.dtype": PickledName("numpy.dtype", _Type),
+    "numpy.core.multiarray.scalar": PickledName("numpy.core.multiarray.scalar", _scalar),
+    "numpy._core.multiarray.scalar": PickledName("numpy._core.multiarray.scalar", _scalar),
 }
 """Names before and since numpy 2."""

@@ -19,15 +19,15 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from hybridkg.datasets.stark.pickles import Named, Names, PickleReader
+from hybridkg.datasets.stark.pickles import Names, PickledName, PickleReader
 from hybridkg.errors import LoadError
 
 Whole = npt.NDArray[np.integer[Any]]
 
-LARGEST_TENSOR = 1 << 33
+MAX_TENSOR = 1 << 33
 """Bytes; the edges of MAG take 0.6 billion."""
 
-LONGEST_DESCRIPTION = 1 << 20
+MAX_DESCRIPTION_LENGTH = 1 << 20
 """Bytes of data.pkl, which has some 150."""
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
@@ -93,9 +93,9 @@ def _zipped(path: Path) -> Whole:
         if len(described) != 1:
             raise ValueError("no tensor of torch: the archive has no data.pkl")
         folder = described[0].removesuffix("data.pkl")
-        tensor = _described(_member(archive, described[0], LONGEST_DESCRIPTION), str(path))
+        tensor = _described(_member(archive, described[0], MAX_DESCRIPTION_LENGTH), str(path))
         order = ">" if f"{folder}byteorder" in archive.namelist() and _order(archive, folder) == b"big" else "<"
-        data = _member(archive, f"{folder}data/{tensor.storage.key}", LARGEST_TENSOR)
+        data = _member(archive, f"{folder}data/{tensor.storage.key}", MAX_TENSOR)
     return tensor.of(_numbers(data, tensor.storage, order))
 
 
@@ -115,8 +115,8 @@ def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
 
 
 def _legacy(path: Path) -> Whole:
-    if path.stat().st_size > LARGEST_TENSOR:
-        raise ValueError(f"larger than {LARGEST_TENSOR:,} bytes")
+    if path.stat().st_size > MAX_TENSOR:
+        raise ValueError(f"larger than {MAX_TENSOR:,} bytes")
     data, place = path.read_bytes(), str(path)
     first = PickleReader(data, place)
     if first.value() != LEGACY_MAGIC:
@@ -164,7 +164,7 @@ def _storage(identifier: object) -> _Storage:
     if type(identifier) is not tuple or len(identifier) not in (5, 6) or identifier[0] != "storage":
         _wrong("a persistent id is no storage")
     _, kind, key, _, numbers, *view = identifier
-    if not isinstance(kind, Named) or kind.name not in STORAGES or view not in ([], [None]):
+    if not isinstance(kind, PickledName) or kind.name not in STORAGES or view not in ([], [None]):
         _wrong("a storage of a kind that is not read")
     if type(key) is not str or not (key.isascii() and key.isdigit()) or len(key) > 30:
         _wrong("the key of a storage is no number")
@@ -199,6 +199,6 @@ _CALLED: dict[str, _Make] = {
     "collections.OrderedDict": lambda arguments: {} if arguments == () else _wrong("hooks of a tensor"),
 }
 _NAMES: Names = {
-    **{name: Named(name) for name in STORAGES},
-    **{name: Named(name, make) for name, make in _CALLED.items()},
+    **{name: PickledName(name) for name in STORAGES},
+    **{name: PickledName(name, make) for name, make in _CALLED.items()},
 }

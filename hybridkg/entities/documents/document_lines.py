@@ -13,7 +13,7 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.rdf.input_file import CONVERT, InputFile, extensions
 from hybridkg.rdf.terms import NamedNode
 
-LONGEST_LINE = 64 << 20
+MAX_LINE_LENGTH = 64 << 20
 """Bytes; a book has about one million."""
 
 MAX_FIELDS = 256
@@ -49,10 +49,12 @@ def read_documents(file: InputFile, progress: Progress, known_fields: set[str]) 
         LoadError: a line is wrong; names file and line.
     """
     waiting = 0
-    for number, line in enumerate(file.lines(LONGEST_LINE), 1):
+    for number, line in enumerate(file.lines(MAX_LINE_LENGTH), 1):
         place = f"{file.path}:{number}"
-        if len(line) > LONGEST_LINE:
-            raise LoadError(f"a line of more than {LONGEST_LINE >> 20} MB", hint=f"one document: {SHAPE}", place=place)
+        if len(line) > MAX_LINE_LENGTH:
+            raise LoadError(
+                f"a line of more than {MAX_LINE_LENGTH >> 20} MB", hint=f"one document: {SHAPE}", place=place
+            )
         if line.isspace():
             continue
         document = _document(line, place)

@@ -20,7 +20,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 
-from hybridkg.compute.worker_process import Aside, ChildLostError, Emit
+from hybridkg.compute.worker_process import Emit, WorkerLostError, WorkerProcess
 from hybridkg.entities.documents.document_lines import TextDocument, check_name, read_documents
 from hybridkg.entities.documents.document_segment import (
     SUFFIX,
@@ -110,13 +110,13 @@ class Documents:
         """
         taken = 0
         if sum(path.stat().st_size for path in self._segments) >= ASIDE_FROM:
-            with Aside(_send_values, self._segments, field) as process:
+            with WorkerProcess(_send_values, self._segments, field) as process:
                 try:
                     for batch in process:
                         yield from batch
                         taken += len(batch)
                     return
-                except ChildLostError:
+                except WorkerLostError:
                     pass
         yield from islice(_values(self._segments, field), taken, None)
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hybridkg.compute.worker_process import Aside, ChildLostError, Emit
+from hybridkg.compute.worker_process import Emit, WorkerLostError, WorkerProcess
 from hybridkg.entities.documents.documents import ASIDE_FROM, DocumentCount, add_documents
 from hybridkg.interfaces.progress import Progress
 
@@ -34,13 +34,13 @@ def adding(paths: Sequence[Path], previous: Path | None, folder: Path, *, beside
     if not beside or sum(path.stat().st_size for path in paths) < ASIDE_FROM:
         yield here
         return
-    with Aside(_add, paths, previous, folder) as process:
+    with WorkerProcess(_add, paths, previous, folder) as process:
         relay = _Relay(process)
 
         def finish(progress: Progress) -> list[DocumentCount]:
             try:
                 return relay.finish(progress)
-            except ChildLostError:
+            except WorkerLostError:
                 shutil.rmtree(folder, ignore_errors=True)
                 return here(progress)
 
@@ -97,7 +97,7 @@ def _add(emit: Emit, paths: Sequence[Path], previous: Path | None, folder: Path)
 class _Relay:
     """Takes the reports of a process as they come, and tells them once somebody wants to know."""
 
-    def __init__(self, process: Aside):
+    def __init__(self, process: WorkerProcess):
         self._process = process
         self._waiting: list[_Report] = []
         self._changed = threading.Condition()
@@ -130,7 +130,7 @@ class _Relay:
         """Tells everything to the end; what was read of a file before the first call is not a part of its work.
 
         Raises:
-            HybridkgError, OSError, ChildLostError: the work has failed.
+            HybridkgError, OSError, WorkerLostError: the work has failed.
         """
         first = True
         while reports := self._some():

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 
-from hybridkg.interfaces.text_index import AnyOf, Condition
+from hybridkg.interfaces.text_index import AnyCondition, PushdownCondition
 from hybridkg.rdf.terms import XSD, Literal
 from hybridkg.rdf.tsv import unescaped
 
@@ -74,19 +74,19 @@ def number_of(value: str) -> float | None:
     return max(-most, min(most, float(text[1:]))) + 0.0  # which turns -0.0 into 0.0
 
 
-def agrees(values_of: Callable[[str], Sequence[str]], condition: Condition | AnyOf) -> bool:
+def agrees(values_of: Callable[[str], Sequence[str]], condition: PushdownCondition | AnyCondition) -> bool:
     """Whether an entity satisfies a condition, or the conditions of one of the branches.
 
     Args:
         values_of: the objects of a predicate, as N-Triples writes them.
         condition: a condition, or branches.
     """
-    if isinstance(condition, AnyOf):
+    if isinstance(condition, AnyCondition):
         return any(all(agrees(values_of, one) for one in branch) for branch in condition.branches)
     return satisfies(values_of(condition.predicate), condition)
 
 
-def satisfies(values: Sequence[str], condition: Condition) -> bool:
+def satisfies(values: Sequence[str], condition: PushdownCondition) -> bool:
     """Whether an entity with these values of the condition's predicate satisfies it: whether one of them does.
 
     Args:

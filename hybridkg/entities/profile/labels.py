@@ -19,7 +19,7 @@ LABEL_PREDICATES = (
 )
 """Asked in this order: the first with a string names the node."""
 
-LONGEST_LOCAL_NAME = 200
+MAX_LOCAL_NAME_LENGTH = 200
 """Characters of an IRI's last part that still count as a name; longer ones are data, as in `data:`."""
 
 _MARKS = r"\s_\-+;=&?!~@'\"()*$%|<>\[\]{}^`\\"
@@ -46,7 +46,7 @@ def local_name(iri: str, *, divided: bool = True) -> str:
         divided: whether it is cut into words; else it is only decoded, for an analyzer that reads identifiers.
     """
     name = iri[max(map(iri.rfind, "/#:")) + 1 :]
-    if not name or len(name) > LONGEST_LOCAL_NAME:
+    if not name or len(name) > MAX_LOCAL_NAME_LENGTH:
         return ""
     if "%" in name:
         name, _ = percent_decoded(name)

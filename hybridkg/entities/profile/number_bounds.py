@@ -15,7 +15,7 @@ from hybridkg.rdf.terms import XSD
 EXACT_INTEGER = 1 << 24
 """Up to here integers are the same number in every datatype, and so are comparisons with them."""
 
-LARGEST_FLOAT = 3.4028234663852886e38
+MAX_FLOAT = 3.4028234663852886e38
 """The largest finite xsd:float."""
 
 
@@ -39,7 +39,7 @@ def bounds_of(value: str) -> tuple[float, float] | None:
         return None
     if value.endswith(f'"^^<{XSD}integer>') and abs(number) <= EXACT_INTEGER:
         return number, number
-    if value.endswith(f'"^^<{XSD}float>') and abs(number) > LARGEST_FLOAT:  # an infinity once it has been rounded
+    if value.endswith(f'"^^<{XSD}float>') and abs(number) > MAX_FLOAT:  # an infinity once it has been rounded
         return (_below(number), math.inf) if number > 0 else (-math.inf, -_below(-number))
     return _below(number), -_below(-number)
 
@@ -50,7 +50,7 @@ def _below(number: float) -> float:
     >>> 0.0999999 < _below(0.1) < 0.1
     True
     """
-    if abs(number) > LARGEST_FLOAT:
+    if abs(number) > MAX_FLOAT:
         return math.nextafter(math.nextafter(number, -math.inf), -math.inf)
     nearest: float = struct.unpack("f", struct.pack("f", number))[0]
     _, exponent = math.frexp(nearest)

@@ -18,7 +18,7 @@ DEEPEST_PATH = 20
 
 
 @dataclass(frozen=True)
-class Predicate:
+class ShaclPredicate:
     """One step along an IRI.
 
     Raises:
@@ -39,14 +39,14 @@ class Sequence:
 
 
 @dataclass(frozen=True)
-class Alternative:
+class ShaclAlternative:
     """`a | b`."""
 
     parts: tuple[Path, ...]
 
 
 @dataclass(frozen=True)
-class Inverse:
+class ShaclInverse:
     """`^a`."""
 
     path: Path
@@ -60,7 +60,7 @@ class Repeat:
     mark: str
 
 
-Path: TypeAlias = Predicate | Sequence | Alternative | Inverse | Repeat
+Path: TypeAlias = ShaclPredicate | Sequence | ShaclAlternative | ShaclInverse | Repeat
 
 
 def to_sparql(path: Path) -> str:
@@ -70,16 +70,16 @@ def to_sparql(path: Path) -> str:
     '(^<x:a>/<x:b>*)'
     """
     match path:
-        case Predicate(iri):
+        case ShaclPredicate(iri):
             return f"<{iri}>"
         case Sequence(parts):
             return f"({'/'.join(map(to_sparql, parts))})"
-        case Alternative(parts):
+        case ShaclAlternative(parts):
             return f"({'|'.join(map(to_sparql, parts))})"
-        case Inverse(inner):
-            return f"^{to_sparql(inner)}" if isinstance(inner, Predicate) else f"^({to_sparql(inner)})"
+        case ShaclInverse(inner):
+            return f"^{to_sparql(inner)}" if isinstance(inner, ShaclPredicate) else f"^({to_sparql(inner)})"
         case Repeat(inner, mark):
-            return f"{to_sparql(inner)}{mark}" if isinstance(inner, Predicate) else f"({to_sparql(inner)}){mark}"
+            return f"{to_sparql(inner)}{mark}" if isinstance(inner, ShaclPredicate) else f"({to_sparql(inner)}){mark}"
 
 
 def single_steps(path: Path) -> Iterator[str]:
@@ -89,9 +89,9 @@ def single_steps(path: Path) -> Iterator[str]:
     ['x:a']
     """
     match path:
-        case Predicate(iri):
+        case ShaclPredicate(iri):
             yield iri
-        case Alternative(parts):
+        case ShaclAlternative(parts):
             for part in parts:
                 yield from single_steps(part)
         case _:
@@ -105,11 +105,11 @@ def longer_part(path: Path) -> Path | None:
     Inverse(path=Predicate(iri='x:b'))
     """
     match path:
-        case Predicate():
+        case ShaclPredicate():
             return None
-        case Alternative(parts):
+        case ShaclAlternative(parts):
             rest = tuple(part for part in map(longer_part, parts) if part is not None)
-            return rest[0] if len(rest) == 1 else Alternative(rest) if rest else None
+            return rest[0] if len(rest) == 1 else ShaclAlternative(rest) if rest else None
         case _:
             return path
 
@@ -121,7 +121,7 @@ def alternatives(path: Path | None) -> tuple[Path, ...]:
     (Inverse(path=Predicate(iri='x:b')), Inverse(path=Predicate(iri='x:c')))
     """
     rest = longer_part(path) if path is not None else None
-    return rest.parts if isinstance(rest, Alternative) else () if rest is None else (rest,)
+    return rest.parts if isinstance(rest, ShaclAlternative) else () if rest is None else (rest,)
 
 
 def can_be_empty(path: Path) -> bool:
@@ -131,13 +131,13 @@ def can_be_empty(path: Path) -> bool:
     True
     """
     match path:
-        case Predicate():
+        case ShaclPredicate():
             return False
         case Sequence(parts):
             return all(map(can_be_empty, parts))
-        case Alternative(parts):
+        case ShaclAlternative(parts):
             return any(map(can_be_empty, parts))
-        case Inverse(inner):
+        case ShaclInverse(inner):
             return can_be_empty(inner)
         case Repeat(inner, mark):
             return mark != "+" or can_be_empty(inner)
@@ -150,13 +150,13 @@ def path_to_data(path: Path) -> Any:
     ['+', 'x:a']
     """
     match path:
-        case Predicate(iri):
+        case ShaclPredicate(iri):
             return iri
         case Sequence(parts):
             return ["/", *map(path_to_data, parts)]
-        case Alternative(parts):
+        case ShaclAlternative(parts):
             return ["|", *map(path_to_data, parts)]
-        case Inverse(inner):
+        case ShaclInverse(inner):
             return ["^", path_to_data(inner)]
         case Repeat(inner, mark):
             return [mark, path_to_data(inner)]
@@ -175,13 +175,13 @@ def path_from_data(data: Any, depth: int = 0) -> Path:
         raise ValueError(f"a path nests deeper than {DEEPEST_PATH}")
     match data:
         case str():
-            return Predicate(data)
+            return ShaclPredicate(data)
         case ["/", _, *_]:
             return Sequence(tuple(path_from_data(part, depth + 1) for part in data[1:]))
         case ["|", _, *_]:
-            return Alternative(tuple(path_from_data(part, depth + 1) for part in data[1:]))
+            return ShaclAlternative(tuple(path_from_data(part, depth + 1) for part in data[1:]))
         case ["^", inner]:
-            return Inverse(path_from_data(inner, depth + 1))
+            return ShaclInverse(path_from_data(inner, depth + 1))
         case ["*" | "+" | "?" as mark, inner]:
             return Repeat(path_from_data(inner, depth + 1), str(mark))
     raise ValueError(f"no path: {data!r}")

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from hybridkg.entities.profile.labels import LABEL_PREDICATES
 from hybridkg.entities.profile.paths import Path, path_from_data, path_to_data
 from hybridkg.errors import CorruptError, ProfileError
-from hybridkg.interfaces.text_index import LARGEST_WEIGHT, IndexedField
+from hybridkg.interfaces.text_index import MAX_WEIGHT, IndexedField
 from hybridkg.rdf.terms import NamedNode
 
 FORMAT = 1
@@ -70,9 +70,9 @@ class Field:
                 f"{self.name!r} cannot be a field name",
                 hint="a lower-case letter, then lower-case letters, digits, '_' or '-'",
             )
-        if not 0 <= self.weight <= LARGEST_WEIGHT:
+        if not 0 <= self.weight <= MAX_WEIGHT:
             raise ProfileError(
-                f"field {self.name!r}: weight {self.weight:,.10g} is not a number between 0 and {LARGEST_WEIGHT:,}"
+                f"field {self.name!r}: weight {self.weight:,.10g} is not a number between 0 and {MAX_WEIGHT:,}"
             )
         if not 0 <= self.b <= 1:
             raise ProfileError(f"field {self.name!r}: b {self.b:g} is not between 0 and 1")

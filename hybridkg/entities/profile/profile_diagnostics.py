@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from hybridkg.entities.extraction import RDF_TYPE
-from hybridkg.entities.profile.paths import Alternative, Inverse, Path, Predicate, Repeat, Sequence, single_steps
+from hybridkg.entities.profile.paths import (
+    Path,
+    Repeat,
+    Sequence,
+    ShaclAlternative,
+    ShaclInverse,
+    ShaclPredicate,
+    single_steps,
+)
 from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.entities.profile.profile_reader import known_profiles
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.similar import similar_iris
 
-MOST_SHOWN = 3
+MAX_SHOWN = 3
 """Predicates named in one note."""
 
-MOST_TRIPLES_SEARCHED = 5_000_000
+MAX_TRIPLES_SEARCHED = 5_000_000
 """A larger graph is not searched for similar names: that reads all of it."""
 
 
@@ -52,7 +60,7 @@ def _reason(field: Field, store: GraphStore) -> str:
         return "no entity has text for it" if field.rest or field.local_name else "no text document has it"
     predicates = sorted(set(_predicates(field.path)))
     missing = [iri for iri in predicates if not store.ask(f"ASK {{ ?s <{iri}> ?o }}")]
-    if len(missing) > MOST_SHOWN:
+    if len(missing) > MAX_SHOWN:
         return f"{len(missing)} of the {len(predicates)} predicates of its path are in no statement"
     if missing:
         named = " or ".join(f"<{iri}>" for iri in missing)
@@ -65,18 +73,18 @@ def _reason(field: Field, store: GraphStore) -> str:
 
 def _predicates(path: Path) -> Iterator[str]:
     match path:
-        case Predicate(iri):
+        case ShaclPredicate(iri):
             yield iri
-        case Sequence(parts) | Alternative(parts):
+        case Sequence(parts) | ShaclAlternative(parts):
             for part in parts:
                 yield from _predicates(part)
-        case Inverse(inner) | Repeat(inner, _):
+        case ShaclInverse(inner) | Repeat(inner, _):
             yield from _predicates(inner)
 
 
 def _similar(store: GraphStore, pattern: str, iri: str) -> str:
     """`; did you mean <...>?` with the name of the graph whose last part is nearest, or nothing."""
-    if len(store) > MOST_TRIPLES_SEARCHED:
+    if len(store) > MAX_TRIPLES_SEARCHED:
         return ""
     rows = store.select(f"SELECT DISTINCT ?name WHERE {{ {pattern} FILTER(isIRI(?name)) }}").rows
     near = similar_iris(iri, {str(row[0])[1:-1]: 0 for row in rows})

@@ -16,7 +16,15 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.entities.profile.labels import LABEL_PREDICATES
-from hybridkg.entities.profile.paths import DEEPEST_PATH, Alternative, Inverse, Path, Predicate, Repeat, Sequence
+from hybridkg.entities.profile.paths import (
+    DEEPEST_PATH,
+    Path,
+    Repeat,
+    Sequence,
+    ShaclAlternative,
+    ShaclInverse,
+    ShaclPredicate,
+)
 from hybridkg.entities.profile.profile import TEXT_KINDS, Field, Profile, TextKind
 from hybridkg.errors import HybridkgError, ProfileError, UnknownNameError
 from hybridkg.registry import did_you_mean
@@ -39,13 +47,13 @@ MARKS = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
 RELATIVE = "https://relative.invalid/"
 """Base for the parser: an IRI that starts with it was written without a scheme."""
 
-LARGEST_PROFILE = 1_000_000
+MAX_PROFILE = 1_000_000
 """Bytes of a profile file; Turtle of this size parses in seconds, and a real profile has a few thousand."""
 
-MOST_FILTERS = 32
+MAX_FILTERS = 32
 """Predicates of hk:filters; each is a field of the index on the server, which has about 1,000 for everything."""
 
-LONGEST_LIST = 10_000
+MAX_LIST_LENGTH = 10_000
 """Members of an RDF list; a list that runs in a circle ends here."""
 
 
@@ -132,9 +140,9 @@ class _Reader:
         for i, iri in enumerate(filters):
             if iri in filters[:i]:
                 raise self._error(f"hk:filters: <{iri}> is listed twice", "hk:filters")
-        if len(filters) > MOST_FILTERS:
+        if len(filters) > MAX_FILTERS:
             raise self._error(
-                f"hk:filters has {len(filters):,} predicates; at most {MOST_FILTERS}",
+                f"hk:filters has {len(filters):,} predicates; at most {MAX_FILTERS}",
                 "hk:filters",
                 hint="list those that queries give a constant or a range of numbers beside a MATCH",
             )
@@ -157,7 +165,7 @@ class _Reader:
         try:
             return Field(
                 name,
-                path=None if not paths else paths[0] if len(paths) == 1 else Alternative(tuple(paths)),
+                path=None if not paths else paths[0] if len(paths) == 1 else ShaclAlternative(tuple(paths)),
                 text=rest or text or "literals",
                 rest=rest is not None,
                 local_name=self._boolean(node, "localName", what),
@@ -181,7 +189,7 @@ class _Reader:
                 raise self._error(f"{what}: a path is an empty list")
             return parts[0] if len(parts) == 1 else Sequence(parts)
         if isinstance(node, URIRef):
-            return Predicate(self._iri(node, f"the path of {what}"))
+            return ShaclPredicate(self._iri(node, f"the path of {what}"))
         found = sorted((str(p), o) for p, o in self.graph.predicate_objects(node))
         if len(found) != 1 or found[0][0].removeprefix(SH) not in PATH_PROPERTIES:
             shown = ", ".join(p for p, _ in found) or repr(str(node))
@@ -196,9 +204,9 @@ class _Reader:
             parts = tuple(self._path(part, what, depth + 1) for part in self._list(inner, "sh:alternativePath"))
             if not parts:
                 raise self._error(f"{what}: a path is an empty list")
-            return Alternative(parts) if len(parts) > 1 else parts[0]
+            return ShaclAlternative(parts) if len(parts) > 1 else parts[0]
         path = self._path(inner, what, depth + 1)
-        return Inverse(path) if operator == "inversePath" else Repeat(path, MARKS[operator])
+        return ShaclInverse(path) if operator == "inversePath" else Repeat(path, MARKS[operator])
 
     # --- values ------------------------------------------------------------
 
@@ -252,7 +260,7 @@ class _Reader:
         if not isinstance(node, URIRef):
             raise self._error(f"{what}: {written!r} is not an IRI", written)
         try:
-            return Predicate(written).iri
+            return ShaclPredicate(written).iri
         except ValueError:
             hint = "IRIs are written in full, or with a declared prefix"
             raise self._error(f"{what}: <{written}> is not an absolute IRI", written, hint=hint) from None
@@ -269,7 +277,7 @@ class _Reader:
         while node != RDF_NAMES.nil:
             first = list(self.graph.objects(node, RDF_NAMES.first))
             rest = list(self.graph.objects(node, RDF_NAMES.rest))
-            if len(first) != 1 or len(rest) != 1 or len(items) == LONGEST_LIST:
+            if len(first) != 1 or len(rest) != 1 or len(items) == MAX_LIST_LENGTH:
                 raise self._error(f"{what} takes a list: ( ... )", what.removeprefix("hk:"))
             items.append(first[0])
             node = rest[0]
@@ -322,9 +330,9 @@ def _did_you_mean(name: str, known: Iterable[str]) -> str:
 def _read(path: FilePath) -> str:
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST_PROFILE + 1)
-        if len(data) > LARGEST_PROFILE:
-            raise ProfileError(f"the profile is larger than {LARGEST_PROFILE:,} bytes", place=str(path))
+            data = file.read(MAX_PROFILE + 1)
+        if len(data) > MAX_PROFILE:
+            raise ProfileError(f"the profile is larger than {MAX_PROFILE:,} bytes", place=str(path))
         return data.decode("utf-8-sig")
     except OSError as e:
         raise ProfileError(f"cannot read the profile: {(e.strerror or str(e)).lower()}", place=str(path)) from e

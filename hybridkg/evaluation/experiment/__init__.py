@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from hybridkg.evaluation.experiment.experiment import Experiment
-from hybridkg.evaluation.experiment.outcome import Outcome
+from hybridkg.evaluation.experiment.outcome import ExperimentOutcome
 
-__all__ = ["Experiment", "Outcome"]
+__all__ = ["Experiment", "ExperimentOutcome"]

@@ -66,7 +66,7 @@ class Took:
 
 
 @dataclass(frozen=True)
-class Answer:
+class TopicRanking:
     """The ranking of one topic, best first, and what is known of it."""
 
     topic: str
@@ -95,7 +95,7 @@ class Answers:
         self._file: BinaryIO | None = None
         self._whole = 0
         self.learned: dict[str, Any] = {}
-        self.found: dict[str, Answer] = {}
+        self.found: dict[str, TopicRanking] = {}
         self.took = Took(0.0, 0.0)
         if path is not None and path.exists():
             with self._refusing("reading"), path.open("rb") as file:
@@ -134,7 +134,7 @@ class Answers:
                     file, self._file = self._file, None
                     file.close()
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: TopicRanking) -> None:
         """Keeps an answer.
 
         Raises:
@@ -159,7 +159,7 @@ class Answers:
         """What is known of the answers, by topic."""
         return {topic: answer.told for topic, answer in self.found.items()}
 
-    def _read(self, file: BinaryIO) -> Iterator[Answer | Took]:
+    def _read(self, file: BinaryIO) -> Iterator[TopicRanking | Took]:
         """Those up to the first line that was not written whole."""
         try:
             for number, line in enumerate(file):
@@ -171,7 +171,7 @@ class Answers:
                 elif number:
                     topic, ranking = values.pop("topic"), values.pop("ranking")
                     pairs = tuple((str(document), float(score)) for document, score in ranking)
-                    yield Answer(topic, pairs, Told(**values))
+                    yield TopicRanking(topic, pairs, Told(**values))
                 self._whole += len(line)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return

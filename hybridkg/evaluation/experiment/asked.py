@@ -10,7 +10,7 @@ from threading import Event
 from typing import Any
 
 from hybridkg.errors import HybridkgError, StorageError, UnsupportedQueryError
-from hybridkg.evaluation.experiment.answers import Answer, Told
+from hybridkg.evaluation.experiment.answers import Told, TopicRanking
 from hybridkg.evaluation.experiment.collection import content_of
 from hybridkg.evaluation.experiment.spec import TEXT
 from hybridkg.kb import KnowledgeBase
@@ -23,7 +23,7 @@ AGAIN = "run the experiment again, when nobody writes"
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedSystem:
     """The query of a system.
 
     Args:
@@ -77,7 +77,7 @@ class Asked:
             e.message += f" (system {self.system})"
             raise
 
-    def answer(self, prepared: PreparedQuery, topic: str, values: Mapping[str, str]) -> Answer:
+    def answer(self, prepared: PreparedQuery, topic: str, values: Mapping[str, str]) -> TopicRanking:
         """What the query says to a topic.
 
         Raises:
@@ -94,7 +94,7 @@ class Asked:
         except HybridkgError as e:
             e.message += f" (system {self.system}, topic {topic})"
             raise
-        return Answer(topic, found, Told(ms, result.strategy, shape(plan["operator"]), result.exact, self.jobs))
+        return TopicRanking(topic, found, Told(ms, result.strategy, shape(plan["operator"]), result.exact, self.jobs))
 
     def _params(self, values: Mapping[str, str]) -> dict[str, Any]:
         given = {name: value if name == TEXT else read_term(value) for name, value in values.items()}

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from hybridkg.config.settings import LimitSettings
 from hybridkg.errors import ConfigError, ParameterError
-from hybridkg.evaluation.experiment.packed import Documents, PackedRankings
+from hybridkg.evaluation.experiment.packed import DocumentNames, PackedRankings
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
@@ -48,7 +48,7 @@ class Collection:
     seed: int = 0
     systems: tuple[str, ...] = ()
     runs: dict[str, Run] = field(default_factory=dict, repr=False)
-    documents: Documents = field(default_factory=Documents, repr=False)
+    documents: DocumentNames = field(default_factory=DocumentNames, repr=False)
     _opened: dict[Path, KnowledgeBase] = field(default_factory=dict, repr=False)
 
     def __enter__(self) -> Self:

@@ -24,7 +24,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Cells of text; the first column stands left, the others right unless `left` says so.
 
     Args:
@@ -58,7 +58,7 @@ class Picture:
     about: str
 
 
-Part = Heading | Paragraph | Table | Code | Picture
+Part = Heading | Paragraph | ReportTable | Code | Picture
 
 
 def numbered(parts: Iterable[Part]) -> Iterator[Part]:
@@ -70,7 +70,7 @@ def numbered(parts: Iterable[Part]) -> Iterator[Part]:
     tables = figures = 0
     for part in parts:
         match part:
-            case Table() if part.caption:
+            case ReportTable() if part.caption:
                 tables += 1
                 yield replace(part, caption=f"Table {tables}. {part.caption}")
             case Picture():
@@ -96,7 +96,7 @@ def _markdown(part: Part) -> str:
             return f"{fence}\n{printable(text)}\n{fence}"
         case Picture(file, _, about):
             return f"![{_plain(about)}]({file.replace(' ', '%20')})\n\n{_paragraph(about)}"
-        case Table(head, rows, left):
+        case ReportTable(head, rows, left):
             marks = ["---" if i == 0 or i in left else "--:" for i in range(len(head))]
             cells = [
                 [_strong(_cell(cell), (i, j) in part.strong) for j, cell in enumerate(row)]
@@ -175,7 +175,7 @@ def _html(part: Part) -> str:
             return f"<pre>{_escape(text)}</pre>"
         case Picture(_, svg, about):
             return f"<figure>{svg}<figcaption>{_escape(about)}</figcaption></figure>"
-        case Table(head, rows, left):
+        case ReportTable(head, rows, left):
             sides = [' class="l"' if i == 0 or i in left else "" for i in range(len(head))]
             top = "".join(f"<th{side}>{_escape(cell)}</th>" for cell, side in zip(head, sides, strict=True))
             caption = f"<caption>{_escape(part.caption)}</caption>\n" if part.caption else ""

@@ -1,7 +1,7 @@
 """An experiment: systems that rank the same topics, and what came of it.
 
 From the file to the report: `read` checks what is written, `run` asks each system for what it has not answered yet,
-`Outcome` measures and compares, `report` tells.
+`ExperimentOutcome` measures and compares, `report` tells.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hybridkg.evaluation.experiment.asked import AGAIN, CHANGED
 from hybridkg.evaluation.experiment.collection import Collection, check_jobs, key_of
 from hybridkg.evaluation.experiment.frames import qrels_from, topics_from
 from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS, SystemKind
-from hybridkg.evaluation.experiment.outcome import Outcome, SystemRun
+from hybridkg.evaluation.experiment.outcome import ExperimentOutcome, SystemRun
 from hybridkg.evaluation.experiment.reading import WHOLE, read_experiment
 from hybridkg.evaluation.experiment.spec import NAME, TEXT, ExperimentSpec, SystemSpec
 from hybridkg.evaluation.experiment.stored import Stored
@@ -27,7 +27,7 @@ from hybridkg.evaluation.experiment.surroundings import surroundings
 from hybridkg.evaluation.experiment.topic_values import read_values
 from hybridkg.evaluation.from_files import BY_PREFIX
 from hybridkg.evaluation.measures import DEFAULT_MEASURES
-from hybridkg.evaluation.measures.stark import STARK_TABLE, Candidates, measure_over, read_candidates
+from hybridkg.evaluation.measures.stark import STARK_TABLE, AnswerCandidates, measure_over, read_candidates
 from hybridkg.evaluation.qrels import Qrels, read_qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.significance import paired_test
@@ -175,7 +175,7 @@ class Experiment:
         """What is asked."""
         return self._topics
 
-    def run(self, out: Path | str | None = None, *, jobs: int = 1, progress: Progress = SILENT) -> Outcome:
+    def run(self, out: Path | str | None = None, *, jobs: int = 1, progress: Progress = SILENT) -> ExperimentOutcome:
         """Asks the systems for what they have not answered yet.
 
         Args:
@@ -203,7 +203,7 @@ class Experiment:
                     found[name] = replace(kept, run=collection.packed(kept.run))
                 collection.runs[name] = found[name].run
             shown = {name: run for name, run in found.items() if not run.spec.hidden}
-            outcome = Outcome(
+            outcome = ExperimentOutcome(
                 self.spec,
                 self._topics,
                 self._qrels,
@@ -249,9 +249,11 @@ class Experiment:
         )
 
 
-def _candidates(given: Path | str | Iterable[str]) -> Candidates:
+def _candidates(given: Path | str | Iterable[str]) -> AnswerCandidates:
     """What may be an answer, from a file or as it is."""
-    return Candidates(read_candidates(Path(given)) if isinstance(given, str | Path) else [str(one) for one in given])
+    return AnswerCandidates(
+        read_candidates(Path(given)) if isinstance(given, str | Path) else [str(one) for one in given]
+    )
 
 
 class _Named:

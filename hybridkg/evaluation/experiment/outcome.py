@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from hybridkg.evaluation.comparison import ComparisonReport, compare_evaluated
 from hybridkg.evaluation.eval_report import ALL, EvalReport, run_scores
 from hybridkg.evaluation.experiment.answers import Told, Took
-from hybridkg.evaluation.experiment.spec import Expected, ExperimentSpec, SystemSpec
+from hybridkg.evaluation.experiment.spec import ExperimentSpec, PublishedFigure, SystemSpec
 from hybridkg.evaluation.measures import Measure, evaluate, mean
-from hybridkg.evaluation.measures.stark import Candidates, measure_over
+from hybridkg.evaluation.measures.stark import AnswerCandidates, measure_over
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
@@ -68,13 +68,13 @@ class Verdict:
     """A published figure, ours, and what to say of it: `OK`, `close` or `off`."""
 
     system: str
-    expected: Expected
+    expected: PublishedFigure
     found: float
     verdict: str
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExperimentOutcome:
     """The runs, judged.
 
     Args:
@@ -94,7 +94,7 @@ class Outcome:
     measures: Sequence[Measure]
     categories: Mapping[str, str]
     runs: Mapping[str, SystemRun]
-    candidates: Candidates | None = None
+    candidates: AnswerCandidates | None = None
     surroundings: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Ranking = tuple[tuple[str, float], ...]
 
 
-class Documents:
+class DocumentNames:
     """The names of documents, each once, by number.
 
     >>> documents = Documents()
@@ -49,7 +49,7 @@ class PackedRankings(Mapping[str, Ranking]):
     ((('d7', 2.5), ('d3', 2.0)), True)
     """
 
-    def __init__(self, rankings: Mapping[str, Ranking], documents: Documents):
+    def __init__(self, rankings: Mapping[str, Ranking], documents: DocumentNames):
         self._names = documents.names
         self._columns = {
             topic: (documents.numbers(name for name, _ in ranking), np.array([score for _, score in ranking], float))

@@ -17,7 +17,7 @@ from hybridkg.registry import did_you_mean
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from hybridkg.evaluation.experiment.outcome import Outcome
+    from hybridkg.evaluation.experiment.outcome import ExperimentOutcome
 
 BETTER, WORSE = "#2a7f62", "#b5483a"
 COLOURS = ("#4c6a92", "#d08c3f", "#2a7f62", "#b5483a", "#7a5c99", "#5f8f8b", "#8c6d46", "#999999")
@@ -44,7 +44,7 @@ def _style() -> Iterator[None]:
         yield
 
 
-def differences(outcome: Outcome, system: str, measure: str) -> Figure:
+def differences(outcome: ExperimentOutcome, system: str, measure: str) -> Figure:
     """A bar for each judged topic: what the system gains over the baseline, the largest gain first.
 
     Raises:
@@ -68,7 +68,7 @@ def differences(outcome: Outcome, system: str, measure: str) -> Figure:
         return figure
 
 
-def categories(outcome: Outcome, measure: str) -> Figure:
+def categories(outcome: ExperimentOutcome, measure: str) -> Figure:
     """A line for each system, with a dot for each category; a bar stands at all topics, a line at the baseline.
 
     Raises:
@@ -116,7 +116,7 @@ def to_svg(figure: Figure) -> str:
     return text[text.index("<svg") :]
 
 
-def _values(outcome: Outcome, system: str, measure: str) -> dict[str, float]:
+def _values(outcome: ExperimentOutcome, system: str, measure: str) -> dict[str, float]:
     for name, known in ((system, list(outcome.values)), (measure, list(outcome.names))):
         if name not in known:
             raise UnknownNameError(f"no {name!r}; known: {', '.join(known)}", hint=did_you_mean(name, known))

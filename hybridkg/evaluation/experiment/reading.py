@@ -12,16 +12,16 @@ from hybridkg.config.toml import line_of, parse_toml, without_capital
 from hybridkg.errors import ConfigError
 from hybridkg.evaluation.eval_report import ALL
 from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS
-from hybridkg.evaluation.experiment.spec import NAME, Expected, ExperimentSpec, SystemSpec
+from hybridkg.evaluation.experiment.spec import NAME, ExperimentSpec, PublishedFigure, SystemSpec
 from hybridkg.evaluation.from_files import BY_PREFIX
-from hybridkg.evaluation.text_lines import LONGEST_QUOTED
+from hybridkg.evaluation.text_lines import MAX_QUOTED_LENGTH
 from hybridkg.query.parameters.parameters import read_term
 from hybridkg.registry import did_you_mean
 
-LARGEST_FILE = 1 << 22
+MAX_FILE_BYTES = 1 << 22
 """Bytes of an experiment, or of a query file that it names."""
 
-LARGEST_FIGURE = 1e9
+MAX_FIGURE = 1e9
 """Published figures, and tolerances, go up to it."""
 
 PATHS = ("kb", "topics", "qrels", "folds", "candidates")
@@ -55,9 +55,9 @@ def read_text(path: Path, what: str) -> str:
     """
     try:
         with path.open("rb") as file:
-            raw = file.read(LARGEST_FILE + 1)
-        if len(raw) > LARGEST_FILE:
-            raise ConfigError(f"larger than {LARGEST_FILE >> 20} MiB: no {what}", place=str(path))
+            raw = file.read(MAX_FILE_BYTES + 1)
+        if len(raw) > MAX_FILE_BYTES:
+            raise ConfigError(f"larger than {MAX_FILE_BYTES >> 20} MiB: no {what}", place=str(path))
         return raw.decode("utf-8-sig")
     except OSError as e:
         raise ConfigError(f"cannot read the {what} {str(path)!r}: {e.strerror}") from e
@@ -162,13 +162,13 @@ class _Reader:
             hidden=self._of(bool, "hidden", value.get("hidden", False), "true or false", name),
         )
 
-    def _expected(self, given: Any, tolerance: float, system: str, category: str = ALL) -> Iterator[Expected]:
+    def _expected(self, given: Any, tolerance: float, system: str, category: str = ALL) -> Iterator[PublishedFigure]:
         """Figures by measure, or by category and then by measure."""
         for key, value in self._of(dict, "expected", given, "a table of measures", system).items():
             if isinstance(value, dict) and category == ALL:
                 yield from self._expected(value, tolerance, system, key)
             else:
-                yield Expected(key, self._number(key, value, system), tolerance, category)
+                yield PublishedFigure(key, self._number(key, value, system), tolerance, category)
 
     def _refuse(self, name: str) -> Callable[[str, str], ConfigError]:
         return lambda message, key: self._wrong(message, key, name)
@@ -191,7 +191,7 @@ class _Reader:
         return value
 
     def _number(self, key: str, value: Any, behind: str = "") -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_FIGURE:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_FIGURE:
             raise self._wrong(f"{key!r} must be a number, not {short(value)}", key, behind)
         return float(value)
 
@@ -229,7 +229,7 @@ class _Reader:
 def short(value: Any) -> str:
     """A wrong value for a message, cut where it is long."""
     text = "a number of very many digits" if isinstance(value, int) and abs(value) > 1e30 else repr(value)
-    return text if len(text) <= LONGEST_QUOTED else text[:LONGEST_QUOTED] + "..."
+    return text if len(text) <= MAX_QUOTED_LENGTH else text[:MAX_QUOTED_LENGTH] + "..."
 
 
 FORM = 'for example: [systems.bm25] query = "SELECT ?e { ?e MATCH $text USING bm25 AS ?s } RANK BY ?s"'

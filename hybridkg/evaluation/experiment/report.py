@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hybridkg.errors import MissingExtraError, StorageError
 from hybridkg.evaluation.experiment.document import Heading, Paragraph, Part, Picture, numbered, to_html, to_markdown
-from hybridkg.evaluation.experiment.outcome import Outcome
+from hybridkg.evaluation.experiment.outcome import ExperimentOutcome
 from hybridkg.evaluation.experiment.report_figures import by_category, comparisons, means, topics, verdicts
 from hybridkg.evaluation.experiment.report_method import collection, method, queries
 from hybridkg.evaluation.experiment.stored import write_text
@@ -18,7 +18,7 @@ CATEGORIES = ""
 """The picture that is of no system."""
 
 
-def write_report(outcome: Outcome, folder: Path) -> tuple[list[Path], str]:
+def write_report(outcome: ExperimentOutcome, folder: Path) -> tuple[list[Path], str]:
     """Writes report.md, report.html, report.json and the plots.
 
     Returns:
@@ -53,7 +53,7 @@ def write_report(outcome: Outcome, folder: Path) -> tuple[list[Path], str]:
     return [folder / name for name in files], missing
 
 
-def _pictures(outcome: Outcome) -> dict[str, Picture]:
+def _pictures(outcome: ExperimentOutcome) -> dict[str, Picture]:
     from hybridkg.evaluation.experiment.plots import to_svg
 
     measure, found = outcome.main, {}
@@ -72,7 +72,7 @@ def _pictures(outcome: Outcome) -> dict[str, Picture]:
     return found
 
 
-def _parts(outcome: Outcome, pictures: dict[str, Picture], missing: str) -> Iterator[Part]:
+def _parts(outcome: ExperimentOutcome, pictures: dict[str, Picture], missing: str) -> Iterator[Part]:
     spec = outcome.spec
     yield Heading(spec.title or spec.name, 1)
     if spec.about:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from hybridkg.evaluation.comparison import Comparison
+from hybridkg.evaluation.comparison import RunComparison
 from hybridkg.evaluation.eval_report import ALL
-from hybridkg.evaluation.experiment.document import Heading, Paragraph, Part, Picture, Table
-from hybridkg.evaluation.experiment.outcome import Outcome
+from hybridkg.evaluation.experiment.document import Heading, Paragraph, Part, Picture, ReportTable
+from hybridkg.evaluation.experiment.outcome import ExperimentOutcome
 from hybridkg.evaluation.measures import mean
 
 SIGNIFICANT = 0.05
@@ -20,10 +20,10 @@ TOPICS_SHOWN = 5
 TOPICS_APART = 10
 """Topics on which the systems differ most."""
 
-LONGEST_TOPIC = 80
+MAX_TOPIC_LENGTH = 80
 
 
-def means(outcome: Outcome) -> Table:
+def means(outcome: ExperimentOutcome) -> ReportTable:
     """A row for each system, a column for each measure."""
     values, comparison = outcome.means(), outcome.comparison
     marks = {
@@ -48,10 +48,10 @@ def means(outcome: Outcome) -> Table:
         for i, name in enumerate(values)
         if values[name][measure] == max(own[measure] for own in values.values())
     )
-    return Table(("system", *outcome.names), rows, caption=caption, strong=strong)
+    return ReportTable(("system", *outcome.names), rows, caption=caption, strong=strong)
 
 
-def verdicts(outcome: Outcome) -> Iterator[Part]:
+def verdicts(outcome: ExperimentOutcome) -> Iterator[Part]:
     """Published figures beside ours."""
     found = outcome.verdicts()
     if not found:
@@ -61,7 +61,7 @@ def verdicts(outcome: Outcome) -> Iterator[Part]:
     tally = ", ".join(
         f"{count} {name}" for name in ("OK", "close", "off") if (count := sum(one.verdict == name for one in found))
     )
-    yield Table(
+    yield ReportTable(
         (
             "system",
             *(("topics",) if grouped else ()),
@@ -90,7 +90,7 @@ def verdicts(outcome: Outcome) -> Iterator[Part]:
     )
 
 
-def comparisons(outcome: Outcome) -> Iterator[Part]:
+def comparisons(outcome: ExperimentOutcome) -> Iterator[Part]:
     """A table for each measure: every other system against the baseline."""
     comparison = outcome.comparison
     if comparison is None:
@@ -104,14 +104,14 @@ def comparisons(outcome: Outcome) -> Iterator[Part]:
     )
     for measure, rows in groupby(comparison.comparisons, key=lambda row: row.measure):
         own = list(rows)
-        yield Table(
+        yield ReportTable(
             (measure, "mean", "difference", "%", "95 % interval", "d", "p", "Holm p", "W/T/L"),
             tuple(_compared(row) for row in own),
             caption=f"{measure} against {outcome.baseline} ({own[0].baseline_mean:.4f}), n = {_topics(own[0].topics)}.",
         )
 
 
-def _compared(row: Comparison) -> tuple[str, ...]:
+def _compared(row: RunComparison) -> tuple[str, ...]:
     return (
         row.run,
         f"{row.mean:.4f}",
@@ -129,13 +129,13 @@ def _p(value: float) -> str:
     return f"{value:.4f}" if value >= 0.00005 else "<0.0001"
 
 
-def by_category(outcome: Outcome) -> Table:
+def by_category(outcome: ExperimentOutcome) -> ReportTable:
     """A row for each system, a column for each category."""
     groups, measure = outcome.report.groups(), outcome.main
     head = (measure, *(f"{name} ({len(topics)})" for name, topics in groups.items()))
     values = [[mean(own[measure], topics) for topics in groups.values()] for own in outcome.values.values()]
     best = [max(column) for column in zip(*values, strict=True)]
-    return Table(
+    return ReportTable(
         head,
         tuple((name, *(f"{value:.4f}" for value in row)) for name, row in zip(outcome.values, values, strict=True)),
         caption=f"Means of {measure} in each category (topics); the best of each is bold. Not tested: few topics show "
@@ -149,7 +149,7 @@ def by_category(outcome: Outcome) -> Table:
     )
 
 
-def topics(outcome: Outcome, pictures: Mapping[str, Picture]) -> Iterator[Part]:
+def topics(outcome: ExperimentOutcome, pictures: Mapping[str, Picture]) -> Iterator[Part]:
     """Where the systems differ most, and where each gains and loses most."""
     if outcome.comparison is None:
         return
@@ -168,7 +168,7 @@ def topics(outcome: Outcome, pictures: Mapping[str, Picture]) -> Iterator[Part]:
             continue
         first, last = rows[:TOPICS_SHOWN], rows[-TOPICS_SHOWN:]
         shown = [row for row in first if row.difference > 0] + [row for row in last if row.difference < 0]
-        yield Table(
+        yield ReportTable(
             ("topic", "text", outcome.baseline, name, "difference"),
             tuple(
                 (
@@ -186,7 +186,7 @@ def topics(outcome: Outcome, pictures: Mapping[str, Picture]) -> Iterator[Part]:
         )
 
 
-def _apart(outcome: Outcome) -> Iterator[Part]:
+def _apart(outcome: ExperimentOutcome) -> Iterator[Part]:
     """The topics whose values lie farthest apart."""
     measure = outcome.main
     found = []
@@ -199,7 +199,7 @@ def _apart(outcome: Outcome) -> Iterator[Part]:
             found.append((spread, topic, best, worst, own))
     found.sort(key=lambda one: (-one[0], one[1]))
     if found:
-        yield Table(
+        yield ReportTable(
             ("topic", "text", "lowest", "highest", "deviation"),
             tuple(
                 (topic, _short(outcome.topics.texts[topic]), f"{own[worst]:.4f} {worst}", f"{own[best]:.4f} {best}",
@@ -226,4 +226,4 @@ def _topics(count: int) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_TOPIC else f"{text[: LONGEST_TOPIC - 3]}..."
+    return text if len(text) <= MAX_TOPIC_LENGTH else f"{text[: MAX_TOPIC_LENGTH - 3]}..."

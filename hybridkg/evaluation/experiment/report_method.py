@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hybridkg.evaluation.experiment.document import Code, Heading, Paragraph, Part, Table
-from hybridkg.evaluation.experiment.outcome import Outcome, SystemRun
+from hybridkg.evaluation.experiment.document import Code, Heading, Paragraph, Part, ReportTable
+from hybridkg.evaluation.experiment.outcome import ExperimentOutcome, SystemRun
 from hybridkg.evaluation.experiment.stored import MANIFEST
 from hybridkg.evaluation.measures import describe
 
@@ -16,7 +16,7 @@ HASH_SHOWN = 16
 """Digits of a SHA-256 that tell it from others at sight; the manifest has all."""
 
 
-def collection(outcome: Outcome) -> Paragraph:
+def collection(outcome: ExperimentOutcome) -> Paragraph:
     """What was asked, and how it was judged."""
     judged = outcome.judged
     grades = Counter(grade for own in judged.grades.values() for grade in own.values())
@@ -31,7 +31,7 @@ def collection(outcome: Outcome) -> Paragraph:
     )
 
 
-def queries(outcome: Outcome) -> Iterator[Part]:
+def queries(outcome: ExperimentOutcome) -> Iterator[Part]:
     """What each system is."""
     yield Heading("What was asked")
     for name, one in outcome.runs.items():
@@ -77,7 +77,7 @@ def _tuned(name: str, one: SystemRun) -> Iterator[Part]:
                 row = lines.setdefault(parameter, [])
                 row += [""] * (place - len(row))  # a model may leave it at its default
                 row.append(value)
-        yield Table(
+        yield ReportTable(
             ("", *(f"fold {model['fold']}" for model in models)),
             tuple((line, *own, *[""] * (len(models) - len(own))) for line, own in lines.items()),
             caption=f"What {name} has learned{f' for {category}' if category else ''} in each fold; its measure on the "
@@ -106,16 +106,16 @@ def _learned(name: str, one: SystemRun) -> Iterator[Part]:
     yield Paragraph("A RankSVM over the scores of other systems, each brought to 0..1 in each topic.")
     folds = list(one.learned)
     features = list(next(iter(one.learned.values()), {}))
-    yield Table(
+    yield ReportTable(
         ("feature", *(f"fold {fold}" for fold in folds)),
         tuple((feature, *(f"{one.learned[fold][feature]:+.3f}" for fold in folds)) for feature in features),
         caption=f"Weights that {name} has learned in each fold; each topic is ranked by those that have not seen it.",
     )
 
 
-def method(outcome: Outcome) -> Iterator[Part]:
+def method(outcome: ExperimentOutcome) -> Iterator[Part]:
     """Measures, times, versions, and what the figures leave out."""
-    yield Table(
+    yield ReportTable(
         ("measure", "definition"),
         tuple((measure.name, describe(measure)) for measure in outcome.measures),
         left=(1,),
@@ -128,7 +128,7 @@ def method(outcome: Outcome) -> Iterator[Part]:
     yield from _made_with(outcome)
 
 
-def _times(outcome: Outcome) -> Iterator[Part]:
+def _times(outcome: ExperimentOutcome) -> Iterator[Part]:
     rows = []
     for name, one in outcome.runs.items():
         latency, took = one.latency(), one.took
@@ -141,7 +141,7 @@ def _times(outcome: Outcome) -> Iterator[Part]:
                 )
             )
     if rows:
-        yield Table(
+        yield ReportTable(
             ("system", "ms, median", "ms, P95", "seconds", "CPU seconds"),
             tuple(rows),
             caption="Time. Milliseconds are of one topic, from query to ranking, with tables and kernels that are "
@@ -149,7 +149,7 @@ def _times(outcome: Outcome) -> Iterator[Part]:
         )
 
 
-def _made_with(outcome: Outcome) -> Iterator[Part]:
+def _made_with(outcome: ExperimentOutcome) -> Iterator[Part]:
     known, spec = outcome.surroundings, outcome.spec
     if known:
         packages = ", ".join(f"{name} {number}" for name, number in known["packages"].items())
@@ -162,7 +162,7 @@ def _made_with(outcome: Outcome) -> Iterator[Part]:
         for part in ("topics", "qrels", "candidates"):
             if known[part] is not None:
                 rows.append((part, f"{next(iter(known[part].values())):,}, {_hash(known[part]['sha256'])}"))
-        yield Table(("", ""), tuple(rows), left=(1,), caption="Versions and data of the last run.")
+        yield ReportTable(("", ""), tuple(rows), left=(1,), caption="Versions and data of the last run.")
     yield Paragraph(
         f"Rankings end at {spec.depth:,} rows; random draws come from seed {spec.seed}. {MANIFEST} has the hashes of "
         "knowledge bases, topics, judgements and runs in full, and strategy, plan and time of each topic."

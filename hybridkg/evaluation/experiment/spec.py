@@ -29,7 +29,7 @@ TEXT = "text"
 
 
 @dataclass(frozen=True)
-class Expected:
+class PublishedFigure:
     """A figure that others have published.
 
     Args:
@@ -78,7 +78,7 @@ class SystemSpec:
     params: Mapping[str, Any] = field(default_factory=dict)
     kb: Path | None = None
     strategy: str | None = None
-    expected: tuple[Expected, ...] = ()
+    expected: tuple[PublishedFigure, ...] = ()
     about: str = ""
     source: str = ""
     hidden: bool = False

@@ -12,7 +12,7 @@ from typing import Any
 from hybridkg.errors import LockedError
 from hybridkg.evaluation.experiment.answers import Answers, Told, Took
 from hybridkg.evaluation.experiment.collection import file_hash, key_of
-from hybridkg.evaluation.experiment.outcome import Outcome, SystemRun
+from hybridkg.evaluation.experiment.outcome import ExperimentOutcome, SystemRun
 from hybridkg.evaluation.experiment.spec import NAME, SystemSpec
 from hybridkg.evaluation.run import Run, read_run, write_run
 from hybridkg.storage.durable import storage_error
@@ -152,7 +152,7 @@ class Stored:
         }
         return {**entry, "told": _told_hash(entry)}
 
-    def write_manifest(self, outcome: Outcome, runs: Mapping[str, SystemRun]) -> None:
+    def write_manifest(self, outcome: ExperimentOutcome, runs: Mapping[str, SystemRun]) -> None:
         """Everything that it takes to do it again, and to see whether it would come out the same."""
         if self._folder is None:
             return

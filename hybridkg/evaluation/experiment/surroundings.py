@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybridkg import __version__
 from hybridkg.evaluation.experiment.collection import content_of
-from hybridkg.evaluation.measures.stark import Candidates
+from hybridkg.evaluation.measures.stark import AnswerCandidates
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.topics import Topics
 from hybridkg.kb.snapshot import snapshot_of
@@ -26,7 +26,7 @@ PACKAGES = ("numpy", "numba", "pyoxigraph", "PyStemmer", "regex", "scipy", "fais
 
 
 def surroundings(
-    topics: Topics, qrels: Qrels, opened: Mapping[Path, KnowledgeBase], candidates: Candidates | None = None
+    topics: Topics, qrels: Qrels, opened: Mapping[Path, KnowledgeBase], candidates: AnswerCandidates | None = None
 ) -> dict[str, Any]:
     """Everything of it, as JSON values.
 

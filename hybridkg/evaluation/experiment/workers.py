@@ -14,13 +14,13 @@ from typing import Any
 
 from hybridkg.errors import HybridkgError, StorageError
 from hybridkg.evaluation.child_process import become_child, ctrl_c_withheld
-from hybridkg.evaluation.experiment.answers import Answer
-from hybridkg.evaluation.experiment.asked import Asked
+from hybridkg.evaluation.experiment.answers import TopicRanking
+from hybridkg.evaluation.experiment.asked import AskedSystem
 
 Values = Mapping[str, str]
 
 
-def answers_at_once(asked: Asked, todo: Mapping[str, Values]) -> Iterator[Answer]:
+def answers_at_once(asked: AskedSystem, todo: Mapping[str, Values]) -> Iterator[TopicRanking]:
     """Answers of `asked.jobs` workers, in the order in which they come.
 
     Raises:
@@ -69,14 +69,14 @@ def _send(pipe: Connection, item: tuple[str, Values]) -> None:
         pipe.send(item)
 
 
-def _died(asked: Asked) -> StorageError:
+def _died(asked: AskedSystem) -> StorageError:
     return StorageError(
         f"a process that answered topics of {asked.system!r} has died",
         hint='out of memory? --jobs 1; a Python script that asks with jobs needs if __name__ == "__main__":',
     )
 
 
-def _work(pipe: Connection, asked: Asked, warm: tuple[str, Values]) -> None:
+def _work(pipe: Connection, asked: AskedSystem, warm: tuple[str, Values]) -> None:
     """Answers what comes through the pipe until it is closed."""
     become_child()
     prepared = failure = None

@@ -23,7 +23,7 @@ MEASURES = Registry(
     "hybridkg.measures",
     {
         "grag_mrr": "hybridkg.evaluation.measures.grag:MeanReciprocalRankOfAll",
-        "hit": "hybridkg.evaluation.measures.first_relevant:Hit",
+        "hit": "hybridkg.evaluation.measures.first_relevant:HitAtK",
         "judged": "hybridkg.evaluation.measures.judged:Judged",
         "map": "hybridkg.evaluation.measures.precision:AveragePrecision",
         "mhits": "hybridkg.evaluation.measures.grag:MeanHits",
@@ -44,7 +44,7 @@ DEFAULT_MEASURES = ("ndcg@10", "ndcg@100", "map@100", "judged@10", "condensed-nd
 """NDCG@10 never stands alone: a run is judged as far as the pool went (ranking.md, trap 5)."""
 
 CONDENSED = "condensed-"
-LARGEST_K = 1_000_000
+MAX_K = 1_000_000
 NAME = re.compile(r"([a-z][a-z0-9_-]*)(?:@([^()]*))?(?:\(([^()]*)\))?")
 
 
@@ -205,8 +205,8 @@ def _arguments(text: str, base: str, written: str | None, known: tuple[str, ...]
 
 
 def _whole(text: str, what: str, written: str, least: int) -> int:
-    if re.fullmatch(r"[0-9]{1,9}", written) and least <= int(written) <= LARGEST_K:
+    if re.fullmatch(r"[0-9]{1,9}", written) and least <= int(written) <= MAX_K:
         return int(written)
     raise ParameterError(
-        f"the {what} of {text!r} is not a whole number from {least} to {LARGEST_K:,}: {written!r}",
+        f"the {what} of {text!r} is not a whole number from {least} to {MAX_K:,}: {written!r}",
     )

@@ -25,7 +25,7 @@ class ReciprocalRank(ListMeasure):
 
 
 @dataclass(frozen=True)
-class Hit(ListMeasure):
+class HitAtK(ListMeasure):
     """1 where a relevant document is among the first k (success), else 0."""
 
     cutoff: ClassVar[str] = "required"

@@ -37,7 +37,7 @@ _NAME = re.compile(r"(hit|recall)@([1-9][0-9]{0,6})|mrr")
 
 
 @dataclass(frozen=True)
-class Candidates:
+class AnswerCandidates:
     """The entities that may be an answer, with their place in the order of ids.
 
     Args:
@@ -90,7 +90,7 @@ class StarkMeasure:
     """
 
     name: str
-    candidates: Candidates = field(repr=False)
+    candidates: AnswerCandidates = field(repr=False)
 
     def __post_init__(self) -> None:
         if _NAME.fullmatch(self.name) is None:
@@ -127,7 +127,9 @@ class StarkMeasure:
         return float(inside > 0) if kind == "hit" else inside / len(answers)
 
 
-def answer_ranks(answers: Iterable[str], ranking: Sequence[tuple[str, float]], candidates: Candidates) -> list[int]:
+def answer_ranks(
+    answers: Iterable[str], ranking: Sequence[tuple[str, float]], candidates: AnswerCandidates
+) -> list[int]:
     """Ranks, from 1, of the answers in the list of all candidates; one that is no candidate has none.
 
     The list itself, of a million candidates perhaps, is not built.
@@ -168,7 +170,7 @@ def read_candidates(path: Path) -> list[str]:
     return found
 
 
-def measure_over(name: str, candidates: Candidates | None) -> Measure:
+def measure_over(name: str, candidates: AnswerCandidates | None) -> Measure:
     """The measure of a name: STaRK's where there are candidates.
 
     Raises:
@@ -186,5 +188,5 @@ def stark_measures(candidates: Iterable[str | int], names: Sequence[str] = STARK
     >>> [m.name for m in stark_measures(range(5))]
     ['hit@1', 'hit@5', 'recall@20', 'mrr']
     """
-    shared = Candidates([str(x) for x in candidates])
+    shared = AnswerCandidates([str(x) for x in candidates])
     return tuple(StarkMeasure(name, shared) for name in names)

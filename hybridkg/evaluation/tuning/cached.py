@@ -26,7 +26,7 @@ from hybridkg.text.models.mixture import Mixture, MixtureModel
 
 KERNELS = LazyKernel("hybridkg.evaluation.tuning.kernels")
 
-MOST_KEPT = 300_000_000
+MAX_CACHED = 300_000_000
 """Occurrences that are kept for the kernels, 8 bytes each; more are read from the index, slowly."""
 
 Ranks = NDArray[np.int64]
@@ -52,7 +52,7 @@ def scorer(model: RankingModel, topics: Sequence[JudgedTopic], order: Callable[[
         len(p.ids) for t in topics for terms in (t.task.terms, t.task.ordered, t.task.unordered)
         for term in terms for p in term.postings
     )  # fmt: skip
-    kernels = KERNELS.load() if postings <= MOST_KEPT else None
+    kernels = KERNELS.load() if postings <= MAX_CACHED else None
     # A subclass may score otherwise.
     form: Any = getattr(type(model), "form", None)
     if kernels is not None and form is BM25F.form:
@@ -86,7 +86,7 @@ class AnyModel:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TopicEntities:
     """The entities that match each topic, in one piece.
 
     Args:
@@ -112,12 +112,12 @@ class Rows:
         return [out[self.first_judged[i] : self.first_judged[i + 1]] for i in topics]
 
 
-def rows_of(topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids]) -> Rows:
+def rows_of(topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids]) -> TopicEntities:
     """The rows of some topics."""
     ids = tuple(union([p.ids for term in topic.task.terms for p in term.postings]) for topic in topics)
     entities = union(ids)
     judged = [_places(topic.ids, one) for topic, one in zip(topics, ids, strict=True)]
-    return Rows(
+    return TopicEntities(
         entities=entities,
         ids=ids,
         first=_starts(map(len, ids)),
@@ -129,7 +129,7 @@ def rows_of(topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids]) -> Rows:
 
 
 @dataclass(frozen=True)
-class Occurrences:
+class TopicPostings:
     """The postings of all topics: topic by topic, and there either row by row or term by term.
 
     Args:
@@ -147,7 +147,7 @@ class Occurrences:
     tf: NDArray[np.uint32]
 
 
-def occurrences(rows: Rows, terms: Sequence[Sequence[ScoredTerm]], *, by_row: bool) -> Occurrences:
+def occurrences(rows: TopicEntities, terms: Sequence[Sequence[ScoredTerm]], *, by_row: bool) -> TopicPostings:
     """The postings of each topic's terms: (row, term, field) ascending, or (term, row, field)."""
     parts = [_flat(*one) for one in zip(rows.ids, terms, strict=True)]
     sizes = []
@@ -157,7 +157,7 @@ def occurrences(rows: Rows, terms: Sequence[Sequence[ScoredTerm]], *, by_row: bo
         place = np.argsort(row, kind="stable") if by_row else np.lexsort((field, row, term))
         parts[i] = row[place], term[place], field[place], tf[place]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return Occurrences(_starts(np.concatenate(sizes).tolist()), *columns)
+    return TopicPostings(_starts(np.concatenate(sizes).tolist()), *columns)
 
 
 def _flat(ids: Ids, terms: Sequence[ScoredTerm]) -> tuple[NDArray[Any], ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hybridkg.errors import LoadError
 
-LARGEST_FILE = 1 << 24
+MAX_FILE_BYTES = 1 << 24
 """Bytes; that of DBpedia-Entity has 48,000."""
 
 FORM = '{"0": {"training": ["topic", ...], "testing": ["topic", ...]}, ...}'
@@ -34,9 +34,9 @@ def read_folds(path: Path, topics: Iterable[str]) -> tuple[Fold, ...]:
     """
     try:
         with Path(path).open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-        if len(content) > LARGEST_FILE:
-            raise LoadError(f"larger than {LARGEST_FILE >> 20} MiB: no file of folds", place=str(path))
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise LoadError(f"larger than {MAX_FILE_BYTES >> 20} MiB: no file of folds", place=str(path))
         data: Any = json.loads(content, object_pairs_hook=_no_twins)
     except OSError as e:
         raise LoadError(f"cannot read {str(path)!r}: {e.strerror}") from e

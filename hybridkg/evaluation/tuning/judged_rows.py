@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.interfaces.reranker import Candidates, Surroundings
+from hybridkg.interfaces.reranker import RerankCandidates, Surroundings
 from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.prepared import PreparedQuery
 from hybridkg.kb.snapshot import snapshot_of
@@ -69,7 +69,7 @@ def read_rows(
     }
     state = snapshot_of(kb)
     ids = np.full(len(nodes), -1) if state.nodes is None else state.nodes.find_many(nodes)
-    candidates = Candidates(nodes, (text,) * len(nodes), scores, ids)
+    candidates = RerankCandidates(nodes, (text,) * len(nodes), scores, ids)
     names = names_of(state.ranked, labels) if names is None else names
     if not nodes:
         return names, JudgedRows(documents, np.zeros((0, len(names))), np.zeros(0, np.int64))

@@ -25,7 +25,7 @@ from hybridkg.kb.snapshot import Snapshot
 NAME = "trained.json"
 """Of the file, in the folder of the results."""
 
-LARGEST_FILE = 1 << 24
+MAX_FILE_BYTES = 1 << 24
 """Bytes; a training takes some hundred."""
 
 
@@ -68,7 +68,7 @@ class Kept:
         self._found: dict[str, dict[str, Any]] = {}
         try:
             with self._path.open("rb") as file:
-                self._found = json.loads(file.read(LARGEST_FILE))["trainings"]
+                self._found = json.loads(file.read(MAX_FILE_BYTES))["trainings"]
             self._learned = {key: _read(value, str(self._path)) for key, value in self._found.items()}
         except FileNotFoundError:
             self._learned = {}

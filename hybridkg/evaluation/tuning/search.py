@@ -22,10 +22,10 @@ Point = tuple[float, ...]
 HALVINGS = 4
 """Times that the steps are halved."""
 
-LEAST_GAIN = 1e-7
+MIN_GAIN = 1e-7
 """A smaller one is none: means of the same values in another order differ by less."""
 
-MOST_ROUNDS = 200
+MAX_ROUNDS = 200
 """Rounds of one restart; some 15 are usual."""
 
 
@@ -109,7 +109,7 @@ def climb(objective: Callable[[Point], float], moves: Moves, start: Point, gener
     path = [value]
     size = 1.0
     coordinates = np.array(moves.coordinates(), np.int64)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         before = value
         for coordinate in generator.permutation(coordinates).tolist():
             for direction in (1.0, -1.0):
@@ -135,7 +135,7 @@ def _line(
         if candidate == point:
             return point, value, kept
         reached = objective(candidate)
-        if reached < value + LEAST_GAIN:
+        if reached < value + MIN_GAIN:
             return point, value, kept
         point, value = candidate, reached
         kept.append(value)

@@ -28,7 +28,7 @@ class Coordinate:
 
 
 @dataclass(frozen=True)
-class Space:
+class SearchSpace:
     """Everything that can be said of a model over some fields.
 
     Args:
@@ -139,7 +139,7 @@ def space_of(
     implementation: RankingModel,
     task: ScoringTask,
     fixed: Mapping[str, float | str],
-) -> tuple[Space, tuple[tuple[Stage, StageMoves], ...]]:
+) -> tuple[SearchSpace, tuple[tuple[Stage, StageMoves], ...]]:
     """The space of a model over the fields of a task, and its stages.
 
     Raises:
@@ -163,7 +163,7 @@ def space_of(
     by_name = {f.name: f for f in task.fields}
     start = tuple(_start(c, by_name.get(c.field)) for c in coordinates)
     per_field = any(argument.name == "mu" for argument in implementation.field_arguments)
-    space = Space(model, tuple(by_name), dict(fixed), tuple(coordinates), start, _default_mu(task), per_field)
+    space = SearchSpace(model, tuple(by_name), dict(fixed), tuple(coordinates), start, _default_mu(task), per_field)
     return space, tuple(
         (stage, StageMoves(space.coordinates, tuple(here), start))
         for stage, here in zip(stages, places, strict=True)

@@ -26,7 +26,7 @@ from hybridkg.kb.snapshot import Snapshot
 
 Told = Callable[[int, int], None]
 
-MOST_POINTS = 100_000
+MAX_POINTS = 100_000
 """Points whose values are remembered."""
 
 
@@ -180,7 +180,7 @@ class Trainer:
         with self._lock:
             known = self._known.get(key)
             if known is None:
-                if len(self._known) >= MOST_POINTS:
+                if len(self._known) >= MAX_POINTS:
                     self._known.clear()
                 known = self._known[key] = {}
         missing = [i for i in places if i not in known]

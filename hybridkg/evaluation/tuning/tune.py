@@ -27,7 +27,7 @@ from hybridkg.kb.snapshot import snapshot_of
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TuningOutcome:
     """A training and what came of it.
 
     Args:
@@ -77,7 +77,7 @@ class TuneReport:
 
     settings: Settings
     defaults: ModelParameters
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[TuningOutcome, ...]
     unjudged: int
     unasked: int
 
@@ -175,12 +175,12 @@ class Tuning:
         linked = [node for trainer in self._trainers for node in trainer.linked(training.training)]
         return content_key(snapshot_of(self._kb), self._all, self._qrels, self._settings, training.training, linked)
 
-    def _outcome(self, training: Training, learned: Learned, kept: bool) -> Outcome:
+    def _outcome(self, training: Training, learned: Learned, kept: bool) -> TuningOutcome:
         first, own = self._trainers[0], learned.parameters.arguments.items()
         default = first.measure(first.default, training.testing)
         # A word may change what the model sees of a topic: its links.
         trainer = next(trainer for trainer in self._trainers if trainer.settings.fixed.items() <= own)
-        return Outcome(training, learned, default, trainer.measure(learned.parameters, training.testing), kept)
+        return TuningOutcome(training, learned, default, trainer.measure(learned.parameters, training.testing), kept)
 
 
 def check_settings(kb: KnowledgeBase, topics: Topics, qrels: Qrels, settings: Settings) -> None:

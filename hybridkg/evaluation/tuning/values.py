@@ -17,7 +17,7 @@ from hybridkg.text.id_sets import union
 
 Ranks = NDArray[np.int64]
 
-MOST_REMEMBERED = 1_000_000
+MAX_CACHED = 1_000_000
 """Values by ranks that are remembered; most steps of a search change the ranks of few topics."""
 
 
@@ -61,7 +61,7 @@ class TopicValues:
         key = (place, ranks.tobytes())
         known = self._known.get(key)
         if known is None:
-            if len(self._known) >= MOST_REMEMBERED:
+            if len(self._known) >= MAX_CACHED:
                 self._known.clear()
             known = self._known[key] = self._measured(place, ranks)
         return known

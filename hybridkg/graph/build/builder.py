@@ -19,7 +19,7 @@ import numpy as np
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build.adjacency import write_adjacency
-from hybridkg.graph.build.nquads_reader import KERNEL, CompiledReader, NotHeldError, PlainReader
+from hybridkg.graph.build.nquads_reader import KERNEL, CompiledReader, PlainReader, UnsupportedGraphError
 from hybridkg.graph.build.numbering import number_terms
 from hybridkg.graph.build.term_runs import Runs
 from hybridkg.graph.stored_projection import LAYOUT
@@ -27,7 +27,7 @@ from hybridkg.storage.arrays import Writer
 
 
 @dataclass(frozen=True)
-class Sizes:
+class ProjectionBuildLimits:
     """Bounds of memory; what is built does not depend on them.
 
     Args:
@@ -51,7 +51,14 @@ class ProjectionBuilder:
         sizes: bounds of memory.
     """
 
-    def __init__(self, work: Path, *, union_default_graph: bool, stored: bool, sizes: Sizes = Sizes()):
+    def __init__(
+        self,
+        work: Path,
+        *,
+        union_default_graph: bool,
+        stored: bool,
+        sizes: ProjectionBuildLimits = ProjectionBuildLimits(),
+    ):
         self._work, self._union, self._stored, self._sizes = work, union_default_graph, stored, sizes
         work.mkdir()
         self._parts: list[bytes] = []
@@ -104,7 +111,7 @@ class ProjectionBuilder:
             self._end()
             folder.mkdir()
             return self._write(folder, nodes)
-        except NotHeldError as e:
+        except UnsupportedGraphError as e:
             shutil.rmtree(folder, ignore_errors=True)
             return {"note": f"the graph has no projection, so queries are slower: {e}"}
         finally:
@@ -113,7 +120,7 @@ class ProjectionBuilder:
     def discard(self) -> None:
         """Ends the thread and removes the temporary files; may be called at any time, and again."""
         if self._failure is None:
-            self._failure = NotHeldError("it was given up")
+            self._failure = UnsupportedGraphError("it was given up")
         self._end(raising=False)
         self._runs.close()
         shutil.rmtree(self._work, ignore_errors=True)
@@ -126,7 +133,7 @@ class ProjectionBuilder:
             raise self._failure
 
     def _hand_on(self) -> None:
-        if self._failure is not None and not isinstance(self._failure, NotHeldError):
+        if self._failure is not None and not isinstance(self._failure, UnsupportedGraphError):
             raise self._failure
         parts, self._parts, self._bytes = self._parts, [], 0
         if parts:

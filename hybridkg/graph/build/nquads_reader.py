@@ -35,12 +35,12 @@ U32: TypeAlias = NDArray[np.uint32]
 I64: TypeAlias = NDArray[np.int64]
 
 
-class NotHeldError(Exception):
+class UnsupportedGraphError(Exception):
     """The projection cannot hold this graph; the argument says why."""
 
 
 @dataclass(frozen=True)
-class Terms:
+class DistinctTerms:
     """Distinct terms in the order of their numbers.
 
     Args:
@@ -94,7 +94,7 @@ class CompiledReader:
             rows_of: a predicate; the lines are then subjects and objects, as Oxigraph writes SPARQL's table format.
 
         Raises:
-            NotHeldError: the text is something else.
+            UnsupportedGraphError: the text is something else.
         """
         number = -1 if rows_of is None else self._predicate(rows_of)
         if len(self._scratch) < len(text):
@@ -140,11 +140,11 @@ class CompiledReader:
         table.n += number == table.n
         return number
 
-    def terms(self) -> Terms:
+    def terms(self) -> DistinctTerms:
         """What has been read."""
         terms = self._terms
         n = self._predicates.n
-        return Terms(
+        return DistinctTerms(
             terms.kinds[: terms.n],
             terms.ends[: terms.n + 1],
             terms.letters[: int(terms.ends[terms.n])],
@@ -193,9 +193,9 @@ class _Table:
         return [data[ends[i] : ends[i + 1]] for i in range(self.n)]
 
 
-def _broken(line: bytes) -> NotHeldError:
+def _broken(line: bytes) -> UnsupportedGraphError:
     first, _, _ = line.partition(b"\n")
-    return NotHeldError(f"a statement is not understood: {first.decode(errors='replace')}")
+    return UnsupportedGraphError(f"a statement is not understood: {first.decode(errors='replace')}")
 
 
 # --- the same in Python ----------------------------------------------------------
@@ -282,10 +282,10 @@ class PlainReader:
             self._bytes += len(key[1])
         return number
 
-    def terms(self) -> Terms:
+    def terms(self) -> DistinctTerms:
         """What has been read."""
         texts = [text for _, text in self._terms]
-        return Terms(
+        return DistinctTerms(
             np.array([kind for kind, _ in self._terms], np.uint32),
             np.cumsum([0, *map(len, texts)], dtype=np.int64),
             np.frombuffer(b"".join(texts), np.uint8),

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.entities.node_table import NodeTable
-from hybridkg.graph.build.nquads_reader import I64, U8, U32, NotHeldError
+from hybridkg.graph.build.nquads_reader import I64, U8, U32, UnsupportedGraphError
 from hybridkg.graph.build.spool import mapped
 from hybridkg.graph.build.term_runs import CLASSES, Runs
 from hybridkg.graph.literal_order import SEGMENTS
@@ -70,7 +70,7 @@ class _Terms:
         return self.letters[start : start + int(self.lengths[term])].tobytes()
 
 
-class Known:
+class ExistingNodes:
     """The nodes that have ids already, in two ranges: blank nodes, whose texts begin with `_:`, and IRIs."""
 
     def __init__(self, nodes: NodeTable):
@@ -100,7 +100,7 @@ def number_terms(runs: Runs, nodes: NodeTable, out: Writer, folder: Path) -> Num
         folder: for temporary files.
 
     Raises:
-        NotHeldError: more terms than ids.
+        UnsupportedGraphError: more terms than ids.
     """
     names, ranks = _kind_ranks(runs)
     _write_strings(out, "kinds", names)
@@ -114,7 +114,9 @@ def number_terms(runs: Runs, nodes: NodeTable, out: Writer, folder: Path) -> Num
     for i, run in enumerate(runs.runs):
         bounds[i] = run.first + _sort(terms, run.first, run.end, order[run.first : run.end], kernel)
     ids = mapped(folder / "ids", np.uint32, (runs.terms,))
-    merging = _Merging(terms, order, np.array([run.first for run in runs.runs], np.int64), ids, Known(nodes), kernel)
+    merging = _Merging(
+        terms, order, np.array([run.first for run in runs.runs], np.int64), ids, ExistingNodes(nodes), kernel
+    )
     others, literals = _Strings(out, "others"), _Strings(out, "literals")
     kinds, values = (
         out.stream("literals.kinds", smallest_unsigned(max(0, len(names) - 1))),
@@ -126,7 +128,7 @@ def number_terms(runs: Runs, nodes: NodeTable, out: Writer, folder: Path) -> Num
         for block in merging.run(class_, bounds[:, class_], bounds[:, class_ + 1], next_id):
             next_id += len(block)
             if next_id >= int(UNBOUND):
-                raise NotHeldError(f"it has more than {int(UNBOUND):,} distinct terms")
+                raise UnsupportedGraphError(f"it has more than {int(UNBOUND):,} distinct terms")
             strings.append(merging.texts(block), terms.lengths[block])
             if class_ >= _FIRST_LITERALS:
                 values.append(terms.values[block])
@@ -188,7 +190,9 @@ def _sort(terms: _Terms, first: int, end: int, order: U32, kernel: ModuleType | 
 class _Merging:
     """Merges the runs."""
 
-    def __init__(self, terms: _Terms, order: U32, bases: I64, ids: U32, known: Known, kernel: ModuleType | None):
+    def __init__(
+        self, terms: _Terms, order: U32, bases: I64, ids: U32, known: ExistingNodes, kernel: ModuleType | None
+    ):
         self._terms, self._order, self._bases, self._ids = terms, order, bases, ids
         self._known, self._kernel = known, kernel
 

@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.graph.columns import Adjacency, Columns, Predicate
+from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns
 from hybridkg.graph.literal_order import SEGMENTS, literal_key
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term, Triple
@@ -56,7 +56,7 @@ class ListedTerms:
         return self._ids.get(term, -1)
 
 
-def columns_of(triples: Iterable[Triple], entities: Sequence[Node] = ()) -> Columns:
+def columns_of(triples: Iterable[Triple], entities: Sequence[Node] = ()) -> ProjectionColumns:
     """The projection of some triples, repeated or not.
 
     Args:
@@ -77,8 +77,8 @@ def columns_of(triples: Iterable[Triple], entities: Sequence[Node] = ()) -> Colu
     for iri, group in groupby(sorted(held, key=lambda t: t.predicate.value), key=lambda t: t.predicate.value):
         of_predicate = list(group)
         subjects, objects = table.find([t.subject for t in of_predicate]), table.find([t.object for t in of_predicate])
-        predicates[iri] = Predicate(adjacency(subjects, objects), adjacency(objects, subjects))
-    return Columns(table, predicates, omitted)
+        predicates[iri] = PredicateColumns(adjacency(subjects, objects), adjacency(objects, subjects))
+    return ProjectionColumns(table, predicates, omitted)
 
 
 def adjacency(sources: NDArray[np.int64], targets: NDArray[np.int64]) -> Adjacency:

@@ -13,7 +13,16 @@ from pathlib import Path
 
 import numpy as np
 
-from hybridkg.graph.build.nquads_reader import BLANK_NODE, FIRST_KINDS, I64, IRI, STRING, U32, NotHeldError, Terms
+from hybridkg.graph.build.nquads_reader import (
+    BLANK_NODE,
+    FIRST_KINDS,
+    I64,
+    IRI,
+    STRING,
+    U32,
+    DistinctTerms,
+    UnsupportedGraphError,
+)
 from hybridkg.graph.build.spool import Spool
 from hybridkg.graph.literal_order import SEGMENTS, literal_key
 from hybridkg.rdf.stored import all_as_stored
@@ -24,7 +33,7 @@ CLASSES = 2 + len(SEGMENTS)
 
 _STRING, _LANGUAGE = 2, 3
 
-MOST_NAMES = 4_000_000
+MAX_NAMES = 4_000_000
 """Distinct predicates, languages and datatypes, which are kept in memory; about 200 bytes each."""
 
 _XSD_INTEGER = NamedNode(XSD + "integer")
@@ -53,7 +62,7 @@ KEPT = {
 
 
 @dataclass(frozen=True)
-class Run:
+class TermRun:
     """A part of the input.
 
     Args:
@@ -71,7 +80,7 @@ class Run:
     predicates: U32
 
 
-class Names:
+class SharedNames:
     """Numbers of names that all runs share.
 
     Args:
@@ -85,12 +94,12 @@ class Names:
         """uint32[n]: their numbers.
 
         Raises:
-            NotHeldError: there are too many.
+            UnsupportedGraphError: there are too many.
         """
         numbers = self.numbers
         found = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.uint32, len(names))
-        if len(numbers) > MOST_NAMES:
-            raise NotHeldError(f"it has more than {MOST_NAMES:,} predicates, or languages and datatypes")
+        if len(numbers) > MAX_NAMES:
+            raise UnsupportedGraphError(f"it has more than {MAX_NAMES:,} predicates, or languages and datatypes")
         return found
 
 
@@ -104,8 +113,8 @@ class Runs:
 
     def __init__(self, folder: Path, *, stored: bool):
         self._stored = stored
-        self.runs: list[Run] = []
-        self.kinds, self.predicates = Names(FIRST_KINDS), Names()
+        self.runs: list[TermRun] = []
+        self.kinds, self.predicates = SharedNames(FIRST_KINDS), SharedNames()
         self.omitted: set[bytes] = set()
         self.letters = Spool(folder / "letters", np.uint8)
         self.starts = Spool(folder / "starts", np.int64)
@@ -127,11 +136,11 @@ class Runs:
         """Terms of all runs, those of several runs counted in each."""
         return self.starts.rows
 
-    def add(self, terms: Terms) -> None:
+    def add(self, terms: DistinctTerms) -> None:
         """Ends a run: its terms come to the triples that have been appended since the last one.
 
         Raises:
-            NotHeldError: too many names.
+            UnsupportedGraphError: too many names.
         """
         self.omitted.update(name for name, left in zip(terms.predicates, terms.omitted, strict=True) if left)
         kinds = self.kinds.of(terms.kind_names)[terms.kinds]
@@ -149,7 +158,7 @@ class Runs:
             spool.append(array)
         first_triple = self.runs[-1].end_triple if self.runs else 0
         self.runs.append(
-            Run(first, first + len(kinds), first_triple, self.triples.rows, self.predicates.of(terms.predicates))
+            TermRun(first, first + len(kinds), first_triple, self.triples.rows, self.predicates.of(terms.predicates))
         )
 
     def _classes(self, kinds: U32) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
@@ -162,7 +171,7 @@ class Runs:
         return of_kind[kinds]
 
     def _settle(
-        self, terms: Terms, numbers: I64, kinds: U32, starts: I64, lengths: U32,
+        self, terms: DistinctTerms, numbers: I64, kinds: U32, starts: I64, lengths: U32,
         classes: np.ndarray[tuple[int], np.dtype[np.uint8]], values: np.ndarray[tuple[int], np.dtype[np.float64]],
     ) -> None:  # fmt: skip
         """Gives literals with a datatype their stored form, class and value."""

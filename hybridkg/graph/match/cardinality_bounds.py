@@ -12,7 +12,7 @@ from hybridkg.graph.match.combine import NothingNode, RestrictNode, SelectNode, 
 from hybridkg.graph.match.edges import Edge, entries
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.join_cardinality import DEPTH, by_edge, share_of
-from hybridkg.graph.match.nodes import Node
+from hybridkg.graph.match.nodes import PatternNode
 from hybridkg.graph.match.optional import OptionalNode, SortedOutNode
 
 
@@ -50,7 +50,7 @@ def _work(node: JoinNode, variable: str, via: Edge | None, seen: frozenset[str])
     return total
 
 
-def work_each_of(node: Node, variable: str) -> float:
+def work_each_of(node: PatternNode, variable: str) -> float:
     """About how many entries a node reads for the rows of one value of a variable."""
     if not isinstance(node, JoinNode):
         return 1.0 + node.guess(None) / max(1.0, node.guess(variable))
@@ -82,7 +82,7 @@ def work_each_of(node: Node, variable: str) -> float:
     return total
 
 
-def work_of(node: Node, variable: str | None) -> float:
+def work_of(node: PatternNode, variable: str | None) -> float:
     """About how many entries a node reads for the values of a variable, or for its rows."""
     match node:
         case JoinNode():
@@ -118,7 +118,7 @@ def work_of(node: Node, variable: str | None) -> float:
             return node.guess(None)
 
 
-def bounds_of(node: Node, variable: str | None) -> tuple[float, float]:
+def bounds_of(node: PatternNode, variable: str | None) -> tuple[float, float]:
     """(low, high) of solutions or of distinct values of a variable."""
     match node:
         case JoinNode():

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybridkg.errors import QueryLimitError
-from hybridkg.graph.match.ids import Ranges, both, either
+from hybridkg.graph.match.ids import IdRanges, both, either
 from hybridkg.graph.match.pair_relation import Keys, PairRelation, packed, unpacked
 from hybridkg.graph.match.relations import Pairs, Relation
-from hybridkg.graph.match.run import Run
+from hybridkg.graph.match.run import PatternRun
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.interfaces.meter import ADJACENCY, Meter
 
@@ -42,18 +42,18 @@ class ClosureOf(PairRelation):
     nodes: Callable[[], Ids]
     n_terms: int
 
-    def ends(self, forward: bool, run: Run) -> Ids:
+    def ends(self, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         return self.nodes() if self.zero else self.inner.ends(forward, run)
 
-    def reach(self, ids: Ids, forward: bool, run: Run) -> Ids:
+    def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it: one search from all ids together."""
         found = self.inner.reach(ids, forward, run)
         if self.repeated and len(found):
             found = self._reach_on(found, forward, run)
         return either([both(ids, self.nodes()), found]) if self.zero else found
 
-    def _reach_on(self, first: Ids, forward: bool, run: Run) -> Ids:
+    def _reach_on(self, first: Ids, forward: bool, run: PatternRun) -> Ids:
         seen = np.zeros(self.n_terms, np.bool_)
         seen[first] = True
         edge, parts = first, [first]
@@ -64,11 +64,11 @@ class ClosureOf(PairRelation):
             parts.append(edge)
         return either(parts)
 
-    def reach_ranges(self, ranges: Ranges, forward: bool, run: Run) -> Ids:
+    def reach_ranges(self, ranges: IdRanges, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         return self.reach(ranges.of_set(self.ends(forward, run)), forward, run)
 
-    def pairs(self, ids: Ids, forward: bool, run: Run) -> Pairs:
+    def pairs(self, ids: Ids, forward: bool, run: PatternRun) -> Pairs:
         """As PairRelation has it: a search from each id, all in step."""
         if len(ids) == 1:
             found = self.reach(ids, forward, run)
@@ -82,7 +82,7 @@ class ClosureOf(PairRelation):
             edge = np.unique(np.concatenate([edge, packed(held, ids[held])]))
         return unpacked(edge)
 
-    def _pairs_on(self, first: Keys, forward: bool, run: Run) -> Keys:
+    def _pairs_on(self, first: Keys, forward: bool, run: PatternRun) -> Keys:
         seen = [first]  # sorted runs, each less than half as long as the one before
         edge = first
         while len(edge):
@@ -116,11 +116,11 @@ class ClosureOf(PairRelation):
         # A closure or a hub within takes a step as far as the graph goes, and no guess tells which.
         meter.cancelled = lambda: meter.counts.get(ADJACENCY, 0) > LOOKED_AT
         with suppress(QueryLimitError):
-            if self._looked_up(ids, forward, found, Run(meter, LOOKED_AT)):
+            if self._looked_up(ids, forward, found, PatternRun(meter, LOOKED_AT)):
                 return float(max(1, len(found)))
         return max(guess, float(len(found)))
 
-    def _looked_up(self, edge: Ids, forward: bool, found: set[int], run: Run) -> bool:
+    def _looked_up(self, edge: Ids, forward: bool, found: set[int], run: PatternRun) -> bool:
         """Adds what a short search from some ids finds; whether it comes to an end."""
         for _ in range(LEVELS):
             if self.inner.near(edge, forward) + len(found) > LOOKED_AT:

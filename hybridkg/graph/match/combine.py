@@ -9,9 +9,9 @@ from itertools import chain
 
 from hybridkg.graph.match.conditions import RowTest
 from hybridkg.graph.match.ids import NONE, both, distinct, either
-from hybridkg.graph.match.nodes import Hints, Node, narrowed
-from hybridkg.graph.match.run import Run
-from hybridkg.graph.match.tables import Table, concatenated, deduplicated, empty
+from hybridkg.graph.match.nodes import Hints, PatternNode, narrowed
+from hybridkg.graph.match.run import PatternRun
+from hybridkg.graph.match.tables import IdTable, concatenated, deduplicated, empty
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 
@@ -20,7 +20,7 @@ def ordered_union(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain.from_iterable(parts)))
 
 
-def values_of_rows(node: Node, variable: str, among: Ids | None, run: Run) -> Ids:
+def values_of_rows(node: PatternNode, variable: str, among: Ids | None, run: PatternRun) -> Ids:
     """The values of a certain variable, by making the rows."""
     hints = {} if among is None else {variable: among}
     found = distinct(node.rows(frozenset((variable,)), hints, run).columns[variable])
@@ -31,7 +31,7 @@ def values_of_rows(node: Node, variable: str, among: Ids | None, run: Run) -> Id
 class TableNode:
     """Solutions that are known already."""
 
-    table: Table
+    table: IdTable
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -43,12 +43,12 @@ class TableNode:
         """The columns without a gap."""
         return frozenset(name for name, column in self.table.columns.items() if not (column == UNBOUND).any())
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: Run) -> Table:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
         """As Node has it."""
         run.read(self.table.size)
         return self.table.only(wanted)
 
-    def values(self, variable: str, among: Ids | None, run: Run) -> Ids:
+    def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
         """As Node has it."""
         return values_of_rows(self, variable, among, run)
 
@@ -61,7 +61,7 @@ class TableNode:
 class UnionNode:
     """Solutions of every branch."""
 
-    branches: tuple[Node, ...]
+    branches: tuple[PatternNode, ...]
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
@@ -73,12 +73,12 @@ class UnionNode:
         """What every branch binds."""
         return frozenset.intersection(*(branch.certain for branch in self.branches)) if self.branches else frozenset()
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: Run) -> Table:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
         """As Node has it."""
         names = [name for name in self.variables if name in wanted]
         return concatenated([branch.rows(wanted, hints, run) for branch in self.branches], names, run)
 
-    def values(self, variable: str, among: Ids | None, run: Run) -> Ids:
+    def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
         """As Node has it."""
         found = [branch.values(variable, among, run) for branch in self.branches]
         run.read(sum(map(len, found)))
@@ -93,7 +93,7 @@ class UnionNode:
 class RestrictNode:
     """Solutions of the child that pass tests of variables that it may leave unbound."""
 
-    child: Node
+    child: PatternNode
     tests: tuple[RowTest, ...]
 
     @property
@@ -106,7 +106,7 @@ class RestrictNode:
         """Of the child."""
         return self.child.certain
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: Run) -> Table:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
         """As Node has it."""
         read = frozenset().union(*(test.variables for test in self.tests))
         table = self.child.rows(wanted | read, hints, run)
@@ -114,7 +114,7 @@ class RestrictNode:
             table = table.take(test.holds(table, run))
         return table.only(wanted)
 
-    def values(self, variable: str, among: Ids | None, run: Run) -> Ids:
+    def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
         """As Node has it."""
         return values_of_rows(self, variable, among, run)
 
@@ -127,7 +127,7 @@ class RestrictNode:
 class SelectNode:
     """A sub-select: some columns of the child, perhaps every row once."""
 
-    child: Node
+    child: PatternNode
     variables: tuple[str, ...]
     distinct: bool
 
@@ -136,15 +136,15 @@ class SelectNode:
         """What is certain in the child, of the columns that are left."""
         return self.child.certain & frozenset(self.variables)
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: Run) -> Table:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
         """As Node has it."""
         inner = frozenset(self.variables) if self.distinct else wanted & frozenset(self.variables)
         table = self.child.rows(inner, narrowed(hints, self.certain), run).only(inner)
         if self.distinct:
-            table = deduplicated(Table({name: table.column(name) for name in self.variables}, table.size))
+            table = deduplicated(IdTable({name: table.column(name) for name in self.variables}, table.size))
         return table.only(wanted)
 
-    def values(self, variable: str, among: Ids | None, run: Run) -> Ids:
+    def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
         """As Node has it."""
         return self.child.values(variable, among, run)
 
@@ -166,11 +166,11 @@ class NothingNode:
         """Of no solution everything is true."""
         return frozenset(self.variables)
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: Run) -> Table:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
         """None."""
         return empty(name for name in self.variables if name in wanted)
 
-    def values(self, variable: str, among: Ids | None, run: Run) -> Ids:
+    def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
         """None."""
         return NONE
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from hybridkg.graph.columns import TermTable
 from hybridkg.graph.literal_order import SEGMENTS, literal_key
-from hybridkg.graph.match.conditions import Condition, Decide, Order
-from hybridkg.graph.match.ids import Ranges
-from hybridkg.graph.match.strings import Strings
+from hybridkg.graph.match.conditions import Decide, IdTest, Order
+from hybridkg.graph.match.ids import IdRanges
+from hybridkg.graph.match.strings import TermStrings
 from hybridkg.rdf.terms import Literal, NamedNode, Term
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
@@ -45,7 +45,7 @@ FAMILIES = {
 """For a constant of a segment, the segments with which it is compared: its own, and the one of the other zones."""
 
 
-def comparison(op: str, constant: Term, table: TermTable, strings: Strings, decide: Decide) -> Condition | None:
+def comparison(op: str, constant: Term, table: TermTable, strings: TermStrings, decide: Decide) -> IdTest | None:
     """`?x op constant` as a condition; None where it cannot be one.
 
     Args:
@@ -57,18 +57,18 @@ def comparison(op: str, constant: Term, table: TermTable, strings: Strings, deci
     """
     if op not in OPERATORS or not isinstance(constant, Literal | NamedNode):
         return None
-    everything = Ranges.of([(0, table.n_terms)])
-    other = Ranges.of([table.segments["other"]])
+    everything = IdRanges.of([(0, table.n_terms)])
+    other = IdRanges.of([table.segments["other"]])
     if isinstance(constant, NamedNode):
         found = table.id_of(constant)
-        same = Ranges(((found, found + 1),)) if found >= 0 else Ranges(())
+        same = IdRanges(((found, found + 1),)) if found >= 0 else IdRanges(())
         if op in ("=", "!="):
-            return Condition(same if op == "=" else everything - same)
-        return Condition(Ranges(()), same, decide, same)
+            return IdTest(same if op == "=" else everything - same)
+        return IdTest(IdRanges(()), same, decide, same)
     segment, value, _ = literal_key(constant)
     name = SEGMENTS[segment]
     if name == "other":
-        return Condition(Ranges(()), everything, decide, everything)
+        return IdTest(IdRanges(()), everything, decide, everything)
     family: tuple[str, ...] = (name,)
     if name in ("string", "language"):
         order = strings.order(constant)
@@ -79,20 +79,20 @@ def comparison(op: str, constant: Term, table: TermTable, strings: Strings, deci
         order = orders[0]
         if len(orders) > 1:
             order = Order(*(a | b for a, b in zip(_parts(order), _parts(orders[1]), strict=True)))
-    mine = Ranges.of([table.segments[segment] for segment in family])
+    mine = IdRanges.of([table.segments[segment] for segment in family])
     if name == "language":  # other languages are known to be different, and not to be comparable
-        mine = Ranges.of([strings.language(constant.language or "")])
+        mine = IdRanges.of([strings.language(constant.language or "")])
     if name == "boolean" and op in ("<", ">", "<=", ">="):  # has no order, only equality
-        order = Order(Ranges(()), order.equal, Ranges(()))
+        order = Order(IdRanges(()), order.equal, IdRanges(()))
         mine = order.equal
     sure = order.true(op)
     if op == "!=":
         sure = sure | (everything - mine - other)
     doubt = (mine - order.known) | other
-    return Condition(sure, doubt, decide, doubt)
+    return IdTest(sure, doubt, decide, doubt)
 
 
-def _parts(order: Order) -> tuple[Ranges, Ranges, Ranges]:
+def _parts(order: Order) -> tuple[IdRanges, IdRanges, IdRanges]:
     return order.below, order.equal, order.above
 
 
@@ -106,14 +106,14 @@ def _around(table: TermTable, segment: str, low: float, high: float) -> tuple[in
 def _number(constant: Literal, value: float, table: TermTable, segment: str) -> Order:
     step = abs(value) * NUMBER_STEP if np.isfinite(value) else 0.0
     first, low, high, end = _around(table, segment, value - step, value + step)
-    equal = Ranges(())
+    equal = IdRanges(())
     with np.errstate(over="ignore"):
         single = float(np.float32(value)) == value
     if single and len(constant.value) <= SHORT:
         # A value that float32 holds, in so few characters, is the same in every datatype that has it.
         _, same, after, _ = _around(table, segment, value, value)
-        equal = Ranges.of(_short(table, same, after))
-    return Order(Ranges.of([(first, low)]), equal, Ranges.of([(high, end)]))
+        equal = IdRanges.of(_short(table, same, after))
+    return Order(IdRanges.of([(first, low)]), equal, IdRanges.of([(high, end)]))
 
 
 def _short(table: TermTable, first: int, end: int) -> list[tuple[int, int]]:
@@ -126,18 +126,18 @@ def _short(table: TermTable, first: int, end: int) -> list[tuple[int, int]]:
 
 def _boolean(_: Literal, value: float, table: TermTable, segment: str) -> Order:
     first, low, high, end = _around(table, segment, value, value)
-    return Order(Ranges.of([(first, low)]), Ranges.of([(low, high)]), Ranges.of([(high, end)]))
+    return Order(IdRanges.of([(first, low)]), IdRanges.of([(low, high)]), IdRanges.of([(high, end)]))
 
 
 def _date(constant: Literal, value: float, table: TermTable, segment: str) -> Order:
     own = SEGMENTS[literal_key(constant)[0]] == segment
     step = 0.001 if own else ZONES
     first, low, high, end = _around(table, segment, value - step, value + step)
-    equal = Ranges(())
+    equal = IdRanges(())
     if own and (segment.startswith("date ") or segment == "date" or abs(value) < EXACT_SECONDS):
         _, same, after, _ = _around(table, segment, value, value)
-        equal = Ranges.of([(same, after)])
-    return Order(Ranges.of([(first, low)]), equal, Ranges.of([(high, end)]))
+        equal = IdRanges.of([(same, after)])
+    return Order(IdRanges.of([(first, low)]), equal, IdRanges.of([(high, end)]))
 
 
 _BY_KIND: dict[str, Callable[[Literal, float, TermTable, str], Order]] = {

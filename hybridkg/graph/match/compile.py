@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hybridkg.graph.columns import Columns
+from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.match.combine import NothingNode, RestrictNode, SelectNode, TableNode, UnionNode, ordered_union
 from hybridkg.graph.match.comparisons import comparison
-from hybridkg.graph.match.conditions import Combined, Condition, OfColumn, RowTest, SameColumns, all_of, any_of
+from hybridkg.graph.match.conditions import Combined, IdTest, OfColumn, RowTest, SameColumns, all_of, any_of
 from hybridkg.graph.match.edges import Edge, End
-from hybridkg.graph.match.ids import Mask, Ranges
+from hybridkg.graph.match.ids import IdRanges, Mask
 from hybridkg.graph.match.join import JoinNode
-from hybridkg.graph.match.nodes import Node
+from hybridkg.graph.match.nodes import PatternNode
 from hybridkg.graph.match.optional import OptionalNode, SortedOutNode
 from hybridkg.graph.match.reduce import Member
 from hybridkg.graph.match.relations import Relation
 from hybridkg.graph.match.shape import (
-    Declined,
+    PatternDeclined,
     certain_of,
     has_minus,
     may_be_empty,
@@ -27,24 +27,23 @@ from hybridkg.graph.match.shape import (
     occurrences,
     variables_of_test,
 )
-from hybridkg.graph.match.strings import Strings
-from hybridkg.graph.match.tables import Table
+from hybridkg.graph.match.strings import TermStrings
+from hybridkg.graph.match.tables import IdTable
 from hybridkg.interfaces.graph_index import (
     UNBOUND,
     AllOf,
     AnyOf,
-    Comparison,
     Distinct,
     Exists,
     Ids,
-    Inverse,
+    InversePath,
     Join,
     LeftJoin,
-    Link,
     Minus,
     Opaque,
     Path,
     Pattern,
+    PredicatePath,
     Restrict,
     Same,
     Scan,
@@ -53,18 +52,19 @@ from hybridkg.interfaces.graph_index import (
     StringTest,
     Test,
     Union,
+    ValueComparison,
     Values,
     Variable,
 )
 from hybridkg.rdf.terms import RDF_TYPE, Term
 
-MOST_KNOWN = 1_000
+MAX_CACHED = 1_000
 """Conditions that a projection keeps; a comparison takes about 0.1 ms to make."""
 
 Truth = Callable[[str, Sequence[Term]], list[bool]]
 """(expression over ?x, values) -> for each value, whether the expression is true."""
 
-MOST_ASKED = 200_000
+MAX_REQUESTED = 200_000
 """Values that Oxigraph is asked about for one test; 0.6 s on the 2-core machine."""
 
 
@@ -77,16 +77,16 @@ class Preparing:
         relation: of a path.
         strings: of the term table.
         truth: Oxigraph's evaluation.
-        known: conditions that were made before; the first MOST_KNOWN are kept.
+        known: conditions that were made before; the first MAX_CACHED are kept.
         whole: the pattern that is being prepared.
         placeholders: what is put in the place of the ids of some terms; elsewhere these terms are declined.
     """
 
-    columns: Columns
+    columns: ProjectionColumns
     relation: Callable[[Path], Relation | None]
-    strings: Strings
+    strings: TermStrings
     truth: Truth
-    known: dict[Test, Condition]
+    known: dict[Test, IdTest]
     whole: Pattern
     placeholders: Mapping[Term, int] = field(default_factory=dict)
     _hidden: int = 0
@@ -95,7 +95,7 @@ class Preparing:
     not be."""
     _tested: set[str] = field(default_factory=set)
 
-    def prepared(self) -> Node:
+    def prepared(self) -> PatternNode:
         """The node of the whole pattern.
 
         Raises:
@@ -104,10 +104,10 @@ class Preparing:
         measure(self.whole)
         node = self.node(self.whole)
         if self._tested & self._odd:
-            raise Declined
+            raise PatternDeclined
         return node
 
-    def node(self, pattern: Pattern, depth: int = 0) -> Node:
+    def node(self, pattern: Pattern, depth: int = 0) -> PatternNode:
         """The node of a part."""
         match pattern:
             case Scan() | Join() | Restrict() | Values():
@@ -123,22 +123,22 @@ class Preparing:
                 return self._sorted_out(self.node(left, depth + 1), self.node(right, depth + 1), negated, True)
             case Distinct(child, variables, distinct):
                 return SelectNode(self.node(child, depth + 1), tuple(dict.fromkeys(variables)), distinct)
-        raise Declined
+        raise PatternDeclined
 
     # --- joins ---------------------------------------------------------------------
 
-    def _join(self, pattern: Pattern, depth: int) -> Node:
+    def _join(self, pattern: Pattern, depth: int) -> PatternNode:
         """Nested joins and their tests as one node."""
         scans: list[Scan] = []
         values: list[Values] = []
-        others: list[Node] = []
+        others: list[PatternNode] = []
         members: list[Member] = []
         tests: list[Test] = []
         waiting: list[tuple[Pattern, int]] = [(pattern, depth)]
         while waiting:
             part, at = waiting.pop()
             match part:
-                case Scan(subject, Inverse(path), object_):
+                case Scan(subject, InversePath(path), object_):
                     waiting.append((Scan(object_, path, subject), at))
                 case Scan(subject, Steps(paths), object_):
                     waiting += [(scan, at + 1) for scan in reversed(self._steps(subject, paths, object_))]
@@ -161,10 +161,10 @@ class Preparing:
         for scan in scans:
             relation = self.relation(scan.path)
             if relation is None:
-                raise Declined
+                raise PatternDeclined
             if isinstance(scan.subject, Variable) and may_be_empty(scan.path):
                 self._odd.add(scan.subject.name)
-            is_type = isinstance(scan.path, Link) and scan.path.predicate == RDF_TYPE
+            is_type = isinstance(scan.path, PredicatePath) and scan.path.predicate == RDF_TYPE
             edge = Edge(self._end(scan.subject), relation, self._end(scan.object), is_type=is_type)
             absent = absent or edge.subject == -1 or edge.object == -1
             edges.append(edge)
@@ -195,7 +195,7 @@ class Preparing:
         held = self.placeholders.get(slot) if self.placeholders else None
         return self.columns.terms.id_of(slot) if held is None else held
 
-    def _values(self, part: Values, certain: set[str], all_values: Sequence[Values]) -> Node:
+    def _values(self, part: Values, certain: set[str], all_values: Sequence[Values]) -> PatternNode:
         """VALUES; rows with a term that the graph does not have are dropped where they cannot match."""
         terms = list(dict.fromkeys(term for row in part.rows for term in row if term is not None))
         self._check_held(*terms)
@@ -207,15 +207,15 @@ class Preparing:
             if any(name in certain for name in absent):
                 continue
             if absent:
-                raise Declined
+                raise PatternDeclined
             rows.append(found)
         made = np.array(rows, np.uint32).reshape(len(rows), len(part.variables))
-        return TableNode(Table({name: made[:, i].copy() for i, name in enumerate(part.variables)}, len(rows)))
+        return TableNode(IdTable({name: made[:, i].copy() for i, name in enumerate(part.variables)}, len(rows)))
 
     def _check_held(self, *terms: Term) -> None:
         """Declines placeholders where a constant says more than its id."""
         if not self.placeholders.keys().isdisjoint(terms):
-            raise Declined
+            raise PatternDeclined
 
     # --- tests ----------------------------------------------------------------------
 
@@ -223,8 +223,8 @@ class Preparing:
         bound = certain_of(child)
         return all(variables_of_test(test) <= bound for test in tests)
 
-    def _conditions(self, tests: Iterable[Test], depth: int) -> tuple[dict[str, Condition], list[RowTest]]:
-        by_variable: dict[str, list[Condition]] = {}
+    def _conditions(self, tests: Iterable[Test], depth: int) -> tuple[dict[str, IdTest], list[RowTest]]:
+        by_variable: dict[str, list[IdTest]] = {}
         rest: list[RowTest] = []
         waiting = list(tests)
         while waiting:
@@ -251,32 +251,32 @@ class Preparing:
                 if len(names) == 1 and len(conditions) == len(made):
                     return OfColumn(names.pop(), all_of(conditions) if every else any_of(conditions))
                 return Combined(made, every)
-            case Comparison() | StringTest() | Opaque():
-                if isinstance(test, Comparison):
+            case ValueComparison() | StringTest() | Opaque():
+                if isinstance(test, ValueComparison):
                     self._check_held(test.constant)
                 self._tested.add(test.variable)
                 condition = self.known.get(test)
                 if condition is None:
                     condition = self._condition(test)
-                    if len(self.known) < MOST_KNOWN:
+                    if len(self.known) < MAX_CACHED:
                         self.known[test] = condition
                 return OfColumn(test.variable, condition)
-        raise Declined
+        raise PatternDeclined
 
-    def _condition(self, test: Comparison | StringTest | Opaque) -> Condition:
-        made: Condition | None
+    def _condition(self, test: ValueComparison | StringTest | Opaque) -> IdTest:
+        made: IdTest | None
         match test:
-            case Comparison(_, op, constant):
+            case ValueComparison(_, op, constant):
                 decide = self._decide(f"?x {op} {constant}")
                 made = comparison(op, constant, self.columns.terms, self.strings, decide)
             case StringTest(function, _, argument):
                 decide = self._decide(f"{function}(?x, {argument})")
                 made = self.strings.condition(function, argument, decide)
             case Opaque(_, expression):
-                everything = Ranges.of([(0, self.columns.terms.n_terms)])
-                made = Condition(Ranges(()), everything, self._decide(expression), everything)
+                everything = IdRanges.of([(0, self.columns.terms.n_terms)])
+                made = IdTest(IdRanges(()), everything, self._decide(expression), everything)
         if made is None:
-            raise Declined
+            raise PatternDeclined
         return made
 
     def _decide(self, expression: str) -> Callable[[Ids], Mask]:
@@ -290,27 +290,27 @@ class Preparing:
 
         return decide
 
-    def _check_asked(self, conditions: dict[str, Condition], edges: Sequence[Edge]) -> None:
+    def _check_asked(self, conditions: dict[str, IdTest], edges: Sequence[Edge]) -> None:
         """Declines where Oxigraph would be asked about more values than it answers in good time."""
         for name, condition in conditions.items():
-            if condition.asks.size > MOST_ASKED:
+            if condition.asks.size > MAX_REQUESTED:
                 sizes = [
                     edge.relation.sources_in(condition.asks, edge.from_subject(name))
                     for edge in edges
                     if name in edge.variables
                 ]
-                if min(sizes, default=float(condition.asks.size)) > MOST_ASKED:
-                    raise Declined
+                if min(sizes, default=float(condition.asks.size)) > MAX_REQUESTED:
+                    raise PatternDeclined
 
     @staticmethod
-    def _check_scope(tests: Sequence[Test], *nodes: Node) -> None:
+    def _check_scope(tests: Sequence[Test], *nodes: PatternNode) -> None:
         """Declines tests of variables that their own group does not have.
 
         They are unbound there, but Oxigraph 0.5.13 sometimes takes the value that another group gives them.
         """
         known = frozenset().union(*(node.variables for node in nodes))
         if not all(variables_of_test(test) <= known for test in tests):
-            raise Declined
+            raise PatternDeclined
 
     def _check_exists(self, pattern: Exists, left: Pattern, right: Pattern) -> None:
         """Declines an EXISTS that may see more of the pattern than its left side.
@@ -318,13 +318,13 @@ class Preparing:
         Oxigraph evaluates it with all values put in that it knows by then.
         """
         if has_minus(right):
-            raise Declined
+            raise PatternDeclined
         if self.whole is pattern:
             return
         inside, outside = occurrences(pattern), occurrences(self.whole)
         own = occurrences(left)
         if any(name not in own and outside[name] > inside[name] for name in occurrences(right)):
-            raise Declined
+            raise PatternDeclined
 
     def _row_tests(self, tests: Iterable[Test], depth: int) -> tuple[RowTest, ...]:
         """Tests of what may be unbound; those for which Oxigraph may be asked about too many values are declined."""
@@ -334,17 +334,17 @@ class Preparing:
             test = waiting.pop()
             if isinstance(test, Combined):
                 waiting += test.tests
-            elif isinstance(test, OfColumn) and test.condition.asks.size > MOST_ASKED:
-                raise Declined
+            elif isinstance(test, OfColumn) and test.condition.asks.size > MAX_REQUESTED:
+                raise PatternDeclined
         return made
 
     # --- two sides --------------------------------------------------------------------
 
-    def _optional(self, left: Node, right: Node, tests: Sequence[Test], depth: int) -> Node:
+    def _optional(self, left: PatternNode, right: PatternNode, tests: Sequence[Test], depth: int) -> PatternNode:
         self._check_scope(tests, left, right)
         return OptionalNode(left, right, self._row_tests(tests, depth + 1))
 
-    def _sorted_out(self, left: Node, right: Node, negated: bool, disjoint: bool) -> Node:
+    def _sorted_out(self, left: PatternNode, right: PatternNode, negated: bool, disjoint: bool) -> PatternNode:
         shared = set(left.variables) & set(right.variables)
         if len(shared) == 1 and shared <= left.certain and shared <= right.certain:
             member = Member(shared.pop(), right, negated)

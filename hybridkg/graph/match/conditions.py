@@ -13,17 +13,17 @@ from functools import cached_property
 import numpy as np
 
 from hybridkg.errors import QueryLimitError
-from hybridkg.graph.match.ids import Mask, Ranges
-from hybridkg.graph.match.run import Run
-from hybridkg.graph.match.tables import Table
+from hybridkg.graph.match.ids import IdRanges, Mask
+from hybridkg.graph.match.run import PatternRun
+from hybridkg.graph.match.tables import IdTable
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 Decide = Callable[[Ids], Mask]
 """For a set of ids in doubt, which are true."""
 
-NOTHING = Ranges(())
+NOTHING = IdRanges(())
 
-MOST_ASKED = 1_000_000
+MAX_REQUESTED = 1_000_000
 """Values that Oxigraph is asked about in one step: 3 s on the 2-core machine. Preparing declines far below this what it
 can foresee."""
 
@@ -33,7 +33,7 @@ def _never(ids: Ids) -> Mask:
 
 
 @dataclass(frozen=True, eq=False)
-class Condition:
+class IdTest:
     """A test whose truth depends on the id of one variable.
 
     Args:
@@ -43,17 +43,17 @@ class Condition:
         asks: ids in doubt that Oxigraph has to be asked about; of the others we look at the bytes.
     """
 
-    sure: Ranges
-    doubt: Ranges = NOTHING
+    sure: IdRanges
+    doubt: IdRanges = NOTHING
     decide: Decide = _never
-    asks: Ranges = NOTHING
+    asks: IdRanges = NOTHING
 
     @cached_property
-    def span(self) -> Ranges:
+    def span(self) -> IdRanges:
         """No other id can pass."""
         return self.sure | self.doubt if self.doubt.bounds else self.sure
 
-    def of_set(self, ids: Ids, run: Run) -> Ids:
+    def of_set(self, ids: Ids, run: PatternRun) -> Ids:
         """The ids of a set that pass."""
         kept = self.span.of_set(ids)
         if not self.doubt.bounds or len(kept) == 0:
@@ -66,7 +66,7 @@ class Condition:
         passed[doubtful] = self._decided(kept[doubtful])
         return kept[passed]
 
-    def holds(self, ids: Ids, run: Run) -> Mask:
+    def holds(self, ids: Ids, run: PatternRun) -> Mask:
         """bool[len(ids)]: which pass; in any order, repeats allowed."""
         mask = self.sure.holds(ids)
         if self.doubt.bounds:
@@ -78,7 +78,7 @@ class Condition:
         return mask
 
     def _decided(self, ids: Ids) -> Mask:
-        if self.asks.bounds and len(ids) > MOST_ASKED and (asked := int(self.asks.holds(ids).sum())) > MOST_ASKED:
+        if self.asks.bounds and len(ids) > MAX_REQUESTED and (asked := int(self.asks.holds(ids).sum())) > MAX_REQUESTED:
             raise QueryLimitError(
                 f"a test of the query would be tried on {asked:,} values one by one",
                 hint="compare with a constant, or add a condition that leaves fewer values",
@@ -90,11 +90,11 @@ class Condition:
 class Order:
     """Where the ids of a segment lie about a constant: below it, equal, above; what is in none is in doubt."""
 
-    below: Ranges
-    equal: Ranges
-    above: Ranges
+    below: IdRanges
+    equal: IdRanges
+    above: IdRanges
 
-    def true(self, op: str) -> Ranges:
+    def true(self, op: str) -> IdRanges:
         """Those that surely pass."""
         parts = {
             "=": (self.equal,),
@@ -107,12 +107,12 @@ class Order:
         return parts[0] if len(parts) == 1 else parts[0] | parts[1]
 
     @property
-    def known(self) -> Ranges:
+    def known(self) -> IdRanges:
         """Those that are not in doubt."""
         return self.below | self.equal | self.above
 
 
-def any_of(conditions: Sequence[Condition]) -> Condition:
+def any_of(conditions: Sequence[IdTest]) -> IdTest:
     """One of them is true."""
     if len(conditions) == 1:
         return conditions[0]
@@ -120,12 +120,10 @@ def any_of(conditions: Sequence[Condition]) -> Condition:
     for condition in conditions:
         sure, doubt, asks = sure | condition.sure, doubt | condition.doubt, asks | condition.asks
     doubt = doubt - sure
-    return Condition(
-        sure, doubt, lambda ids: np.logical_or.reduce([_decided(c, ids) for c in conditions]), asks & doubt
-    )
+    return IdTest(sure, doubt, lambda ids: np.logical_or.reduce([_decided(c, ids) for c in conditions]), asks & doubt)
 
 
-def all_of(conditions: Sequence[Condition]) -> Condition:
+def all_of(conditions: Sequence[IdTest]) -> IdTest:
     """All of them are true."""
     if len(conditions) == 1:
         return conditions[0]
@@ -133,10 +131,10 @@ def all_of(conditions: Sequence[Condition]) -> Condition:
     for condition in conditions[1:]:
         sure, span, asks = sure & condition.sure, span & condition.span, asks | condition.asks
     doubt = span - sure
-    return Condition(sure, doubt, lambda ids: _all_decided(conditions, ids), asks & doubt)
+    return IdTest(sure, doubt, lambda ids: _all_decided(conditions, ids), asks & doubt)
 
 
-def _all_decided(conditions: Sequence[Condition], ids: Ids) -> Mask:
+def _all_decided(conditions: Sequence[IdTest], ids: Ids) -> Mask:
     """Whether all are true, the ones that ask Oxigraph last and about what is left alone."""
     left = np.ones(len(ids), np.bool_)
     for condition in sorted(conditions, key=lambda c: c.asks.size):
@@ -144,7 +142,7 @@ def _all_decided(conditions: Sequence[Condition], ids: Ids) -> Mask:
     return left
 
 
-def _decided(condition: Condition, ids: Ids) -> Mask:
+def _decided(condition: IdTest, ids: Ids) -> Mask:
     mask = condition.sure.holds(ids)
     doubtful = condition.doubt.holds(ids)
     if doubtful.any():
@@ -157,14 +155,14 @@ class OfColumn:
     """A condition of one column."""
 
     variable: str
-    condition: Condition
+    condition: IdTest
 
     @property
     def variables(self) -> frozenset[str]:
         """What it reads."""
         return frozenset((self.variable,))
 
-    def holds(self, table: Table, run: Run) -> Mask:
+    def holds(self, table: IdTable, run: PatternRun) -> Mask:
         """bool[table.size]."""
         return self.condition.holds(table.column(self.variable), run)
 
@@ -182,7 +180,7 @@ class SameColumns:
         """What it reads."""
         return frozenset((self.left, self.right))
 
-    def holds(self, table: Table, run: Run) -> Mask:
+    def holds(self, table: IdTable, run: PatternRun) -> Mask:
         """bool[table.size]."""
         left, right = table.column(self.left), table.column(self.right)
         equal = (left != right) if self.negated else (left == right)
@@ -201,7 +199,7 @@ class Combined:
         """What they read."""
         return frozenset().union(*(test.variables for test in self.tests))
 
-    def holds(self, table: Table, run: Run) -> Mask:
+    def holds(self, table: IdTable, run: PatternRun) -> Mask:
         """bool[table.size]."""
         mask = np.full(table.size, self.every)
         for test in self.tests:

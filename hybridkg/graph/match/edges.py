@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybridkg.graph.match.conditions import Condition
-from hybridkg.graph.match.ids import Mask, Ranges, both, inside
+from hybridkg.graph.match.conditions import IdTest
+from hybridkg.graph.match.ids import IdRanges, Mask, both, inside
 from hybridkg.graph.match.relations import Pairs, Relation, chunks, singleton
-from hybridkg.graph.match.run import Run
-from hybridkg.graph.match.tables import Table
+from hybridkg.graph.match.run import PatternRun
+from hybridkg.graph.match.tables import IdTable
 from hybridkg.interfaces.graph_index import Ids
 
 End = str | int
 """A variable, or the id of a constant."""
 
 Sets = Mapping[str, Ids]
-Conditions = Mapping[str, Condition]
+Conditions = Mapping[str, IdTest]
 
 
 class Placeholder(int):
@@ -111,7 +111,7 @@ class Edge:
         return self.object if self.subject == variable else self.subject
 
 
-def of_constant(edge: Edge, variable: str, run: Run) -> Ids:
+def of_constant(edge: Edge, variable: str, run: PatternRun) -> Ids:
     """The values of the variable of an edge whose other end is a constant."""
     forward = not edge.from_subject(variable)
     other = edge.other(variable)
@@ -119,7 +119,7 @@ def of_constant(edge: Edge, variable: str, run: Run) -> Ids:
     return edge.relation.reach(singleton(other), forward, run)
 
 
-def kept(ids: Ids, variable: End, sets: Sets, conditions: Conditions, run: Run) -> Mask | None:
+def kept(ids: Ids, variable: End, sets: Sets, conditions: Conditions, run: PatternRun) -> Mask | None:
     """bool[len(ids)]: which values the variable may have; None for all. In any order, repeats allowed."""
     mask: Mask | None = None
     if not isinstance(variable, str):
@@ -132,28 +132,28 @@ def kept(ids: Ids, variable: End, sets: Sets, conditions: Conditions, run: Run) 
     return mask
 
 
-class Source(NamedTuple):
+class EdgeSource(NamedTuple):
     """A way to enumerate an edge: from the subjects (forward) or the objects in a set, or in ranges, or from all."""
 
     forward: bool
     ids: Ids | None
-    span: Ranges | None
+    span: IdRanges | None
     work: float
 
 
-def source(edge: Edge, sets: Sets, conditions: Conditions) -> Source:
+def source(edge: Edge, sets: Sets, conditions: Conditions) -> EdgeSource:
     """The cheapest way to enumerate an edge."""
-    found = Source(True, None, None, edge.relation.work(None, True))
+    found = EdgeSource(True, None, None, edge.relation.work(None, True))
     for forward, end in ((True, edge.subject), (False, edge.object)):
         if not isinstance(end, str):
             if (work := edge.listed(forward)) < found.work:
-                found = Source(forward, singleton(end), None, work)
+                found = EdgeSource(forward, singleton(end), None, work)
         elif (members := sets.get(end)) is not None:
             if (work := edge.relation.near(members, forward) + len(members)) < found.work:
-                found = Source(forward, members, None, work)
+                found = EdgeSource(forward, members, None, work)
         elif (condition := conditions.get(end)) is not None:
             work = edge.relation.work_ranges(condition.span, forward)
-            found = Source(forward, None, condition.span, work) if work < found.work else found
+            found = EdgeSource(forward, None, condition.span, work) if work < found.work else found
     return found
 
 
@@ -167,7 +167,7 @@ def entries(edge: Edge, conditions: Conditions) -> float:
     return found
 
 
-def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: Run) -> Table:
+def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: PatternRun) -> IdTable:
     """All solutions of an edge whose values the sets and conditions allow."""
     chosen = source(edge, sets, conditions)
     here, there = (edge.subject, edge.object) if chosen.forward else (edge.object, edge.subject)
@@ -189,10 +189,10 @@ def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: Run) -> Tabl
         columns[here] = ids[index]
     if isinstance(there, str):
         columns[there] = targets
-    return Table(columns, len(targets))
+    return IdTable(columns, len(targets))
 
 
-def expanded(edge: Edge, ids: Ids, forward: bool, sets: Sets, conditions: Conditions, run: Run) -> Pairs:
+def expanded(edge: Edge, ids: Ids, forward: bool, sets: Sets, conditions: Conditions, run: PatternRun) -> Pairs:
     """The pairs of these ids (in any order, repeats allowed) whose far end the sets and conditions allow."""
     here, there = (edge.subject, edge.object) if forward else (edge.object, edge.subject)
     found: list[Pairs] = []

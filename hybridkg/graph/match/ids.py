@@ -124,7 +124,7 @@ def either(sets: Iterable[Ids]) -> Ids:
 
 
 @dataclass(frozen=True)
-class Ranges:
+class IdRanges:
     """A set of ids as ranges, ascending, apart from each other and not empty.
 
     Args:
@@ -137,7 +137,7 @@ class Ranges:
     bounds: tuple[tuple[int, int], ...]
 
     @classmethod
-    def of(cls, bounds: Iterable[tuple[int, int]]) -> Ranges:
+    def of(cls, bounds: Iterable[tuple[int, int]]) -> IdRanges:
         """The union of ranges in any order."""
         merged: list[tuple[int, int]] = []
         for first, end in sorted(bounds):
@@ -154,11 +154,11 @@ class Ranges:
         """How many ids."""
         return sum(end - first for first, end in self.bounds)
 
-    def __or__(self, other: Ranges) -> Ranges:
+    def __or__(self, other: IdRanges) -> IdRanges:
         """The ids of either."""
-        return Ranges.of(self.bounds + other.bounds)
+        return IdRanges.of(self.bounds + other.bounds)
 
-    def __and__(self, other: Ranges) -> Ranges:
+    def __and__(self, other: IdRanges) -> IdRanges:
         """The ids of both."""
         found, mine, its = [], list(self.bounds), list(other.bounds)
         i = j = 0
@@ -168,9 +168,9 @@ class Ranges:
                 i += 1
             else:
                 j += 1
-        return Ranges.of(found)
+        return IdRanges.of(found)
 
-    def __sub__(self, other: Ranges) -> Ranges:
+    def __sub__(self, other: IdRanges) -> IdRanges:
         """The ids that the other does not have."""
         found = []
         for first, end in self.bounds:
@@ -181,7 +181,7 @@ class Ranges:
                 found.append((at, low))
                 at = high
             found.append((at, end))
-        return Ranges.of(found)
+        return IdRanges.of(found)
 
     def holds(self, ids: Ids) -> Mask:
         """bool[len(ids)]: which ids are in the ranges; in any order, repeats allowed."""

@@ -16,11 +16,11 @@ from hybridkg.graph.match.conditions import RowTest
 from hybridkg.graph.match.edges import Conditions, Edge, enumerated, expanded, kept, of_constant, source
 from hybridkg.graph.match.ids import NONE, Mask, both, distinct, inside
 from hybridkg.graph.match.join_cardinality import guess_join
-from hybridkg.graph.match.nodes import Hints, Node
+from hybridkg.graph.match.nodes import Hints, PatternNode
 from hybridkg.graph.match.reduce import Member, Reducer, listed
 from hybridkg.graph.match.relations import singleton
-from hybridkg.graph.match.run import Run
-from hybridkg.graph.match.tables import ONE, Table, joined
+from hybridkg.graph.match.run import PatternRun
+from hybridkg.graph.match.tables import ONE, IdTable, joined
 from hybridkg.interfaces.graph_index import Ids
 
 LARGE = 20_000
@@ -49,7 +49,7 @@ class JoinNode:
     """
 
     edges: tuple[Edge, ...]
-    others: tuple[Node, ...]
+    others: tuple[PatternNode, ...]
     conditions: Conditions
     members: tuple[Member, ...]
     tests: tuple[RowTest, ...]
@@ -63,11 +63,11 @@ class JoinNode:
         found = {name for edge in self.edges for name in edge.variables}
         return frozenset(found).union(*(node.certain for node in self.others))
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: Run) -> Table:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
         """As Node has it."""
         return _Joining(self, wanted, dict(hints), run).rows()
 
-    def values(self, variable: str, among: Ids | None, run: Run) -> Ids:
+    def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
         """As Node has it: by semi-joins where the parts hang together like a tree."""
         if self._only == variable:
             found = listed(self.edges, variable, among, run)
@@ -80,13 +80,13 @@ class JoinNode:
         found = distinct(self.rows(frozenset((variable,)), hints, run).columns[variable])
         return found if among is None else both(found, among)
 
-    def values_where(self, variable: str, among: Ids | None, hints: Hints, run: Run) -> Ids | None:
+    def values_where(self, variable: str, among: Ids | None, hints: Hints, run: PatternRun) -> Ids | None:
         """The same where other variables have values of some sets; None where it takes rows to tell."""
         if not self.is_tree(variable) or not all(any(name in e.variables for e in self.edges) for name in hints):
             return None
         return self._reduced(variable, among, hints, run)
 
-    def _reduced(self, variable: str, among: Ids | None, hints: Hints, run: Run) -> Ids:
+    def _reduced(self, variable: str, among: Ids | None, hints: Hints, run: PatternRun) -> Ids:
         for names in self._components:
             if variable not in names and not self.has_any(names, hints, run):
                 return NONE
@@ -172,7 +172,7 @@ class JoinNode:
             merged = [*apart, group.union(*(other for other in merged if other & group))]
         return tuple(merged)
 
-    def has_any(self, names: frozenset[str], hints: Hints, run: Run) -> bool:
+    def has_any(self, names: frozenset[str], hints: Hints, run: PatternRun) -> bool:
         """Whether a component has a solution."""
         joints = [name for name in self.variables if name in names and name in self._joints]
         if joints:
@@ -180,13 +180,17 @@ class JoinNode:
             return found is not None and len(found) > 0
         return all(node.rows(frozenset(), {}, run).size > 0 for node in self.others if set(node.variables) <= names)
 
-    def linked(self, edge: Edge, run: Run) -> bool:
+    def linked(self, edge: Edge, run: PatternRun) -> bool:
         assert isinstance(edge.subject, int)
         assert isinstance(edge.object, int)
         return bool(edge.relation.links(singleton(edge.subject), singleton(edge.object), run)[0])
 
     def reducer(
-        self, hints: Hints, run: Run, edges: Sequence[Edge] | None = None, others: Sequence[Node] | None = None
+        self,
+        hints: Hints,
+        run: PatternRun,
+        edges: Sequence[Edge] | None = None,
+        others: Sequence[PatternNode] | None = None,
     ) -> Reducer:
         """A reducer of its parts, or of those that are left."""
         edges = self.edges if edges is None else edges
@@ -196,7 +200,7 @@ class JoinNode:
 class _Joining:
     """The state of one evaluation of a JoinNode."""
 
-    def __init__(self, node: JoinNode, wanted: frozenset[str], hints: dict[str, Ids], run: Run):
+    def __init__(self, node: JoinNode, wanted: frozenset[str], hints: dict[str, Ids], run: PatternRun):
         self._node, self._wanted, self._sets, self._run = node, wanted, hints, run
         self._edges, self._others = list(node.edges), list(node.others)
         self._members, self._tests = list(node.members), list(node.tests)
@@ -206,7 +210,7 @@ class _Joining:
         self._bound: set[str] = set()
         """Columns without a gap. A column with one (of VALUES with UNDEF, say) is joined, not extended."""
 
-    def rows(self) -> Table:
+    def rows(self) -> IdTable:
         """All solutions."""
         while (self._edges or self._others) and self._table.size:
             if self._tests or self._members:
@@ -215,7 +219,7 @@ class _Joining:
         self._check_tests()
         if self._table.size == 0:
             none = np.empty(0, np.uint32)
-            return Table({name: none for name in self._node.variables if name in self._wanted}, 0)
+            return IdTable({name: none for name in self._node.variables if name in self._wanted}, 0)
         return self._table.only(self._wanted)
 
     def _check_tests(self) -> None:
@@ -234,7 +238,7 @@ class _Joining:
         if self._is_one_edge:
             self._extend(self._edges.pop())
             return
-        best: Edge | Node | None = None
+        best: Edge | PatternNode | None = None
         least = float("inf")
         near = [edge for edge in self._edges if not self._bound.isdisjoint(edge.variables)]
         for edge in near if near and self._table.size < NEAR else self._edges:
@@ -268,7 +272,7 @@ class _Joining:
         relation = edge.relation
         return self._table.size * relation.work(None, forward) / max(1.0, relation.sources(forward))
 
-    def _cost_of_node(self, node: Node) -> float:
+    def _cost_of_node(self, node: PatternNode) -> float:
         guess = node.guess(None)
         if self._table is ONE or any(name in self._table.columns for name in node.variables):
             return guess
@@ -319,7 +323,7 @@ class _Joining:
         made = {name: column[index] for name, column in columns.items() if name in needed}
         if there in needed:
             made[there] = targets
-        self._table = Table(made, len(targets))
+        self._table = IdTable(made, len(targets))
 
     def _filtered(self, edge: Edge) -> Mask:
         """Which rows an edge between bound variables and constants keeps."""
@@ -341,7 +345,7 @@ class _Joining:
             return False
         return apart.work * PROBE_SHARE < self._cost(edge)
 
-    def _join_node(self, node: Node) -> None:
+    def _join_node(self, node: PatternNode) -> None:
         hints = {name: ids for name, ids in self._sets.items() if name in node.certain}
         for name in node.certain:
             column = self._table.columns.get(name)

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hybridkg.graph.match.conditions import Condition
+from hybridkg.graph.match.conditions import IdTest
 from hybridkg.graph.match.edges import Edge, entries
-from hybridkg.graph.match.ids import Ranges
+from hybridkg.graph.match.ids import IdRanges
 
 if TYPE_CHECKING:
     from hybridkg.graph.match.join import JoinNode
@@ -125,7 +125,7 @@ def share_of(node: JoinNode, edge: Edge, other: str, forward: bool, seen: frozen
     return share
 
 
-def _passing(condition: Condition, count: Callable[[Ranges], float]) -> float:
+def _passing(condition: IdTest, count: Callable[[IdRanges], float]) -> float:
     """About how many of something pass a test."""
     sure = count(condition.sure)
     return sure + DOUBT_SHARE * (count(condition.span) - sure) if condition.doubt.bounds else sure

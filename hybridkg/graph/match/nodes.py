@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from hybridkg.graph.match.run import Run
-from hybridkg.graph.match.tables import Table
+from hybridkg.graph.match.run import PatternRun
+from hybridkg.graph.match.tables import IdTable
 from hybridkg.interfaces.graph_index import Ids
 
 Hints = Mapping[str, Ids]
 
 
-class Node(Protocol):
+class PatternNode(Protocol):
     """A part of a prepared pattern."""
 
     @property
@@ -27,10 +27,10 @@ class Node(Protocol):
     def certain(self) -> frozenset[str]:
         """What every solution binds."""
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: Run) -> Table:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
         """Its solutions, cut down to (at least) the wanted variables; duplicates kept."""
 
-    def values(self, variable: str, among: Ids | None, run: Run) -> Ids:
+    def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
         """The set of ids that a certain variable has in some solution, among these."""
 
     def guess(self, variable: str | None) -> float:

@@ -10,13 +10,13 @@ import numpy as np
 from hybridkg.graph.match.combine import ordered_union, values_of_rows
 from hybridkg.graph.match.conditions import RowTest
 from hybridkg.graph.match.ids import both, distinct, without
-from hybridkg.graph.match.nodes import Hints, Node
-from hybridkg.graph.match.run import Run
-from hybridkg.graph.match.tables import Table, all_pairs, concatenated, matched, merged
+from hybridkg.graph.match.nodes import Hints, PatternNode
+from hybridkg.graph.match.run import PatternRun
+from hybridkg.graph.match.tables import IdTable, all_pairs, concatenated, matched, merged
 from hybridkg.interfaces.graph_index import Ids
 
 
-def hints_of(left: Table, certain: frozenset[str], right: Node) -> dict[str, Ids]:
+def hints_of(left: IdTable, certain: frozenset[str], right: PatternNode) -> dict[str, Ids]:
     """The values that the left solutions have for variables that both sides always bind."""
     shared = [name for name in right.variables if name in certain and name in right.certain]
     if not shared or left.size > max(1_000.0, right.guess(None) / 2):
@@ -28,8 +28,8 @@ def hints_of(left: Table, certain: frozenset[str], right: Node) -> dict[str, Ids
 class OptionalNode:
     """Left solutions, extended by the right ones that fit and pass the tests, or alone where there is none."""
 
-    left: Node
-    right: Node
+    left: PatternNode
+    right: PatternNode
     tests: tuple[RowTest, ...]
 
     @cached_property
@@ -42,7 +42,7 @@ class OptionalNode:
         """What the left side always binds."""
         return self.left.certain
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: Run) -> Table:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
         """As Node has it."""
         shared = frozenset(self.left.variables) & frozenset(self.right.variables)
         needed = wanted | shared
@@ -61,7 +61,7 @@ class OptionalNode:
         names = [name for name in self.variables if name in wanted]
         return concatenated([made, left.take(alone)], names, run)
 
-    def values(self, variable: str, among: Ids | None, run: Run) -> Ids:
+    def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
         """As Node has it: no left solution is lost."""
         return self.left.values(variable, among, run)
 
@@ -79,8 +79,8 @@ class SortedOutNode:
         disjoint: two solutions without a common bound variable count as compatible (EXISTS), or do not (MINUS).
     """
 
-    left: Node
-    right: Node
+    left: PatternNode
+    right: PatternNode
     negated: bool
     disjoint: bool
 
@@ -94,7 +94,7 @@ class SortedOutNode:
         """Of the left side."""
         return self.left.certain
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: Run) -> Table:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
         """As Node has it."""
         shared = frozenset(self.left.variables) & frozenset(self.right.variables)
         left = self.left.rows(wanted | shared, hints, run)
@@ -104,7 +104,7 @@ class SortedOutNode:
         found = matched(left, right, disjoint=self.disjoint)
         return left.take(~found if self.negated else found).only(wanted)
 
-    def values(self, variable: str, among: Ids | None, run: Run) -> Ids:
+    def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
         """As Node has it: set algebra where the sides share this variable alone."""
         shared = frozenset(self.left.variables) & frozenset(self.right.variables)
         if shared == {variable} and variable in self.right.certain:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.graph.match.ids import NONE, Counts, Mask, Ranges, distinct
+from hybridkg.graph.match.ids import NONE, Counts, IdRanges, Mask, distinct
 from hybridkg.graph.match.relations import Pairs, singleton, spread
-from hybridkg.graph.match.run import Run
+from hybridkg.graph.match.run import PatternRun
 from hybridkg.interfaces.graph_index import Ids
 
 Keys = NDArray[np.uint64]
@@ -36,11 +36,11 @@ class PairRelation:
         """As Relation has it: nothing is known."""
         return float("inf")
 
-    def ends(self, forward: bool, run: Run) -> Ids:
+    def ends(self, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         raise NotImplementedError
 
-    def pairs(self, ids: Ids, forward: bool, run: Run) -> Pairs:
+    def pairs(self, ids: Ids, forward: bool, run: PatternRun) -> Pairs:
         """As Relation.expand, of a set."""
         raise NotImplementedError
 
@@ -48,7 +48,7 @@ class PairRelation:
         """As Relation has it."""
         raise NotImplementedError
 
-    def expand(self, ids: Ids, forward: bool, run: Run) -> Pairs:
+    def expand(self, ids: Ids, forward: bool, run: PatternRun) -> Pairs:
         """As Relation has it."""
         if len(ids) < 2 or (ids[1:] > ids[:-1]).all():
             return self.pairs(ids, forward, run)
@@ -61,15 +61,15 @@ class PairRelation:
         run.room_for(total)
         return np.arange(len(ids)).repeat(counts), targets[spread(starts, counts, total)]
 
-    def reach(self, ids: Ids, forward: bool, run: Run) -> Ids:
+    def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         return distinct(self.pairs(ids, forward, run)[1]) if len(ids) else NONE
 
-    def reach_ranges(self, ranges: Ranges, forward: bool, run: Run) -> Ids:
+    def reach_ranges(self, ranges: IdRanges, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         return self.reach(ranges.of_set(self.ends(forward, run)), forward, run)
 
-    def work_ranges(self, ranges: Ranges, forward: bool) -> float:
+    def work_ranges(self, ranges: IdRanges, forward: bool) -> float:
         """As Relation has it."""
         return min(self.work(None, forward), self.work(None, forward) / 3 + ranges.size)
 
@@ -85,11 +85,11 @@ class PairRelation:
         """As Relation has it."""
         raise NotImplementedError
 
-    def sources_in(self, ranges: Ranges, forward: bool) -> float:
+    def sources_in(self, ranges: IdRanges, forward: bool) -> float:
         """As Relation has it."""
         return min(self.sources(forward), float(ranges.size))
 
-    def links(self, sources: Ids, targets: Ids, run: Run) -> Mask:
+    def links(self, sources: Ids, targets: Ids, run: PatternRun) -> Mask:
         """As Relation has it: from the end that has fewer distinct ids."""
         if len(sources) == 0:
             return np.zeros(0, np.bool_)

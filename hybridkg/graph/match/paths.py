@@ -12,19 +12,19 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.graph.columns import Adjacency, Columns, Predicate
+from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns
 from hybridkg.graph.match.closures import ClosureOf
-from hybridkg.graph.match.ids import Mask, Ranges, either
+from hybridkg.graph.match.ids import IdRanges, Mask, either
 from hybridkg.graph.match.pair_relation import PairRelation, packed, unpacked
-from hybridkg.graph.match.relations import Link as LinkRelation
 from hybridkg.graph.match.relations import Pairs, Relation
-from hybridkg.graph.match.run import Run
-from hybridkg.interfaces.graph_index import Alternative, Closure, Ids, Inverse, Link, Path, Steps
+from hybridkg.graph.match.relations import PredicateRelation as LinkRelation
+from hybridkg.graph.match.run import PatternRun
+from hybridkg.interfaces.graph_index import AlternativePath, Closure, Ids, InversePath, Path, PredicatePath, Steps
 
-MOST_DEPTH = 30
+MAX_DEPTH = 30
 """How deep a path may be nested."""
 
-MOST_PARTS = 200
+MAX_PARTS = 200
 """How many parts it may have."""
 
 
@@ -43,19 +43,19 @@ class InverseOf:
         """As Relation has it."""
         return self.inner.largest(not forward)
 
-    def ends(self, forward: bool, run: Run) -> Ids:
+    def ends(self, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         return self.inner.ends(not forward, run)
 
-    def expand(self, ids: Ids, forward: bool, run: Run) -> Pairs:
+    def expand(self, ids: Ids, forward: bool, run: PatternRun) -> Pairs:
         """As Relation has it."""
         return self.inner.expand(ids, not forward, run)
 
-    def reach(self, ids: Ids, forward: bool, run: Run) -> Ids:
+    def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         return self.inner.reach(ids, not forward, run)
 
-    def reach_ranges(self, ranges: Ranges, forward: bool, run: Run) -> Ids:
+    def reach_ranges(self, ranges: IdRanges, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         return self.inner.reach_ranges(ranges, not forward, run)
 
@@ -63,7 +63,7 @@ class InverseOf:
         """As Relation has it."""
         return self.inner.work(ids, not forward)
 
-    def work_ranges(self, ranges: Ranges, forward: bool) -> float:
+    def work_ranges(self, ranges: IdRanges, forward: bool) -> float:
         """As Relation has it."""
         return self.inner.work_ranges(ranges, not forward)
 
@@ -79,11 +79,11 @@ class InverseOf:
         """As Relation has it."""
         return self.inner.sources(not forward)
 
-    def sources_in(self, ranges: Ranges, forward: bool) -> float:
+    def sources_in(self, ranges: IdRanges, forward: bool) -> float:
         """As Relation has it."""
         return self.inner.sources_in(ranges, not forward)
 
-    def links(self, sources: Ids, targets: Ids, run: Run) -> Mask:
+    def links(self, sources: Ids, targets: Ids, run: PatternRun) -> Mask:
         """As Relation has it."""
         return self.inner.links(targets, sources, run)
 
@@ -94,16 +94,16 @@ class AlternativeOf(PairRelation):
 
     inner: tuple[Relation, ...]
 
-    def ends(self, forward: bool, run: Run) -> Ids:
+    def ends(self, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         return either([relation.ends(forward, run) for relation in self.inner])
 
-    def pairs(self, ids: Ids, forward: bool, run: Run) -> Pairs:
+    def pairs(self, ids: Ids, forward: bool, run: PatternRun) -> Pairs:
         """As PairRelation has it."""
         found = np.concatenate([packed(*relation.expand(ids, forward, run)) for relation in self.inner])
         return unpacked(np.unique(found))
 
-    def reach(self, ids: Ids, forward: bool, run: Run) -> Ids:
+    def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         return either([relation.reach(ids, forward, run) for relation in self.inner])
 
@@ -125,7 +125,7 @@ class StepsOf(PairRelation):
     def _in_order(self, forward: bool) -> tuple[Relation, ...]:
         return self.inner if forward else self.inner[::-1]
 
-    def ends(self, forward: bool, run: Run) -> Ids:
+    def ends(self, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it: from the far end back."""
         *first, last = self._in_order(forward)
         found = last.ends(forward, run)
@@ -133,7 +133,7 @@ class StepsOf(PairRelation):
             found = relation.reach(found, not forward, run)
         return found
 
-    def pairs(self, ids: Ids, forward: bool, run: Run) -> Pairs:
+    def pairs(self, ids: Ids, forward: bool, run: PatternRun) -> Pairs:
         """As PairRelation has it."""
         index: NDArray[np.int64] = np.arange(len(ids))
         targets = ids
@@ -143,7 +143,7 @@ class StepsOf(PairRelation):
             index, targets = unpacked(keys)
         return index, targets
 
-    def reach(self, ids: Ids, forward: bool, run: Run) -> Ids:
+    def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         for relation in self._in_order(forward):
             ids = relation.reach(ids, forward, run)
@@ -166,36 +166,36 @@ class StepsOf(PairRelation):
 class Relations:
     """The relations of a projection, by path."""
 
-    def __init__(self, columns: Columns):
+    def __init__(self, columns: ProjectionColumns):
         self._columns = columns
         self._links: dict[str, LinkRelation] = {}
         self._nodes: Ids | None = None
         self._lock = Lock()
         none = Adjacency(np.empty(0, np.uint32), np.zeros(1, np.uint32), np.empty(0, np.uint32))
-        self._none = LinkRelation(Predicate(none, none))
+        self._none = LinkRelation(PredicateColumns(none, none))
 
     def of(self, path: Path) -> Relation | None:
         """The relation of a path, or None where the projection cannot say what it links."""
-        if isinstance(path, Link):
+        if isinstance(path, PredicatePath):
             return self._link(path.predicate)
-        return self._made(path, [MOST_PARTS], 0)
+        return self._made(path, [MAX_PARTS], 0)
 
     def _made(self, path: Path, left: list[int], depth: int) -> Relation | None:
         left[0] -= 1
-        if left[0] < 0 or depth > MOST_DEPTH:
+        if left[0] < 0 or depth > MAX_DEPTH:
             return None
         match path:
-            case Link(predicate):
+            case PredicatePath(predicate):
                 return self._link(predicate)
-            case Inverse(inner):
+            case InversePath(inner):
                 made = self._made(inner, left, depth + 1)
                 return None if made is None else InverseOf(made)
-            case Alternative(paths) | Steps(paths):
+            case AlternativePath(paths) | Steps(paths):
                 parts = [self._made(inner, left, depth + 1) for inner in paths]
                 known = tuple(part for part in parts if part is not None)
                 if not parts or len(known) < len(parts):
                     return None
-                return AlternativeOf(known) if isinstance(path, Alternative) else StepsOf(known)
+                return AlternativeOf(known) if isinstance(path, AlternativePath) else StepsOf(known)
             case Closure(inner, least, most):
                 made = self._made(inner, left, depth + 1)
                 if made is None or (least, most) not in ((0, 1), (0, None), (1, None)):

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hybridkg.graph.match.conditions import Condition
+from hybridkg.graph.match.conditions import IdTest
 from hybridkg.graph.match.edges import Conditions, Edge, of_constant
 from hybridkg.graph.match.ids import both, inside, without
-from hybridkg.graph.match.nodes import Hints, Node
+from hybridkg.graph.match.nodes import Hints, PatternNode
 from hybridkg.graph.match.relations import Relation, chunks
-from hybridkg.graph.match.run import Run
+from hybridkg.graph.match.run import PatternRun
 from hybridkg.interfaces.graph_index import Ids
 
 PROBE_COST = 2.0
@@ -30,7 +30,7 @@ class Member:
     """A variable whose value has to be (or must not be) a value of a variable of another pattern: EXISTS, MINUS."""
 
     variable: str
-    node: Node
+    node: PatternNode
     negated: bool
 
 
@@ -50,9 +50,9 @@ class Reducer:
     edges: Sequence[Edge]
     conditions: Conditions
     members: Sequence[Member]
-    others: Sequence[Node]
+    others: Sequence[PatternNode]
     hints: Hints
-    run: Run
+    run: PatternRun
     sets: dict[str, Ids] = field(default_factory=dict)
     """What was found for each variable on the way."""
 
@@ -162,7 +162,7 @@ class Reducer:
         variable: str,
         child: str,
         current: Ids | None,
-        condition: Condition | None,
+        condition: IdTest | None,
         seen: frozenset[str],
     ) -> Ids:
         """The values that an edge links with a value of the child that its own subtree allows."""
@@ -189,7 +189,7 @@ class Reducer:
             return relation.reach(found, not forward, run)
         return self._joined(relation, forward, current, found)
 
-    def _from_values(self, relation: Relation, forward: bool, mine: Condition, condition: Condition | None) -> Ids:
+    def _from_values(self, relation: Relation, forward: bool, mine: IdTest, condition: IdTest | None) -> Ids:
         if not mine.doubt.bounds:
             return relation.reach_ranges(mine.sure, not forward, self.run)
         return relation.reach(mine.of_set(relation.ends(not forward, self.run), self.run), not forward, self.run)
@@ -201,7 +201,7 @@ class Reducer:
         return both(current, relation.reach(found, not forward, self.run))
 
     def _probe(
-        self, relation: Relation, forward: bool, current: Ids, members: Ids | None, condition: Condition | None
+        self, relation: Relation, forward: bool, current: Ids, members: Ids | None, condition: IdTest | None
     ) -> Ids:
         hits = np.zeros(len(current), np.bool_)
         for first, part in chunks(relation, current, forward):
@@ -239,7 +239,7 @@ class Reducer:
         return meet(left, right, self.run)
 
 
-def meet(left: Ids | None, right: Ids, run: Run) -> Ids:
+def meet(left: Ids | None, right: Ids, run: PatternRun) -> Ids:
     """The ids of both sets, None for all; counts those of the smaller one, each of which is looked up."""
     if left is None:
         return right
@@ -247,7 +247,7 @@ def meet(left: Ids | None, right: Ids, run: Run) -> Ids:
     return both(left, right)
 
 
-def listed(edges: Sequence[Edge], variable: str, among: Ids | None, run: Run) -> Ids | None:
+def listed(edges: Sequence[Edge], variable: str, among: Ids | None, run: PatternRun) -> Ids | None:
     """Of some values of a variable, None for all, those that each edge links with the constant at its other end."""
     at_hand = [of_constant(edge, variable, run) for edge in edges]
     for found in sorted(at_hand, key=len):

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
-from hybridkg.graph.columns import Adjacency, Predicate
-from hybridkg.graph.match.ids import NONE, Counts, Mask, Ranges, distinct, solid
-from hybridkg.graph.match.run import Run
+from hybridkg.graph.columns import Adjacency, PredicateColumns
+from hybridkg.graph.match.ids import NONE, Counts, IdRanges, Mask, distinct, solid
+from hybridkg.graph.match.run import PatternRun
 from hybridkg.interfaces.graph_index import Ids
 
 Pairs = tuple[Counts, Ids]
@@ -38,22 +38,22 @@ class Relation(Protocol):
     def largest(self, forward: bool) -> float:
         """At most how many pairs an id has; counted once."""
 
-    def ends(self, forward: bool, run: Run) -> Ids:
+    def ends(self, forward: bool, run: PatternRun) -> Ids:
         """The set of ids that link to something (forward: subjects)."""
 
-    def expand(self, ids: Ids, forward: bool, run: Run) -> Pairs:
+    def expand(self, ids: Ids, forward: bool, run: PatternRun) -> Pairs:
         """All pairs of these ids (in any order, repeats allowed), index ascending, targets ascending in each."""
 
-    def reach(self, ids: Ids, forward: bool, run: Run) -> Ids:
+    def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         """The set of ids that are linked with any id of a set."""
 
-    def reach_ranges(self, ranges: Ranges, forward: bool, run: Run) -> Ids:
+    def reach_ranges(self, ranges: IdRanges, forward: bool, run: PatternRun) -> Ids:
         """The same for a set given as ranges."""
 
     def work(self, ids: Ids | None, forward: bool) -> float:
         """About how many entries `expand` reads for a set of ids, None for all."""
 
-    def work_ranges(self, ranges: Ranges, forward: bool) -> float:
+    def work_ranges(self, ranges: IdRanges, forward: bool) -> float:
         """The same for ranges."""
 
     def near(self, ids: Ids, forward: bool) -> float:
@@ -65,10 +65,10 @@ class Relation(Protocol):
     def sources(self, forward: bool) -> float:
         """About how many ids `ends` has."""
 
-    def sources_in(self, ranges: Ranges, forward: bool) -> float:
+    def sources_in(self, ranges: IdRanges, forward: bool) -> float:
         """How many of them lie in ranges; at least as many as there are."""
 
-    def links(self, sources: Ids, targets: Ids, run: Run) -> Mask:
+    def links(self, sources: Ids, targets: Ids, run: PatternRun) -> Mask:
         """bool[n]: whether each source is linked with the target in the same place."""
 
 
@@ -162,25 +162,25 @@ class Side:
         at = bisect_left(self._places, i)
         return at if at < self.n_keys and self._places[at] == i else -1
 
-    def keys_in(self, ranges: Ranges) -> list[tuple[int, int]]:
+    def keys_in(self, ranges: IdRanges) -> list[tuple[int, int]]:
         """Where the keys in each range lie: first and end."""
         if len(ranges.bounds) > FEW:
             return ranges.slices(self.keys)
         places = [(bisect_left(self._places, a), bisect_left(self._places, b)) for a, b in ranges.bounds]
         return [(a, b) for a, b in places if a < b]
 
-    def slices(self, ranges: Ranges) -> list[tuple[int, int]]:
+    def slices(self, ranges: IdRanges) -> list[tuple[int, int]]:
         """Where their targets lie."""
         return [(self._ends[a], self._ends[b]) for a, b in self.keys_in(ranges)]
 
 
-class Link:
+class PredicateRelation:
     """The pairs of one predicate."""
 
     __slots__ = ("_backward", "_forward")
     exact = True
 
-    def __init__(self, predicate: Predicate):
+    def __init__(self, predicate: PredicateColumns):
         self._forward, self._backward = Side(predicate.forward), Side(predicate.backward)
 
     def side(self, forward: bool) -> Side:
@@ -191,11 +191,11 @@ class Link:
         """As Relation has it."""
         return self.side(forward).largest()
 
-    def ends(self, forward: bool, run: Run) -> Ids:
+    def ends(self, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         return self.side(forward).keys
 
-    def expand(self, ids: Ids, forward: bool, run: Run) -> Pairs:
+    def expand(self, ids: Ids, forward: bool, run: PatternRun) -> Pairs:
         """As Relation has it."""
         side = self.side(forward)
         if len(ids) == 1:
@@ -208,7 +208,7 @@ class Link:
         index = np.arange(len(ids)).repeat(counts)
         return index, side.targets[spread(starts, counts, total)]
 
-    def reach(self, ids: Ids, forward: bool, run: Run) -> Ids:
+    def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         side = self.side(forward)
         if len(ids) == 0:
@@ -217,7 +217,7 @@ class Link:
             run.read(1)  # a view of the list: what is done with its entries counts where it is done
             return side.one(int(ids[0]))
         if solid(ids):
-            return self.reach_ranges(Ranges(((int(ids[0]), int(ids[-1]) + 1),)), forward, run)
+            return self.reach_ranges(IdRanges(((int(ids[0]), int(ids[-1]) + 1),)), forward, run)
         starts, counts = side.rows(ids)
         total = int(counts.sum())
         if total <= CHUNK:
@@ -234,7 +234,7 @@ class Link:
             at = until
         return np.flatnonzero(marks).astype(np.uint32)
 
-    def reach_ranges(self, ranges: Ranges, forward: bool, run: Run) -> Ids:
+    def reach_ranges(self, ranges: IdRanges, forward: bool, run: PatternRun) -> Ids:
         """As Relation has it."""
         side = self.side(forward)
         parts = side.slices(ranges)
@@ -252,10 +252,10 @@ class Link:
         if len(ids) == 1:
             return side.count(int(ids[0]))
         if solid(ids):
-            return self.work_ranges(Ranges(((int(ids[0]), int(ids[-1]) + 1),)), forward)
+            return self.work_ranges(IdRanges(((int(ids[0]), int(ids[-1]) + 1),)), forward)
         return float(side.rows(ids)[1].sum())
 
-    def work_ranges(self, ranges: Ranges, forward: bool) -> float:
+    def work_ranges(self, ranges: IdRanges, forward: bool) -> float:
         """As Relation has it: exact."""
         return sum([b - a for a, b in self.side(forward).slices(ranges)])
 
@@ -273,11 +273,11 @@ class Link:
         """As Relation has it: exact."""
         return self._forward.n_keys if forward else self._backward.n_keys
 
-    def sources_in(self, ranges: Ranges, forward: bool) -> float:
+    def sources_in(self, ranges: IdRanges, forward: bool) -> float:
         """As Relation has it: exact."""
         return sum([b - a for a, b in self.side(forward).keys_in(ranges)])
 
-    def links(self, sources: Ids, targets: Ids, run: Run) -> Mask:
+    def links(self, sources: Ids, targets: Ids, run: PatternRun) -> Mask:
         """As Relation has it: a binary search in the targets of each source, all searches in step."""
         side = self._forward
         low, counts = side.rows(sources)

@@ -9,7 +9,7 @@ from hybridkg.interfaces.meter import ADJACENCY, Meter
 
 
 @dataclass(frozen=True)
-class Run:
+class PatternRun:
     """One call of `rows` or `candidates`.
 
     Args:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from hybridkg.interfaces.graph_index import (
     AllOf,
-    Alternative,
+    AlternativePath,
     AnyOf,
     Closure,
     Distinct,
     Exists,
-    Inverse,
+    InversePath,
     Join,
     LeftJoin,
     Minus,
@@ -28,14 +28,14 @@ from hybridkg.interfaces.graph_index import (
     Variable,
 )
 
-MOST_PARTS = 500
+MAX_PARTS = 500
 """Patterns and tests in a pattern; a larger one goes to the store."""
 
-MOST_DEPTH = 40
+MAX_DEPTH = 40
 """How deep they may be nested."""
 
 
-class Declined(Exception):  # noqa: N818 - not an error: the store answers instead
+class PatternDeclined(Exception):  # noqa: N818 - not an error: the store answers instead
     """The pattern is not for the projection."""
 
 
@@ -43,15 +43,15 @@ def measure(pattern: Pattern) -> None:
     """Looks at the size of a pattern before anything recursive does.
 
     Raises:
-        Declined: it has more than MOST_PARTS parts, or they are nested deeper than MOST_DEPTH.
+        Declined: it has more than MAX_PARTS parts, or they are nested deeper than MAX_DEPTH.
     """
     waiting: list[tuple[Pattern | Test, int]] = [(pattern, 0)]
     parts = 0
     while waiting:
         part, depth = waiting.pop()
         parts += 1
-        if parts + len(waiting) > MOST_PARTS or depth > MOST_DEPTH:
-            raise Declined
+        if parts + len(waiting) > MAX_PARTS or depth > MAX_DEPTH:
+            raise PatternDeclined
         if isinstance(part, Scan):
             continue
         inner: Sequence[Pattern | Test] = ()
@@ -111,7 +111,7 @@ def certain_of(pattern: Pattern) -> frozenset[str]:
             return certain_of(child)
         case Distinct(child, variables):
             return certain_of(child) & frozenset(variables)
-    raise Declined
+    raise PatternDeclined
 
 
 def parts_of(pattern: Pattern) -> Sequence[Pattern]:
@@ -136,9 +136,9 @@ def may_be_empty(path: Path) -> bool:
     match path:
         case Closure(inner, least):
             return least == 0 or may_be_empty(inner)
-        case Inverse(inner):
+        case InversePath(inner):
             return may_be_empty(inner)
-        case Alternative(paths):
+        case AlternativePath(paths):
             return any(may_be_empty(inner) for inner in paths)
         case Steps(paths):
             return all(may_be_empty(inner) for inner in paths)

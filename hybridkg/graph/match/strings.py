@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.graph.columns import TermTable
-from hybridkg.graph.match.conditions import Condition, Decide, Order
-from hybridkg.graph.match.ids import Mask, Ranges
+from hybridkg.graph.match.conditions import Decide, IdTest, Order
+from hybridkg.graph.match.ids import IdRanges, Mask
 from hybridkg.graph.match.relations import spread
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.rdf.terms import Literal
@@ -24,7 +24,7 @@ CHUNK = 1 << 24
 """Bytes that are looked at in one step."""
 
 
-class Strings:
+class TermStrings:
     """The segments "string" and "language" of a term table."""
 
     def __init__(self, table: TermTable):
@@ -78,9 +78,9 @@ class Strings:
         text = constant.value.encode()
         at = self.place(text, run)
         after = at + int(at < run[1] and self.text(at) == text)
-        return Order(Ranges.of([(run[0], at)]), Ranges.of([(at, after)]), Ranges.of([(after, run[1])]))
+        return Order(IdRanges.of([(run[0], at)]), IdRanges.of([(at, after)]), IdRanges.of([(after, run[1])]))
 
-    def condition(self, function: str, argument: Literal, decide: Decide) -> Condition | None:
+    def condition(self, function: str, argument: Literal, decide: Decide) -> IdTest | None:
         """A string test as a condition; None for a function or an argument that has none.
 
         Args:
@@ -91,19 +91,19 @@ class Strings:
         if function not in FUNCTIONS or getattr(argument, "direction", None) is not None:
             return None
         runs, text = self._runs(argument), argument.value.encode()
-        other = Ranges.of([self._table.segments["other"]])
+        other = IdRanges.of([self._table.segments["other"]])
         if not text:
-            return Condition(Ranges.of(runs), other, decide, other)
+            return IdTest(IdRanges.of(runs), other, decide, other)
         if function == "STRSTARTS":
             found = [(self.place(text, run), self.place(text + AFTER, run)) for run in runs]
-            return Condition(Ranges.of(found), other, decide, other)
+            return IdTest(IdRanges.of(found), other, decide, other)
         last = self._table.segments["other"][0]
 
         def look(ids: Ids) -> Mask:
             split = int(ids.searchsorted(np.uint32(last)))
             return np.concatenate([self.search(ids[:split], text, function == "STRENDS"), decide(ids[split:])])
 
-        return Condition(Ranges(()), Ranges.of(runs) | other, look, other)
+        return IdTest(IdRanges(()), IdRanges.of(runs) | other, look, other)
 
     def search(self, ids: Ids, text: bytes, at_end: bool) -> Mask:
         """bool[len(ids)]: which literals of a set contain a text, or end with it."""

@@ -17,7 +17,7 @@ from hybridkg.errors import CorruptError
 from hybridkg.graph.statistics.characteristic_sets import Bound, CharacteristicSets, whole
 from hybridkg.graph.statistics.histograms import finite, triples_in_range
 from hybridkg.graph.statistics.pattern_cardinality import least_read, rows_of, values_of
-from hybridkg.interfaces.graph_index import Pattern, Size
+from hybridkg.interfaces.graph_index import Cardinality, Pattern
 from hybridkg.interfaces.statistics import Bucket, Degrees, Leg, PredicateStatistics
 from hybridkg.rdf.terms import RDF_TYPE, Term
 
@@ -30,10 +30,10 @@ PART = "statistics"
 FILE = f"{PART}.json"
 """In the folder of a generation."""
 
-MOST_FREQUENT = 100
+MAX_FREQUENT = 100
 """Objects of each predicate that are listed with their counts, as PostgreSQL does (its default_statistics_target)."""
 
-LONGEST_TERM = 200
+MAX_TERM_LENGTH = 200
 """Characters of a term that is kept, as N-Triples writes it."""
 
 REBUILD = "build the index again: hybridkg index KB"
@@ -54,9 +54,9 @@ class Others:
     most: int
 
     @property
-    def one(self) -> Size:
+    def one(self) -> Cardinality:
         """Of one that is not listed: none, where all are."""
-        return Size(0.0, self.triples / self.names if self.names else 0.0, float(self.most))
+        return Cardinality(0.0, self.triples / self.names if self.names else 0.0, float(self.most))
 
 
 @dataclass(frozen=True)
@@ -95,19 +95,19 @@ class Statistics:
         """What is known of a predicate; None for one that is too rare to be listed, or does not occur."""
         return self._by_iri.get(iri)
 
-    def triples_of(self, iri: str) -> Size:
+    def triples_of(self, iri: str) -> Cardinality:
         """How many triples a predicate has."""
         found = self.predicate(iri)
-        size = self.other_predicates.one if found is None else Size(*[float(found.triples)] * 3)
+        size = self.other_predicates.one if found is None else Cardinality(*[float(found.triples)] * 3)
         return self._unsure(size, iri)
 
-    def instances(self, class_iri: str) -> Size:
+    def instances(self, class_iri: str) -> Cardinality:
         """How many subjects state that they are of a class."""
         found = self.classes.get(class_iri)
-        size = self.other_classes.one if found is None else Size(*[float(found)] * 3)
+        size = self.other_classes.one if found is None else Cardinality(*[float(found)] * 3)
         return self._unsure(size, RDF_TYPE)
 
-    def having(self, iri: str, value: Term) -> Size:
+    def having(self, iri: str, value: Term) -> Cardinality:
         """How many triples of a predicate have an object: exact for the most frequent ones."""
         found = self.predicate(iri)
         if found is None:
@@ -115,14 +115,14 @@ class Statistics:
         text = str(value)
         for listed, triples in found.frequent:
             if listed == text:
-                return self._unsure(Size(*[float(triples)] * 3), iri)
-        full = len(found.frequent) == MOST_FREQUENT
+                return self._unsure(Cardinality(*[float(triples)] * 3), iri)
+        full = len(found.frequent) == MAX_FREQUENT
         most = found.frequent[-1][1] if full else min(1, found.objects)
-        if len(text) > LONGEST_TERM:
+        if len(text) > MAX_TERM_LENGTH:
             most = max([most, *(triples for listed, triples in found.frequent if listed is None)])
         rest = found.objects - len(found.frequent)
         mean = (found.triples - sum(triples for _, triples in found.frequent)) / rest if rest else 0.0
-        return self._unsure(Size(0.0, min(mean, most), float(most)), iri)
+        return self._unsure(Cardinality(0.0, min(mean, most), float(most)), iri)
 
     def in_range(
         self,
@@ -133,7 +133,7 @@ class Statistics:
         *,
         open_low: bool = False,
         open_high: bool = False,
-    ) -> Size:
+    ) -> Cardinality:
         """How many triples of a predicate have a value of a segment in a range."""
         found = self.predicate(iri)
         if found is None:
@@ -141,7 +141,7 @@ class Statistics:
         buckets = found.histograms.get(segment, ())
         return self._unsure(triples_in_range(buckets, low, high, open_low=open_low, open_high=open_high), iri)
 
-    def values(self, pattern: Pattern, variable: str) -> Size | None:
+    def values(self, pattern: Pattern, variable: str) -> Cardinality | None:
         """How many distinct values a variable has in the solutions of a pattern; None where nothing is known."""
         return values_of(pattern, variable, self)
 
@@ -153,18 +153,18 @@ class Statistics:
         """About how many triples an engine reads at least to find them; None where nothing is known."""
         return least_read(pattern, self)
 
-    def star(self, legs: Sequence[Leg]) -> Size:
+    def star(self, legs: Sequence[Leg]) -> Cardinality:
         """How many distinct subjects have all of these predicates, with these objects.
 
         Exact without constants where every characteristic set was kept. A constant is taken to be independent of the
         rest of the star.
         """
         if not legs:
-            return Size(*[float(self.nodes)] * 3)
+            return Cardinality(*[float(self.nodes)] * 3)
         size = self.sets.subjects_with(self._bounds(legs))
         return self._with_constants(size, legs)
 
-    def star_rows(self, legs: Sequence[Leg]) -> Size:
+    def star_rows(self, legs: Sequence[Leg]) -> Cardinality:
         """How many solutions the star has with a variable of its own for each object that is not a constant."""
         free = [iri for iri, value in legs if value is None]
         if not free:
@@ -177,15 +177,15 @@ class Statistics:
             found = self.predicate(iri)
             guess *= (1.0 if found is None else found.triples / max(found.subjects, 1)) ** again
             high = high * bounds[iri].most ** again if high else 0.0
-        size = self._unsure(Size(low, guess, high), *bounds)
+        size = self._unsure(Cardinality(low, guess, high), *bounds)
         if len(free) == len(legs):
             return size
         star, share = self.star(legs), self._share_of_constants(legs)
         most = star.high * prod(bounds[iri].most for iri in free) if star.high else 0.0
         high = min(size.high, most)
-        return Size(star.low, min(max(size.guess * share, star.low), high), high)
+        return Cardinality(star.low, min(max(size.guess * share, star.low), high), high)
 
-    def _with_constants(self, size: Size, legs: Sequence[Leg]) -> Size:
+    def _with_constants(self, size: Cardinality, legs: Sequence[Leg]) -> Cardinality:
         low, high = size.low, size.high
         for iri, value in legs:
             if value is not None:
@@ -195,7 +195,7 @@ class Statistics:
                 high = min(high, having.high)
         low = max(0.0, min(low, high))
         guess = size.guess * self._share_of_constants(legs)
-        return self._unsure(Size(low, min(max(guess, low), high), high), *(iri for iri, _ in legs))
+        return self._unsure(Cardinality(low, min(max(guess, low), high), high), *(iri for iri, _ in legs))
 
     def _share_of_constants(self, legs: Sequence[Leg]) -> float:
         """Of the subjects that have the predicates, how many have the objects as well."""
@@ -217,9 +217,9 @@ class Statistics:
             return Bound(most, most, once)
         return Bound(float(found.subjects), float(found.outward.most), once)
 
-    def _unsure(self, size: Size, *iris: str) -> Size:
+    def _unsure(self, size: Cardinality, *iris: str) -> Cardinality:
         """Of predicates that have triples which are not counted, only the lower bound is sure."""
-        return Size(size.low, size.guess, inf) if any(iri in self.omitted for iri in iris) else size
+        return Cardinality(size.low, size.guess, inf) if any(iri in self.omitted for iri in iris) else size
 
     # --- the file --------------------------------------------------------------------
 

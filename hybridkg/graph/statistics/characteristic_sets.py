@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 
-MOST_REMEMBERED = 1_000
+MAX_CACHED = 1_000
 """Predicates whose triples in each set are kept as an array, 8 kB each."""
 
-NOBODY = Size(0.0, 0.0, 0.0)
+NOBODY = Cardinality(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class CharacteristicSets:
     merged: int | None
     remainder: Mapping[int, tuple[int, int]]
 
-    def subjects_with(self, predicates: Mapping[str, Bound]) -> Size:
+    def subjects_with(self, predicates: Mapping[str, Bound]) -> Cardinality:
         """How many distinct subjects have all of some predicates; exact where every set was kept.
 
         Args:
@@ -78,9 +78,9 @@ class CharacteristicSets:
         """
         inside, _ = self._with_all(predicates)
         known, rest = float(self._subjects[inside].sum()), self._rest(predicates)
-        return Size(known + rest.low, known + rest.guess, known + rest.high)
+        return Cardinality(known + rest.low, known + rest.guess, known + rest.high)
 
-    def rows_with(self, predicates: Mapping[str, Bound]) -> Size:
+    def rows_with(self, predicates: Mapping[str, Bound]) -> Cardinality:
         """How many solutions the star of some predicates has, each object a variable of its own.
 
         Args:
@@ -95,16 +95,16 @@ class CharacteristicSets:
         most = np.array([bound.most for bound in predicates.values()])
         limits = np.minimum(most[:, None], triples - subjects + 1)
         with np.errstate(over="ignore"):
-            known = Size(
+            known = Cardinality(
                 float(triples.max(axis=0).sum()),
                 float((subjects * means.prod(axis=0)).sum()),
                 float((triples * limits.prod(axis=0) / limits).min(axis=0).sum()),
             )
         rest = self._rest_rows(predicates)
         low, guess, high = known.low + rest.low, known.guess + rest.guess, known.high + rest.high
-        return Size(low, min(max(guess, low), high), high)
+        return Cardinality(low, min(max(guess, low), high), high)
 
-    def _rest(self, predicates: Mapping[str, Bound]) -> Size:
+    def _rest(self, predicates: Mapping[str, Bound]) -> Cardinality:
         """How many of the other subjects have all predicates; the guess takes these to be independent."""
         if not self.others:
             return NOBODY
@@ -116,9 +116,9 @@ class CharacteristicSets:
             high = min(high, many)
             guess *= many / self.others
         low = max(0.0, low)
-        return Size(low, min(max(guess, low), high), high)
+        return Cardinality(low, min(max(guess, low), high), high)
 
-    def _rest_rows(self, predicates: Mapping[str, Bound]) -> Size:
+    def _rest_rows(self, predicates: Mapping[str, Bound]) -> Cardinality:
         rest = self._rest(predicates)
         if not rest.high:
             return NOBODY
@@ -133,7 +133,7 @@ class CharacteristicSets:
             highs.append(triples)
         product = prod(limits)
         high = min(triples * product / limit for triples, limit in zip(highs, limits, strict=True))
-        return Size(rest.low, min(max(guess, rest.low), high), high)
+        return Cardinality(rest.low, min(max(guess, rest.low), high), high)
 
     def _held(self, iri: str, bound: Bound) -> tuple[float, float]:
         """The least and the most of the other subjects that have a predicate."""
@@ -155,7 +155,7 @@ class CharacteristicSets:
         if found is None:
             place = self._places.get(iri, -1)
             found = self._triples[iri] = np.array([one.triples.get(place, 0) for one in self.sets], np.float64)
-            if len(self._triples) > MOST_REMEMBERED:
+            if len(self._triples) > MAX_CACHED:
                 self._triples.clear()
         return found
 

@@ -9,34 +9,34 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybridkg.graph.statistics.catalog import LONGEST_TERM, MOST_FREQUENT, Others, Statistics
-from hybridkg.graph.statistics.grouping import MOST_MEMBERS, MOST_SETS, find_sets
+from hybridkg.graph.statistics.catalog import MAX_FREQUENT, MAX_TERM_LENGTH, Others, Statistics
+from hybridkg.graph.statistics.grouping import MAX_MEMBERS, MAX_SETS, find_sets
 from hybridkg.graph.statistics.histograms import degree_quantiles, equi_depth, most_frequent
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.statistics import PredicateStatistics
 from hybridkg.rdf.terms import RDF_TYPE, NamedNode, Term
 
 if TYPE_CHECKING:
-    from hybridkg.graph.columns import Adjacency, Columns, Predicate, TermTable
+    from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns, TermTable
 
 WITH_VALUES = ("number", "datetime zoned", "datetime", "date zoned", "date")
 """Segments of literals (graph/literal_order.py) whose order is that of their values, not of their letters."""
 
-MOST_PREDICATES = 1_000
+MAX_PREDICATES = 1_000
 """Predicates that are described one by one: the most frequent. At most 25 kB each in the file, mostly far less."""
 
-MOST_CLASSES = 1_000
+MAX_CLASSES = 1_000
 """Classes that are listed: the most frequent."""
 
 
 def collect(
-    columns: Columns,
+    columns: ProjectionColumns,
     progress: Progress = SILENT,
     *,
-    most_predicates: int = MOST_PREDICATES,
-    most_classes: int = MOST_CLASSES,
-    most_sets: int = MOST_SETS,
-    most_members: int = MOST_MEMBERS,
+    most_predicates: int = MAX_PREDICATES,
+    most_classes: int = MAX_CLASSES,
+    most_sets: int = MAX_SETS,
+    most_members: int = MAX_MEMBERS,
 ) -> Statistics:
     """Counts everything.
 
@@ -85,7 +85,7 @@ def collect(
     )
 
 
-def describe(iri: str, predicate: Predicate, terms: TermTable) -> PredicateStatistics:
+def describe(iri: str, predicate: PredicateColumns, terms: TermTable) -> PredicateStatistics:
     """Everything about one predicate."""
     backward = predicate.backward
     histograms = {}
@@ -95,7 +95,7 @@ def describe(iri: str, predicate: Predicate, terms: TermTable) -> PredicateStati
             values = terms.values[first - terms.n_nodes : last - terms.n_nodes]
             if buckets := equi_depth(backward, values, first, last):
                 histograms[name] = buckets
-    found = most_frequent(backward, MOST_FREQUENT)
+    found = most_frequent(backward, MAX_FREQUENT)
     texts = map(_text, terms.terms(np.array([key for key, _ in found], np.uint32)))
     return PredicateStatistics(
         iri,
@@ -112,7 +112,7 @@ def describe(iri: str, predicate: Predicate, terms: TermTable) -> PredicateStati
 
 def _text(term: Term | None) -> str | None:
     text = str(term)
-    return text if len(text) <= LONGEST_TERM else None
+    return text if len(text) <= MAX_TERM_LENGTH else None
 
 
 def _kinds(backward: Adjacency, terms: TermTable) -> dict[str, int]:
@@ -125,7 +125,7 @@ def _kinds(backward: Adjacency, terms: TermTable) -> dict[str, int]:
     return found
 
 
-def _classes(columns: Columns, most: int) -> tuple[dict[str, int], Others]:
+def _classes(columns: ProjectionColumns, most: int) -> tuple[dict[str, int], Others]:
     """Statements by IRI of the class, most frequent first, then by id; and those of the other classes."""
     predicate = columns.predicates.get(RDF_TYPE)
     if predicate is None or not predicate.triples:

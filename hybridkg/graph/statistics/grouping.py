@@ -18,21 +18,21 @@ from hybridkg.graph.statistics.characteristic_sets import CharacteristicSet, Cha
 from hybridkg.graph.statistics.histograms import chunks, degrees_of
 
 if TYPE_CHECKING:
-    from hybridkg.graph.columns import Columns
+    from hybridkg.graph.columns import ProjectionColumns
 
-MOST_SETS = 1_000
+MAX_SETS = 1_000
 """Sets that are kept: the most frequent."""
 
-MOST_MEMBERS = 50_000
+MAX_MEMBERS = 50_000
 """Predicates in all sets that are kept (about 1 MB in the file); no set that is kept has more than a tenth of them."""
 
-MOST_OTHERS = 2_000
+MAX_OTHERS = 2_000
 """Predicates that are told apart among the subjects of other sets, beside those of the sets that are kept."""
 
 NODES_AT_ONCE = 1 << 22
 """Nodes whose sets are found at once: 48 MiB."""
 
-MOST_COUNTED = 1 << 20
+MAX_COUNTED = 1 << 20
 """Distinct sets that are counted; of more, the rarest so far are forgotten, and their subjects are among the others."""
 
 
@@ -48,7 +48,9 @@ class Counted(NamedTuple):
         return Counted(self.hashes[places], self.subjects[places], self.widths[places])
 
 
-def find_sets(columns: Columns, most_sets: int = MOST_SETS, most_members: int = MOST_MEMBERS) -> CharacteristicSets:
+def find_sets(
+    columns: ProjectionColumns, most_sets: int = MAX_SETS, most_members: int = MAX_MEMBERS
+) -> CharacteristicSets:
     """Groups the subjects of a graph.
 
     Args:
@@ -71,7 +73,7 @@ def find_sets(columns: Columns, most_sets: int = MOST_SETS, most_members: int = 
     return _assembled(names, kept, members, rest, others, len(counted.hashes) - len(kept.hashes) if complete else None)
 
 
-def _counted(columns: Columns, names: Sequence[str], hashes: Sequence[int]) -> tuple[Counted, int, bool]:
+def _counted(columns: ProjectionColumns, names: Sequence[str], hashes: Sequence[int]) -> tuple[Counted, int, bool]:
     """Every set, unless they are too many; subjects in all; and whether every set is there."""
     found = Counted(np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0, np.int64))
     subjects, complete = 0, True
@@ -79,8 +81,8 @@ def _counted(columns: Columns, names: Sequence[str], hashes: Sequence[int]) -> t
         own, first, times = np.unique(sums[widths > 0], return_index=True, return_counts=True)
         subjects += int(times.sum())
         found = _merged(found, Counted(own, times, widths[widths > 0][first].astype(np.int64)))
-        if len(found.hashes) > MOST_COUNTED:
-            found = found.of(np.sort(np.lexsort((found.hashes, -found.subjects))[:MOST_COUNTED]))
+        if len(found.hashes) > MAX_COUNTED:
+            found = found.of(np.sort(np.lexsort((found.hashes, -found.subjects))[:MAX_COUNTED]))
             complete = False
     return found, subjects, complete
 
@@ -103,7 +105,7 @@ def _kept(counted: Counted, most_sets: int, most_members: int) -> Counted:
 
 
 def _hashed(
-    columns: Columns, names: Sequence[str], hashes: Sequence[int]
+    columns: ProjectionColumns, names: Sequence[str], hashes: Sequence[int]
 ) -> Iterator[tuple[int, NDArray[np.uint64], NDArray[np.uint32]]]:
     """(first node, uint64[nodes] hashes of their sets, uint32[nodes] how many predicates), a part at a time."""
     for first in range(0, columns.terms.n_nodes, NODES_AT_ONCE):
@@ -116,7 +118,9 @@ def _hashed(
         yield first, sums, widths
 
 
-def _subjects(columns: Columns, iri: str, first: int, size: int) -> Iterator[tuple[NDArray[np.int64], int, int]]:
+def _subjects(
+    columns: ProjectionColumns, iri: str, first: int, size: int
+) -> Iterator[tuple[NDArray[np.int64], int, int]]:
     """The subjects of a predicate among some nodes, from 0, and their places in its keys; a part at a time."""
     keys = columns.predicates[iri].forward.keys
     begin, end = np.searchsorted(keys, np.array([first, first + size], keys.dtype)).tolist()
@@ -129,7 +133,7 @@ Cells = dict[tuple[int, int], int]
 
 
 def _members(
-    columns: Columns, names: Sequence[str], hashes: Sequence[int], kept: Counted
+    columns: ProjectionColumns, names: Sequence[str], hashes: Sequence[int], kept: Counted
 ) -> tuple[Cells, dict[int, tuple[int, int]]]:
     """The triples of each predicate in each set, and of the other subjects, (subjects, triples) by predicate."""
     cells: Cells = {}
@@ -161,7 +165,7 @@ def _assembled(
     others: int,
     merged: int | None,
 ) -> CharacteristicSets:
-    frequent = sorted(rest, key=lambda number: (-rest[number][1], number))[:MOST_OTHERS]
+    frequent = sorted(rest, key=lambda number: (-rest[number][1], number))[:MAX_OTHERS]
     listed = sorted({number for _, number in cells} | set(frequent))
     place = {number: i for i, number in enumerate(listed)}
     members: list[dict[int, int]] = [{} for _ in kept.hashes]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.statistics import Bucket, Degrees
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def triples_in_range(
     *,
     open_low: bool = False,
     open_high: bool = False,
-) -> Size:
+) -> Cardinality:
     """How many triples have a value in a range: buckets within it for sure, those that it cuts perhaps.
 
     The guess takes values to be spread evenly within a bucket.
@@ -176,7 +176,7 @@ def triples_in_range(
     open_low, open_high = open_low and low is not None, open_high and high is not None
     least = guess = most = 0.0
     if np.isnan(bottom) or np.isnan(top) or bottom > top or (bottom == top and (open_low or open_high)):
-        return Size(0.0, 0.0, 0.0)
+        return Cardinality(0.0, 0.0, 0.0)
     for bucket in buckets:
         outside_low = bucket.high < bottom or (open_low and bucket.high == bottom)
         outside_high = bucket.low > top or (open_high and bucket.low == top)
@@ -193,7 +193,7 @@ def triples_in_range(
         high_here = bucket.triples - (2 - ends)
         most += high_here
         guess += min(max(bucket.triples * _share(bucket, bottom, top), ends), high_here)
-    return Size(least, guess, most)
+    return Cardinality(least, guess, most)
 
 
 def _inside(value: float, bottom: float, top: float, open_low: bool, open_high: bool) -> int:

@@ -12,7 +12,7 @@ from math import inf
 
 from hybridkg.entities.profile.filters import number_of
 from hybridkg.entities.profile.number_bounds import bounds_of
-from hybridkg.interfaces.graph_index import Comparison, Size, Test
+from hybridkg.interfaces.graph_index import Cardinality, Test, ValueComparison
 from hybridkg.interfaces.statistics import GraphStatistics
 from hybridkg.rdf.terms import XSD, Literal
 
@@ -22,7 +22,7 @@ SURE = 15
 """Numbers of at most this many characters are numbers to every engine; longer ones may be too large or too precise."""
 
 
-def passing(iri: str, tests: Sequence[Test], known: GraphStatistics) -> Size | None:
+def passing(iri: str, tests: Sequence[Test], known: GraphStatistics) -> Cardinality | None:
     """The triples of a predicate whose object passes every test; None where a test is no order of numbers.
 
     >>> from hybridkg.graph.build.reference_builder import columns_of
@@ -56,7 +56,7 @@ def passing(iri: str, tests: Sequence[Test], known: GraphStatistics) -> Size | N
             high -= triples
     if not all(limit.is_sure for limit in limits):  # nothing compares to what is no number
         low = 0.0
-    return Size(min(low, high), min(max(guess, low), high), high)
+    return Cardinality(min(low, high), min(max(guess, low), high), high)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class _Limit:
     @classmethod
     def of(cls, test: Test) -> _Limit | None:
         """None where a test is another, or the constant no number."""
-        if not isinstance(test, Comparison) or test.op == "!=" or not isinstance(test.constant, Literal):
+        if not isinstance(test, ValueComparison) or test.op == "!=" or not isinstance(test.constant, Literal):
             return None
         text = str(test.constant)
         value, bounds = number_of(text), bounds_of(text)

@@ -17,18 +17,18 @@ from hybridkg.graph.statistics.number_ranges import passing
 from hybridkg.interfaces.graph_index import (
     AllOf,
     AnyOf,
+    Cardinality,
     Distinct,
     Exists,
-    Inverse,
+    InversePath,
     Join,
     LeftJoin,
-    Link,
     Minus,
     Pattern,
+    PredicatePath,
     Restrict,
     Same,
     Scan,
-    Size,
     Slot,
     Test,
     Union,
@@ -44,16 +44,16 @@ DOUBT_SHARE = 0.1
 DEPTH = 6
 """How many triple patterns away from a variable are looked at."""
 
-MOST_SCANS = 32
+MAX_SCANS = 32
 """A join of more triple patterns is not looked at: what hangs on what is followed anew from each of them."""
 
-MOST_LOOKS = 200
+MAX_LOOKUPS = 200
 """Variables and nested parts that are looked at for one variable, in all parts together: 2 to 20 ms. Where there are
 more, the last variables are taken to be free, and the last parts to leave what the others give.
 """
 
 
-def values_of(pattern: Pattern, variable: str, known: GraphStatistics) -> Size | None:
+def values_of(pattern: Pattern, variable: str, known: GraphStatistics) -> Cardinality | None:
     """How many distinct values a variable has in the solutions of a pattern.
 
     Args:
@@ -110,12 +110,12 @@ def _counted(pattern: Pattern, looks: _Looks, count: Callable[[_Joined], float])
             return _counted(left, looks, count)
 
 
-def _union(found: Sequence[Size | None]) -> Size | None:
+def _union(found: Sequence[Cardinality | None]) -> Cardinality | None:
     sizes = [size for size in found if size is not None]
     if len(sizes) < len(found) or not sizes:
         return None
     low, high = max(size.low for size in sizes), sum(size.high for size in sizes)
-    return Size(low, sum(size.guess for size in sizes), high)
+    return Cardinality(low, sum(size.guess for size in sizes), high)
 
 
 @dataclass
@@ -130,8 +130,8 @@ class _Looks:
     """
 
     known: GraphStatistics
-    left: int = MOST_LOOKS
-    found: dict[tuple[int, str], Size | None] = field(default_factory=dict)
+    left: int = MAX_LOOKUPS
+    found: dict[tuple[int, str], Cardinality | None] = field(default_factory=dict)
     flat: dict[int, _Joined | None] = field(default_factory=dict)
 
     def take(self) -> bool:
@@ -139,14 +139,14 @@ class _Looks:
         self.left -= 1
         return self.left >= 0
 
-    def values(self, pattern: Pattern, variable: str) -> Size | None:
+    def values(self, pattern: Pattern, variable: str) -> Cardinality | None:
         """Of the values of a variable. Without looks that are left, of each join what its triple patterns say alone."""
         at = (id(pattern), variable)
         if at not in self.found:
             self.found[at] = self._values(pattern, variable)
         return self.found[at]
 
-    def nested(self, pattern: Pattern, variable: str) -> Size | None:
+    def nested(self, pattern: Pattern, variable: str) -> Cardinality | None:
         """The same of a part of which nothing has to be known."""
         at = (id(pattern), variable)
         return self.values(pattern, variable) if at in self.found or self.take() else None
@@ -157,14 +157,14 @@ class _Looks:
             self.flat[id(pattern)] = _Joined.of(pattern, self)
         return self.flat[id(pattern)]
 
-    def _values(self, pattern: Pattern, variable: str) -> Size | None:
+    def _values(self, pattern: Pattern, variable: str) -> Cardinality | None:
         match pattern:
             case Scan() | Join() | Restrict():
                 joined = self.joined(pattern)
                 return None if joined is None else joined.size(variable)
             case Values(variables, rows) if variable in variables:
                 found = {row[variables.index(variable)] for row in rows}
-                return None if None in found else Size(*[float(len(found))] * 3)
+                return None if None in found else Cardinality(*[float(len(found))] * 3)
             case Union(branches):
                 return _union([self.values(branch, variable) for branch in branches])
             case LeftJoin(left, _):
@@ -173,12 +173,12 @@ class _Looks:
                 size = self.values(left, variable)
                 if size is None:
                     return None
-                return Size(0.0, size.guess * self._passing(pattern, variable, size), size.high)
+                return Cardinality(0.0, size.guess * self._passing(pattern, variable, size), size.high)
             case Distinct(child, variables) if variable in variables:
                 return self.values(child, variable)
         return None
 
-    def _passing(self, pattern: Minus | Exists, variable: str, left: Size) -> float:
+    def _passing(self, pattern: Minus | Exists, variable: str, left: Cardinality) -> float:
         """The share of the values of the left side that the right one leaves."""
         right = self.nested(pattern.right, variable)
         share = 0.5 if right is None else min(1.0, right.guess / max(float(self.known.subjects), left.guess, 1.0))
@@ -230,15 +230,15 @@ class _Joined:
                     waiting.append(child)
                     for variable, test in _by_variable(tests):
                         joined.tests.setdefault(variable, []).append(test)
-                case Scan(subject, Link(predicate), object_):
+                case Scan(subject, PredicatePath(predicate), object_):
                     joined.edges.append(_Edge(subject, predicate, object_))
-                case Scan(subject, Inverse(Link(predicate)), object_):
+                case Scan(subject, InversePath(PredicatePath(predicate)), object_):
                     joined.edges.append(_Edge(object_, predicate, subject))
                 case Scan():
                     return None
                 case _:
                     joined.others.append(part)
-            if len(joined.edges) + len(joined.others) > MOST_SCANS:
+            if len(joined.edges) + len(joined.others) > MAX_SCANS:
                 return None
         return joined
 
@@ -247,13 +247,13 @@ class _Joined:
         """Of the graph."""
         return self.looks.known
 
-    def size(self, variable: str) -> Size | None:
+    def size(self, variable: str) -> Cardinality | None:
         """Of the values of a variable; None where no part binds it."""
         found = self._values(variable, None, frozenset(), tested=True)
         if found is None:
             return None
         low = self._least(variable, self.edges[0]) if len(self.edges) == 1 and not self.others else 0.0
-        return Size(min(low, found.high), min(max(found.guess, low), found.high), found.high)
+        return Cardinality(min(low, found.high), min(max(found.guess, low), found.high), found.high)
 
     def rows(self) -> float:
         """About how many solutions; of parts that are no triple patterns, as if they had one for each."""
@@ -297,7 +297,7 @@ class _Joined:
         triples = passing(edge.predicate, self.tests[far.name], self.known) if forward else None
         return 0.0 if triples is None else ceil(triples.low / max(self._most(edge.predicate, outward=True), 1.0))
 
-    def _values(self, variable: str, via: _Edge | None, seen: frozenset[str], *, tested: bool) -> Size | None:
+    def _values(self, variable: str, via: _Edge | None, seen: frozenset[str], *, tested: bool) -> Cardinality | None:
         """By all that hangs on a variable but an edge, and perhaps its tests; the lower bound is left at 0."""
         sizes, universe, high = list[float](), 1.0, inf
         for edge in self.edges:
@@ -309,7 +309,7 @@ class _Joined:
             if edge is via:
                 continue
             if edge.subject == edge.object:
-                own = Size(0.0, ends.guess * DOUBT_SHARE, ends.high)
+                own = Cardinality(0.0, ends.guess * DOUBT_SHARE, ends.high)
             elif isinstance(far, Variable):
                 own = self._by_edge(edge, far.name, forward, seen | {variable})
             else:
@@ -329,9 +329,9 @@ class _Joined:
             guess *= min(1.0, size / universe)
         if tested:
             guess *= DOUBT_SHARE ** len(self.tests.get(variable, ()))
-        return Size(0.0, min(guess, high), high)
+        return Cardinality(0.0, min(guess, high), high)
 
-    def _by_edge(self, edge: _Edge, far: str, forward: bool, seen: frozenset[str]) -> Size:
+    def _by_edge(self, edge: _Edge, far: str, forward: bool, seen: frozenset[str]) -> Cardinality:
         """How many values of its near end an edge leaves, by what the rest leaves of the far end."""
         mine, theirs = self._ends(edge.predicate, forward), self._ends(edge.predicate, not forward)
         if not self.looks.take() or far in seen or len(seen) > DEPTH:
@@ -350,11 +350,11 @@ class _Joined:
                 share *= min(1.0, triples.guess / max(pairs, 1.0))
                 high = min(high, triples.high)
         if share >= 1.0 or mine.guess == 0:
-            return Size(0.0, mine.guess, high)
+            return Cardinality(0.0, mine.guess, high)
         guess = min(mine.guess * (1.0 - (1.0 - share) ** (pairs / mine.guess)), share * pairs)
-        return Size(0.0, min(guess, high), high)
+        return Cardinality(0.0, min(guess, high), high)
 
-    def _constant(self, edge: _Edge, forward: bool) -> Size:
+    def _constant(self, edge: _Edge, forward: bool) -> Cardinality:
         """How many values an edge has at one end for a constant at the other."""
         iri, known = edge.predicate, self.known
         if not forward:
@@ -362,19 +362,19 @@ class _Joined:
             triples = known.triples_of(iri)
             mean = triples.guess if found is None else found.triples / found.subjects
             most = self._most(iri, outward=True)
-            return Size(0.0, min(mean, most), most)
+            return Cardinality(0.0, min(mean, most), most)
         assert not isinstance(edge.object, Variable)
         if iri == RDF_TYPE and isinstance(edge.object, NamedNode):
             return known.instances(edge.object.value)
         return known.having(iri, edge.object)
 
-    def _ends(self, iri: str, forward: bool) -> Size:
+    def _ends(self, iri: str, forward: bool) -> Cardinality:
         """Distinct subjects of a predicate, or objects."""
         found, triples = self.known.predicate(iri), self.known.triples_of(iri)
         if found is None:
             return triples
         count = float(found.subjects if forward else found.objects)
-        return Size(count, count, triples.high if triples.high == inf else count)
+        return Cardinality(count, count, triples.high if triples.high == inf else count)
 
     def _most(self, iri: str, *, outward: bool) -> float:
         """Triples that one end of a predicate has at most."""

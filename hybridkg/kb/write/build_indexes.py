@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     pass
 
 
-class Source:
+class GenerationText:
     """The text of a generation, for a text engine to index; writes `nodes.*` on the way.
 
     Args:
@@ -106,7 +106,9 @@ def build_indexes(
     text_folder = folder / "text"
     text_folder.mkdir()
     keeps = vectors is not None
-    source = Source(folder, profile, store, documents, progress, union_default_graph=union_default_graph, keeps=keeps)
+    source = GenerationText(
+        folder, profile, store, documents, progress, union_default_graph=union_default_graph, keeps=keeps
+    )
     name, builder = engine
     with _collector_paused():
         counts = builder.build(text_folder, source, progress)

@@ -10,10 +10,10 @@ from hybridkg.errors import HybridkgError
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.planner.calibration.local_calibration import calibrate, some_words
 
-LEAST_TRIPLES = 50_000
+MIN_TRIPLES = 50_000
 """A smaller graph answers everything at once, and nothing in it takes long enough to be measured."""
 
-LEAST_POSTINGS = 1_000_000
+MIN_POSTINGS = 1_000_000
 """An index with as many is asked with compiled kernels by any process that goes on asking, so these are measured."""
 
 SAMPLE = 40
@@ -33,7 +33,7 @@ def measure(snapshot: Snapshot) -> bool:
     answer. Whatever goes wrong, the defaults hold.
     """
     costs = snapshot.costs
-    if costs.fixed or snapshot.text is None or snapshot.generation.manifest.counts["quads"] < LEAST_TRIPLES:
+    if costs.fixed or snapshot.text is None or snapshot.generation.manifest.counts["quads"] < MIN_TRIPLES:
         return False
     try:
         _load_kernel(snapshot)
@@ -58,7 +58,7 @@ def _load_kernel(snapshot: Snapshot) -> None:
     """What a long process uses is to be measured, not what the first queries of a process make do with."""
     from hybridkg.text.models.additive import KERNEL
 
-    if snapshot.text is not None and snapshot.text.counts.get("postings", 0) >= LEAST_POSTINGS:
+    if snapshot.text is not None and snapshot.text.counts.get("postings", 0) >= MIN_POSTINGS:
         KERNEL.load()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import ConfigError, ParameterError, UnknownNameError
 from hybridkg.interfaces.analyzer import ANALYZERS
-from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, Agree, EncoderKind, ModelChoice
+from hybridkg.interfaces.encoder import ENCODERS, NO_ENCODER, ConfirmUpload, EncoderKind, ModelChoice
 from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind
 from hybridkg.kb.write.encode_entities import Vectorising
@@ -115,7 +115,7 @@ def check_analyzers(profile: Profile, folder: Folder) -> None:
             ) from None
 
 
-def vectorising(folder: Folder, agree: Agree | None = None) -> Vectorising | None:
+def vectorising(folder: Folder, agree: ConfirmUpload | None = None) -> Vectorising | None:
     """How kb.toml wants vectors made, once it is sure that they can be, before any work is done; None for none.
 
     Args:

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from hybridkg.config.settings import EncodingSettings
-from hybridkg.entities.entity_text import Batch, Cut, verbalised
+from hybridkg.entities.entity_text import Cut, PieceBatch, verbalised
 from hybridkg.entities.extraction import Extraction
 from hybridkg.entities.pieces import cutting
 from hybridkg.errors import ParameterError
-from hybridkg.interfaces.encoder import Agree, Encoder, EncoderKind, Sending, Tokenising
+from hybridkg.interfaces.encoder import ConfirmUpload, Encoder, EncoderKind, Tokenising, UploadEstimate
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.vector_index import ENCODER, INDEX_FILE, Encoded, KnownVectors, VectorIndexKind
 from hybridkg.kb.write.reports import VectorReport
 from hybridkg.storage.durable import link_tree
 
 if TYPE_CHECKING:
-    from hybridkg.vector.encoders.embedding_cache import Log
+    from hybridkg.vector.encoders.embedding_cache import EmbeddingLog
 
 
 ENCODED_AT_ONCE = 64
@@ -49,7 +49,7 @@ class Vectorising:
     index: VectorIndexKind
     work: Path
     encoding: EncodingSettings
-    agree: Agree | None = None
+    agree: ConfirmUpload | None = None
     previous: Path | None = None
     before: VectorIndexKind | None = None
 
@@ -69,7 +69,7 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
         found: the text.
         progress: told about texts that are encoded.
     """
-    from hybridkg.vector.encoders.embedding_cache import Log, hashes
+    from hybridkg.vector.encoders.embedding_cache import EmbeddingLog, hashes
 
     fields = len(found.fields)
 
@@ -91,7 +91,7 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
     encoded = 0
     with ExitStack() as stack:
         sources: list[KnownVectors] = [] if known is None else [known]
-        log = stack.enter_context(Log(wanted.work, settled, encoder.dimensions)) if settled else None
+        log = stack.enter_context(EmbeddingLog(wanted.work, settled, encoder.dimensions)) if settled else None
         if wanted.kind.is_billed and log is not None:
             _agreed(wanted, [*sources, log.known], verbalised(found, fields, cut))
 
@@ -109,7 +109,7 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
     return VectorReport.of({**counts, "encoded": encoded} if settled else counts)
 
 
-def _agreed(wanted: Vectorising, known: Sequence[KnownVectors], batches: Iterator[Batch]) -> None:
+def _agreed(wanted: Vectorising, known: Sequence[KnownVectors], batches: Iterator[PieceBatch]) -> None:
     """Raises ParameterError: many texts would go to a server, and nobody has said that they may."""
     from hybridkg.vector.encoders.embedding_cache import hashes
 
@@ -120,7 +120,7 @@ def _agreed(wanted: Vectorising, known: Sequence[KnownVectors], batches: Iterato
         for i, text in enumerate(batch.texts):
             if not any(places[i] for places in has):
                 count, characters = count + 1, characters + len(text)
-    sending = Sending(count, characters, wanted.encoding.batch, wanted.encoding.url)
+    sending = UploadEstimate(count, characters, wanted.encoding.batch, wanted.encoding.url)
     if sending.is_large and not (wanted.agree is not None and wanted.agree(sending)):
         raise ParameterError(
             f"to make the vectors sends {sending}, and nothing has agreed to that",
@@ -129,7 +129,7 @@ def _agreed(wanted: Vectorising, known: Sequence[KnownVectors], batches: Iterato
 
 
 def _encoded(
-    encoder: Encoder, batch: Batch, sources: Sequence[KnownVectors], log: Log | None, progress: Progress
+    encoder: Encoder, batch: PieceBatch, sources: Sequence[KnownVectors], log: EmbeddingLog | None, progress: Progress
 ) -> tuple[int, Encoded]:
     """How many texts of a batch have been encoded, and the vectors of all."""
     import numpy as np

@@ -13,7 +13,7 @@ from hybridkg.entities.documents.documents import check_document_files
 from hybridkg.entities.documents.load_documents import adding
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import ConfigError, TextServerError, UserError
-from hybridkg.interfaces.encoder import Agree
+from hybridkg.interfaces.encoder import ConfirmUpload
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.text_engine import TextEngine, is_remote_engine
 from hybridkg.interfaces.vector_index import VectorIndexKind
@@ -50,7 +50,7 @@ def load(
     texts: Sequence[Path],
     profile: Profile | None,
     progress: Progress,
-    agree: Agree | None = None,
+    agree: ConfirmUpload | None = None,
 ) -> LoadReport:
     """Adds RDF and text documents in one generation; with a profile, indexes it as well.
 
@@ -97,7 +97,7 @@ def load(
     return LoadReport(sum(one.statements for one in loaded), sum(one.new for one in loaded), documents, built)
 
 
-def index(folder: Folder, profile: Profile, progress: Progress, agree: Agree | None = None) -> IndexReport:
+def index(folder: Folder, profile: Profile, progress: Progress, agree: ConfirmUpload | None = None) -> IndexReport:
     """Builds the node table and every index again, in a generation with the same graph and documents."""
     check_analyzers(profile, folder)
     vectors = vectorising(folder, agree)

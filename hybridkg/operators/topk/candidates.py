@@ -12,7 +12,7 @@ from hybridkg.interfaces.meter import GRAPH_QUESTIONS, STORE_QUESTIONS, STORE_RO
 from hybridkg.interfaces.ranked_index import is_remote_relation
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known, times
+from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.id_sets import both, held
@@ -34,7 +34,7 @@ MATCHES_PER_CANDIDATE = 2
 
 
 @dataclass(frozen=True)
-class Candidates:
+class CandidateSetScan:
     """Finds the entities of one variable that the fragments and filtering MATCHes of a query leave.
 
     Args:
@@ -58,7 +58,7 @@ class Candidates:
         filters = (" ".join(write(match).split()) for match in self.filters)
         return " and ".join([*(fragment.shown for fragment in self.fragments), *filters])
 
-    def asks(self, known: Known) -> list[str]:
+    def asks(self, known: EstimationContext) -> list[str]:
         """The texts sent to the store about fragments that the projection does not hold, without values."""
         outside = [fragment for fragment in self.fragments if known.prepared(fragment.pattern) is None]
         elsewhere = dict.fromkeys(match.entity.name for match in self.filters if match.entity.name != self.variable)
@@ -67,7 +67,7 @@ class Candidates:
             for fragment in outside
         ]
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """How many it expects to find; of those that only the store can tell nothing is known."""
         expected: float | None = known.entities
         for fragment in self.fragments:
@@ -214,7 +214,7 @@ def _asked(
 
 def _question(fragment: GraphFragment, names: tuple[str, ...]) -> str:
     """The text sent to the store."""
-    projection = tuple(ast.Projection(ast.Var(name)) for name in names)
+    projection = tuple(ast.SelectItem(ast.Var(name)) for name in names)
     return write(ast.SelectQuery(projection, whole(fragment.group), reduction="DISTINCT", dataset=fragment.dataset))
 
 

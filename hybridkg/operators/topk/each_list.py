@@ -7,23 +7,23 @@ from dataclasses import dataclass
 
 from hybridkg.interfaces.meter import LOOKS
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.rank_functions import ListStatistics
 from hybridkg.operators.topk.rank_first import DEEPER
-from hybridkg.operators.topk.relation_prefix import Slice
+from hybridkg.operators.topk.relation_prefix import RelationPrefix
 from hybridkg.operators.topk.score_intervals import Listing
 from hybridkg.operators.topk.threshold import Fusing
-from hybridkg.operators.topk.top_k_rows import BestRows
+from hybridkg.operators.topk.top_k_rows import TopKRows
 
 
 @dataclass(frozen=True)
-class EachList(BestRows):
+class EachList(TopKRows):
     """Reads each list so deep as rows are wanted: a row has one score, and rises with it, so the order is the list's.
 
     `top.optional` has the relation of each branch.
     """
 
-    def slices(self, context: ExecutionContext) -> Iterator[Slice]:
+    def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
         """The best k of each list, as far as they are among the best of all; where ties hide that, again and more."""
         import numpy as np
 
@@ -54,12 +54,12 @@ class EachList(BestRows):
                     places = zip(context.nodes.nodes(ids[kept]), ranks[kept].astype(int).tolist(), strict=True)
                     known[name] = ListStatistics(dict(places), fusing.spreads[name])
             context.tell(self, read=wanted)
-            yield Slice(relations, bound, False, known, dict(fusing.floors), again=True)
+            yield RelationPrefix(relations, bound, False, known, dict(fusing.floors), again=True)
             if bound == -np.inf:
                 return
             wanted *= DEEPER
 
-    def matching(self, known: Known) -> float | None:
+    def matching(self, known: EstimationContext) -> float | None:
         """Those of all lists."""
         sizes = [known.most(match) for match, _ in self.top.optional]
         return sum(size for size in sizes if size is not None)

@@ -13,9 +13,9 @@ from hybridkg.operators.id_sets import held
 from hybridkg.operators.index_access import relation, scores_among
 from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.operators.topk.candidates import MATCHES_PER_CANDIDATE
-from hybridkg.operators.topk.relation_prefix import Slice
+from hybridkg.operators.topk.relation_prefix import RelationPrefix
 from hybridkg.operators.topk.survivor_scores import Surviving
-from hybridkg.operators.topk.top_k_rows import BestRows
+from hybridkg.operators.topk.top_k_rows import TopKRows
 from hybridkg.query import ast
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ GROWTH = 4
 
 
 @dataclass(frozen=True)
-class FilterFirst(BestRows):
+class FilterFirst(TopKRows):
     """Scores the whole candidate set of one variable, and keeps its best.
 
     Exact: the score of a candidate is what it has in the complete relation (law a).
     """
 
-    def slices(self, context: ExecutionContext) -> Iterator[Slice]:
+    def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
         """The best k of the candidates; more, the next best, where those were not enough."""
         import numpy as np
 
@@ -62,9 +62,9 @@ class FilterFirst(BestRows):
                 return
             begin, end = end, GROWTH * end
 
-    def _slice(self, chosen: Any, surviving: Surviving, bound: float) -> Slice:
+    def _slice(self, chosen: Any, surviving: Surviving, bound: float) -> RelationPrefix:
         (candidates,) = self.candidates
-        return Slice(
+        return RelationPrefix(
             surviving.relations(chosen),
             bound,
             self.top.ties_follow(candidates.variable),

@@ -11,18 +11,18 @@ from hybridkg.operators.context import CANDIDATES, JOINED, ExecutionContext
 from hybridkg.operators.index_access import best_matches
 from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.operators.topk.filter_first import GROWTH
-from hybridkg.operators.topk.relation_prefix import Slice
-from hybridkg.operators.topk.top_k_rows import BestRows
+from hybridkg.operators.topk.relation_prefix import RelationPrefix
+from hybridkg.operators.topk.top_k_rows import TopKRows
 
 
 @dataclass(frozen=True)
-class FilteredTopK(BestRows):
+class FilteredTopK(TopKRows):
     """The index's own best k among the candidates of one variable, by one MATCH without TOP.
 
     Exact: what is not among the candidates is left out, never scored 0 (law c).
     """
 
-    def slices(self, context: ExecutionContext) -> Iterator[Slice]:
+    def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
         """The best k of the candidates; more, the next best, where those were not enough."""
         (candidates,), ((match, score),) = self.candidates, self.top.matches
         assert self.top.value is not None
@@ -40,7 +40,7 @@ class FilteredTopK(BestRows):
                 context.note(JOINED, len(ids))
             bound = float(self.top.value.of({score: scores[end]}, {})) if len(ids) > end else -np.inf
             relations = {score: (ids[begin:end], scores[begin:end])}
-            yield Slice(relations, bound, self.top.ties_follow(candidates.variable))
+            yield RelationPrefix(relations, bound, self.top.ties_follow(candidates.variable))
             if len(ids) <= end:
                 return
             begin, end = end, GROWTH * end

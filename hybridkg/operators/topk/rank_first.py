@@ -11,20 +11,20 @@ from hybridkg.interfaces.meter import LOOKS
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.id_sets import held
 from hybridkg.operators.index_access import best_matches, scores_among
-from hybridkg.operators.predicate_pushdown import said_of, shown, with_conditions
+from hybridkg.operators.predicate_pushdown import pushdown_conditions, shown, with_conditions
 from hybridkg.operators.text_query import checked_index, ranked_query
 from hybridkg.operators.topk.filter_first import best_first
-from hybridkg.operators.topk.relation_prefix import Slice
-from hybridkg.operators.topk.top_k_rows import BestRows
+from hybridkg.operators.topk.relation_prefix import RelationPrefix
+from hybridkg.operators.topk.top_k_rows import TopKRows
 from hybridkg.query import ast
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LEAST_DEPTH = 32
+MIN_DEPTH = 32
 """Entities of the first look at a relation."""
 
 DEEPER = 4
@@ -33,7 +33,7 @@ index are found by passing over the rest."""
 
 
 @dataclass(frozen=True)
-class RankFirst(BestRows):
+class RankFirst(TopKRows):
     """Reads the ranked relations of one variable from their best entities on, and asks the graph about those.
 
     With several relations it is the threshold algorithm (Fagin, Lotem and Naor, "Optimal aggregation algorithms for
@@ -45,25 +45,25 @@ class RankFirst(BestRows):
         budgets: what each of them would cost, in microseconds of the cost model.
     """
 
-    instead: tuple[BestRows, ...] = ()
+    instead: tuple[TopKRows, ...] = ()
     budgets: tuple[float, ...] = ()
 
     @property
-    def other(self) -> tuple[BestRows | None, float]:
+    def other(self) -> tuple[TopKRows | None, float]:
         """The cheapest of those, and what it would cost."""
         if not self.instead:
             return None, inf
         least = min(self.budgets)
         return self.instead[self.budgets.index(least)], least
 
-    def slices(self, context: ExecutionContext) -> Iterator[Slice]:
+    def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
         """Those candidates that no entity to come can beat, look by look."""
         import numpy as np
 
         value, k = self.top.value, self.top.k
         assert value is not None
         assert k is not None
-        spent_before, depth = context.spent(), max(LEAST_DEPTH, 2 * k)
+        spent_before, depth = context.spent(), max(MIN_DEPTH, 2 * k)
         follow = len(self.top.matches) == 1 and self.top.ties_follow(self.candidates[0].variable)
         seen, pool = np.zeros(0, np.uint32), Pool.empty([score for _, score in self.top.matches])
         looks, passed, (other, budget) = 0, 0, self.other
@@ -107,7 +107,7 @@ class RankFirst(BestRows):
         (candidates,), (match, query) = self.candidates, queries[0]
         if len(queries) > 1 or match.top is not None or not candidates.fragments:
             return queries
-        said = lambda: said_of(candidates.variable, candidates.fragments[0])
+        said = lambda: pushdown_conditions(candidates.variable, candidates.fragments[0])
         return [(match, with_conditions(query, said, index))]
 
     def _look(
@@ -116,7 +116,7 @@ class RankFirst(BestRows):
         """As `look`; but beside other lists, one of TOP is read to its end: no score tells who is in it."""
         return look(match, query, depth if match.top is None or len(self.top.matches) == 1 else match.top, context)
 
-    def details(self, known: Known) -> str:
+    def details(self, known: EstimationContext) -> str:
         """The conditions that go along to the index."""
         if known.text is None:
             return ""
@@ -187,7 +187,7 @@ class Pool:
         chosen: NDArray[Any] = above[best_first(self.values[above], len(above), self.ids[above], context)]
         return chosen
 
-    def split(self, chosen: NDArray[Any], bound: float, follow: bool) -> tuple[Slice, Pool]:
+    def split(self, chosen: NDArray[Any], bound: float, follow: bool) -> tuple[RelationPrefix, Pool]:
         """The chosen ones as a slice, and the others; `bound` is that of the entities that have not been seen."""
         import numpy as np
 
@@ -196,7 +196,7 @@ class Pool:
         left = Pool(self.ids[rest], {name: own[rest] for name, own in self.scores.items()}, self.values[rest])
         own = self.ids[chosen]
         relations = {name: (own, of_match[chosen]) for name, of_match in self.scores.items()}
-        return Slice(relations, max(bound, float(left.values.max(initial=-np.inf))), follow), left
+        return RelationPrefix(relations, max(bound, float(left.values.max(initial=-np.inf))), follow), left
 
 
 def look(match: ast.RankedItem, query: RankedQuery, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:

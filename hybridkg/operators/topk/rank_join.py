@@ -14,12 +14,12 @@ from typing import TypeAlias
 from hybridkg.interfaces.meter import GRAPH_QUESTIONS, LOOKS
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known, times
+from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.operators.index_access import relation
 from hybridkg.operators.text_query import ranked_query
-from hybridkg.operators.topk.rank_first import DEEPER, LEAST_DEPTH, look
-from hybridkg.operators.topk.relation_prefix import Slice
-from hybridkg.operators.topk.top_k_rows import BestRows
+from hybridkg.operators.topk.rank_first import DEEPER, MIN_DEPTH, look
+from hybridkg.operators.topk.relation_prefix import RelationPrefix
+from hybridkg.operators.topk.top_k_rows import TopKRows
 
 Relation: TypeAlias = "tuple[Ids, Scores]"
 """(ids, scores) of a ranked list."""
@@ -29,7 +29,7 @@ FIRST_DEPTH = 4
 
 
 @dataclass(frozen=True)
-class RankJoin(BestRows):
+class RankJoin(TopKRows):
     """Runs the plan over the best entities of every list, deeper and deeper.
 
     One MATCH for each ranked variable. The slices grow, so each holds those before it.
@@ -40,9 +40,9 @@ class RankJoin(BestRows):
 
     budget: float = inf
 
-    def sizes(self, known: Known) -> dict[str, float | None]:
+    def sizes(self, known: EstimationContext) -> dict[str, float | None]:
         """What the first look takes of each list."""
-        depth = float(max(LEAST_DEPTH, FIRST_DEPTH * (self.top.k or 1)))
+        depth = float(max(MIN_DEPTH, FIRST_DEPTH * (self.top.k or 1)))
         found: dict[str, float | None] = {}
         for candidates, (match, score) in zip(self.candidates, self.top.matches, strict=True):
             most = known.most(match)
@@ -50,18 +50,18 @@ class RankJoin(BestRows):
             found[score] = times(read, candidates.estimate(known), 1 / max(known.entities, 1.0))
         return found
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """As many as are wanted: it reads on until it has them."""
         return None if self.top.k is None else float(self.top.k)
 
-    def slices(self, context: ExecutionContext) -> Iterator[Slice]:
+    def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
         """The first entities of each list; the bound is that of the pairs with an entity behind them."""
         import numpy as np
 
         value, k = self.top.value, self.top.k
         assert value is not None
         assert k is not None
-        depth, looks = max(LEAST_DEPTH, FIRST_DEPTH * k), 0
+        depth, looks = max(MIN_DEPTH, FIRST_DEPTH * k), 0
         before, spent = context.spent(), 0.0
         while True:
             context.meter.add(LOOKS, 1)
@@ -75,7 +75,7 @@ class RankJoin(BestRows):
                 for score, (_, own, ends) in lists.items():
                     if not ends:
                         bound = max(bound, float(value.of({**tops, score: own[-1]}, {})))
-            part = Slice(self._passing(relations, context), bound, again=True)
+            part = RelationPrefix(self._passing(relations, context), bound, again=True)
             yield part
             if part.complete:
                 return
@@ -84,7 +84,7 @@ class RankJoin(BestRows):
             if spent + last_look > self.budget:
                 context.tell(self, switched=1)
                 complete = {score: relation(match, context) for match, score in self.top.matches}
-                yield Slice(self._passing(complete, context), again=True)
+                yield RelationPrefix(self._passing(complete, context), again=True)
                 return
             depth *= DEEPER
 

@@ -2,7 +2,7 @@
 
 A strategy that need not see every row runs the rest of the plan again and again over growing parts ("slices") of the
 relations of its MATCHes, and stops when no row that is still missing can be among the first. What it has chosen is in
-the ExecutionContext while the plan below runs; `SliceOf` stands in the plan where the complete relation would.
+the ExecutionContext while the plan below runs; `PrefixScan` stands in the plan where the complete relation would.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.index_access import scores_among
 from hybridkg.operators.rank_functions import ListStatistics
 from hybridkg.operators.text_query import checked_index, describe, ranked_query
@@ -26,7 +26,7 @@ from hybridkg.rdf.terms import BlankNode, NamedNode, Term
 
 
 @dataclass(frozen=True)
-class Slice:
+class RelationPrefix:
     """Parts of ranked relations, and what the rest of them can still bring.
 
     Args:
@@ -52,13 +52,13 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class SliceOf(PhysicalOperator):
+class PrefixScan(PhysicalOperator):
     """The relation (entity, score) of a MATCH, of the entities that the operator above has chosen."""
 
     match: ast.RankedItem
     score: str
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """As many as the operator above takes; all that match, where nobody says."""
         return known.sliced[self.score] if self.score in known.sliced else known.most(self.match)
 
@@ -69,9 +69,9 @@ class SliceOf(PhysicalOperator):
 
     def describe(self) -> str:
         """Entity and score."""
-        return f"SliceOf ?{self.match.entity.name} ?{self.score}"
+        return f"PrefixScan ?{self.match.entity.name} ?{self.score}"
 
-    def details(self, known: Known) -> str:
+    def details(self, known: EstimationContext) -> str:
         """Model, fields, terms with df."""
         return describe(self.match, known.text)
 

@@ -14,11 +14,11 @@ from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.context import CANDIDATES, JOINED, ExecutionContext
 from hybridkg.operators.rank_functions import ListStatistics, fused
 from hybridkg.operators.topk.filter_first import best_first
-from hybridkg.operators.topk.rank_first import DEEPER, LEAST_DEPTH
-from hybridkg.operators.topk.relation_prefix import Slice
+from hybridkg.operators.topk.rank_first import DEEPER, MIN_DEPTH
+from hybridkg.operators.topk.relation_prefix import RelationPrefix
 from hybridkg.operators.topk.score_intervals import Listing
 from hybridkg.operators.topk.survivor_scores import known_of
-from hybridkg.operators.topk.top_k_rows import BestRows, RankedTop
+from hybridkg.operators.topk.top_k_rows import RankedTop, TopKRows
 from hybridkg.query import ast
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Threshold(BestRows):
+class Threshold(TopKRows):
     """The threshold algorithm (Fagin, Lotem and Naor, 2003) over relations that are known up to an error (Listing).
 
     No entity below the depth that has been read has a greater rank score than the last scores of the lists give, or,
@@ -36,7 +36,7 @@ class Threshold(BestRows):
     Exact: ranks and statistics are those among all that survive, which are found before the lists are read.
     """
 
-    def slices(self, context: ExecutionContext) -> Iterator[Slice]:
+    def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
         """The best k, and where that gave too few rows, again and more."""
         import numpy as np
 
@@ -51,7 +51,7 @@ class Threshold(BestRows):
             context.note(JOINED, len(everyone))
         assert context.nodes is not None
         fusing = Fusing.of(self.top, lists, context.nodes)
-        wanted, depth, looks = max(self.top.k, 1), max(LEAST_DEPTH, 2 * self.top.k), 0
+        wanted, depth, looks = max(self.top.k, 1), max(MIN_DEPTH, 2 * self.top.k), 0
         while True:
             looks += 1
             context.meter.add(LOOKS, 1)
@@ -155,7 +155,7 @@ class Fusing:
             scores[name] = np.array([np.nan if reached == -np.inf else reached + one.error])
         return float(self.values(scores, {name: np.array([depth + 1.0]) for name in self.ranked})[0])
 
-    def best(self, seen: Ids, wanted: int, bound: float, context: ExecutionContext) -> Slice | None:
+    def best(self, seen: Ids, wanted: int, bound: float, context: ExecutionContext) -> RelationPrefix | None:
         """The best of some entities; None where entities outside may be better.
 
         Args:
@@ -203,7 +203,7 @@ class Fusing:
 
     def _slice(
         self, ids: Ids, scores: Mapping[str, Scores], ranks: Mapping[str, Scores], chosen: Ids, bound: float
-    ) -> Slice:
+    ) -> RelationPrefix:
         import numpy as np
 
         own, relations = ids[chosen], {}
@@ -215,4 +215,4 @@ class Fusing:
         for name, spread in self.spreads.items():
             places = ranks[name][chosen].astype(int).tolist() if name in ranks else [1] * len(own)
             known[name] = ListStatistics(dict(zip(terms, places, strict=True)), spread)
-        return Slice(relations, bound, False, known, dict(self.floors), again=True)
+        return RelationPrefix(relations, bound, False, known, dict(self.floors), again=True)

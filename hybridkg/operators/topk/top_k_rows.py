@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known, times
+from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.operators.order_rows import ordered
-from hybridkg.operators.topk.candidates import Candidates
+from hybridkg.operators.topk.candidates import CandidateSetScan
 from hybridkg.operators.topk.rank_value import RankValue
-from hybridkg.operators.topk.relation_prefix import Slice
+from hybridkg.operators.topk.relation_prefix import RelationPrefix
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Literal
@@ -54,7 +54,7 @@ class RankedTop:
 
 
 @dataclass(frozen=True)
-class BestRows(OneChild):
+class TopKRows(OneChild):
     """The first k rows of the child, which is run over slices of its ranked relations.
 
     Args:
@@ -64,13 +64,13 @@ class BestRows(OneChild):
     """
 
     top: RankedTop
-    candidates: tuple[Candidates, ...]
+    candidates: tuple[CandidateSetScan, ...]
 
     @abstractmethod
-    def slices(self, context: ExecutionContext) -> Iterator[Slice]:
+    def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
         """Slices, the best first, until one is complete or nobody asks for more."""
 
-    def from_the_start(self, context: ExecutionContext) -> Iterator[Slice]:
+    def from_the_start(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
         """The slices, the first of which takes the place of all rows that another strategy has given before."""
         for number, part in enumerate(self.slices(context)):
             yield replace(part, again=number == 0)
@@ -100,7 +100,7 @@ class BestRows(OneChild):
             distinct.setdefault(row[: self.top.width], row)
         return replace(merged, rows=list(distinct.values()))
 
-    def _sure(self, found: Solutions, part: Slice) -> int:
+    def _sure(self, found: Solutions, part: RelationPrefix) -> int:
         """How many of the rows come before any row that is still missing."""
         if part.ties_follow:
             return len(found.rows)
@@ -109,31 +109,31 @@ class BestRows(OneChild):
         least = part.bound + slack
         return sum(isinstance(cell := row[at], Literal) and float(cell.value) > least for row in found.rows)
 
-    def matching(self, known: Known) -> float | None:
+    def matching(self, known: EstimationContext) -> float | None:
         """The candidates of the one ranked variable that every MATCH is expected to match."""
         (candidates,) = self.candidates
         return times(candidates.estimate(known), *(known.share(match) for match, _ in self.top.matches))
 
-    def sizes(self, known: Known) -> dict[str, float | None]:
+    def sizes(self, known: EstimationContext) -> dict[str, float | None]:
         """By score variable, the entities of the slices that it expects to need."""
         matching = self.matching(known)
         if self.top.k is not None and self.top.value is not None:
             matching = float(self.top.k) if matching is None else min(matching, float(self.top.k))
         return {score: matching for _, score in (*self.top.matches, *self.top.optional)}
 
-    def below(self, known: Known) -> Known:
+    def below(self, known: EstimationContext) -> EstimationContext:
         """That only some of the entities take part, and that these have been tested."""
         tested = [id(part) for candidates in self.candidates for part in (*candidates.fragments, *candidates.filters)]
         return known.below(self.sizes(known), frozenset(tested))
 
-    def estimate(self, known: Known) -> float | None:
+    def estimate(self, known: EstimationContext) -> float | None:
         """Those of the child over its slices, at most k."""
         rows, k = self.below(known).rows(self.child), self.top.k
         if k is None:
             return rows
         return float(k) if rows is None else min(rows, float(k))
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """Unknown by itself: EXPLAIN gives it what the others leave of the cost of its strategy."""
         return None
 
@@ -142,6 +142,6 @@ class BestRows(OneChild):
         names = " ".join(f"?{candidates.variable}" for candidates in self.candidates)
         return f"{type(self).__name__} {names}" + ("" if self.top.k is None else f" k={self.top.k}")
 
-    def asks(self, known: Known) -> str:
+    def asks(self, known: EstimationContext) -> str:
         """What the store is asked for candidate sets."""
         return "\n".join(text for candidates in self.candidates for text in candidates.asks(known))

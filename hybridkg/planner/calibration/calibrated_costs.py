@@ -47,11 +47,11 @@ LOCAL = {
 }
 """What this process does itself, whatever the text engine."""
 
-LEAST_MEASURED = 4
+MIN_MEASURED = 4
 """Unit costs that must have been measured before the others follow them."""
 
 
-class UnitCosts:
+class CalibratedCosts:
     """Unit costs as they were measured; safe to use from many threads.
 
     Args:
@@ -85,7 +85,9 @@ class UnitCosts:
         """How often a unit cost has changed by MUCH: part of the key of a remembered plan."""
 
     @classmethod
-    def open(cls, folder: Path, engine: str, *, fixed: bool | None = None, far: Mapping[str, float] = {}) -> UnitCosts:
+    def open(
+        cls, folder: Path, engine: str, *, fixed: bool | None = None, far: Mapping[str, float] = {}
+    ) -> CalibratedCosts:
         """Those of a knowledge base. Never raises for the file's sake.
 
         Args:
@@ -204,7 +206,7 @@ class UnitCosts:
 def _pace(ratios: Iterable[float]) -> float:
     """How many times as slow as expected a machine is, by the median; what was not measured is taken to follow suit."""
     known = sorted(ratios)
-    if len(known) < LEAST_MEASURED:
+    if len(known) < MIN_MEASURED:
         return 1.0
     return float(f"{known[(len(known) - 1) // 2]:.3g}")  # the module `statistics` takes 10 ms to import
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hybridkg.errors import HybridkgError
-from hybridkg.interfaces.graph_index import GraphIndex, Join, Link, Scan, Variable
+from hybridkg.interfaces.graph_index import GraphIndex, Join, PredicatePath, Scan, Variable
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.text_index import Ids, TextIndex, TextQuery
@@ -26,7 +26,7 @@ from hybridkg.planner.calibration.remote_calibration import store_elsewhere, tex
 from hybridkg.planner.calibration.stopwatch import Stopwatch
 from hybridkg.rdf.terms import NamedNode
 
-LEAST_DIFFERENCE = 2_000
+MIN_DIFFERENCE = 2_000
 """Postings, or entries, that the large run must have more than the small one."""
 
 MANY, FEW = 2_000, 200
@@ -35,7 +35,7 @@ MANY, FEW = 2_000, 200
 MASKED = 20_000
 """Candidates of a large set that the text index ranks."""
 
-MOST_CANDIDATES = 500_000
+MAX_CANDIDATES = 500_000
 """Matches of the word that candidates are taken from."""
 
 WORDS = 3
@@ -44,13 +44,13 @@ WORDS = 3
 PROBED, PROBED_FEW = 200, 20
 """Values in a question to the store; more than 1,000 would fall off the cliff of planner.md."""
 
-MOST_WORDS = 120
+MAX_WORDS = 120
 """Words whose frequency is asked for, to find rare and common ones."""
 
 RARE = 100
 """Entities that have a rare word, at most."""
 
-MOST_POSTINGS = 2_000_000
+MAX_POSTINGS = 2_000_000
 """Of the common word: the run must be over in milliseconds."""
 
 
@@ -122,8 +122,8 @@ def _graph(
     if small is None:
         return
     yield "us_per_graph_question", watch.us(small[0])
-    large = _semi_join(graph, [iri for iri, n in predicates if n <= MOST_POSTINGS][:2])
-    if large is not None and large[1] - small[1] >= LEAST_DIFFERENCE:
+    large = _semi_join(graph, [iri for iri, n in predicates if n <= MAX_POSTINGS][:2])
+    if large is not None and large[1] - small[1] >= MIN_DIFFERENCE:
         yield "us_per_adjacency_entry", watch.slope(small[0], large[0], large[1] - small[1])
     if graph.n_nodes >= MANY:
         ids = np.linspace(0, graph.n_nodes - 1, MANY).astype(np.uint32)
@@ -133,7 +133,7 @@ def _graph(
 
 def _semi_join(graph: GraphIndex, iris: Sequence[str]) -> tuple[Callable[[], object], float] | None:
     """Finding what the first predicate links the subjects of all with, and about how many entries that reads."""
-    scans = tuple(Scan(Variable("s"), Link(iri), Variable(f"o{i}")) for i, iri in enumerate(iris))
+    scans = tuple(Scan(Variable("s"), PredicatePath(iri), Variable(f"o{i}")) for i, iri in enumerate(iris))
     prepared = graph.prepare(Join(scans)) if scans else None
     if prepared is None:
         return None
@@ -194,7 +194,7 @@ def _text(text: TextIndex, words: Sequence[str], watch: Stopwatch) -> Iterator[t
     rare_us = [us for word in rarest if (us := watch.us(best(TextQuery(word)))) is not None]
     yield "us_per_text_question", median(rare_us) if rare_us else None
     yield "us_per_text_scoring", watch.us(lambda: text.matching(rare))
-    if many - few < LEAST_DIFFERENCE:
+    if many - few < MIN_DIFFERENCE:
         return
     yield "us_per_posting", watch.slope(best(rare), best(common), many - few)
     deep = min(MANY, df[ordered[-1]])
@@ -203,7 +203,7 @@ def _text(text: TextIndex, words: Sequence[str], watch: Stopwatch) -> Iterator[t
     # The cost of a candidate grows with the lists that it is looked up in: neither the longest nor a short one.
     often = ordered[_at(0.75, [df[word] for word in ordered])]
     listed = TextQuery(often)
-    ids = np.sort(text.topk(listed, MASKED)[0]) if df[often] <= MOST_CANDIDATES else np.zeros(0, np.uint32)
+    ids = np.sort(text.topk(listed, MASKED)[0]) if df[often] <= MAX_CANDIDATES else np.zeros(0, np.uint32)
     small, large = _spread(ids, FEW), _spread(ids, MANY)
     if len(large) >= 2 * FEW:
         yield (
@@ -221,11 +221,11 @@ def _text(text: TextIndex, words: Sequence[str], watch: Stopwatch) -> Iterator[t
 
 def _frequencies(text: TextIndex, words: Sequence[str]) -> dict[str, int]:
     """Entities that have each word, by the word as the index has it; those that occur, and are not too common."""
-    found = {one.term: one.df for one in text.terms(TextQuery(" ".join(list(dict.fromkeys(words))[:MOST_WORDS])))}
+    found = {one.term: one.df for one in text.terms(TextQuery(" ".join(list(dict.fromkeys(words))[:MAX_WORDS])))}
     # A stem need not be its own stem, so the frequency that counts is that of the query that will be asked.
-    queries = {word: TextQuery(word) for word, df in found.items() if 0 < df <= MOST_POSTINGS}
+    queries = {word: TextQuery(word) for word, df in found.items() if 0 < df <= MAX_POSTINGS}
     text.prepare(list(queries.values()))
-    return {word: n for word, query in queries.items() if 0 < (n := text.most(query)) <= MOST_POSTINGS}
+    return {word: n for word, query in queries.items() if 0 < (n := text.most(query)) <= MAX_POSTINGS}
 
 
 def _at(share: float, df: Sequence[int]) -> int:
@@ -243,7 +243,7 @@ def _spread(ids: Ids, n: int) -> Ids:
     return ids if len(ids) <= n else ids[np.linspace(0, len(ids) - 1, n).astype(np.int64)]
 
 
-def some_words(texts: Sequence[str], most: int = MOST_WORDS) -> list[str]:
+def some_words(texts: Sequence[str], most: int = MAX_WORDS) -> list[str]:
     """Distinct words of some texts, in the order in which they come.
 
     >>> some_words(["A red fish.", "A blue fish"])

@@ -35,10 +35,10 @@ FEW, MANY = 200, 20_000
 DEEP = 1_500
 """Of the best, in the large run: each is scored again here."""
 
-MOST_ROWS = 2_000
+MAX_ROWS = 2_000
 """Of the relation that is read to its end; they take 0.1 s."""
 
-LEAST_DIFFERENCE = 200
+MIN_DIFFERENCE = 200
 """Rows or postings that the large run must have more than the small one."""
 
 WORDS = 3
@@ -60,7 +60,7 @@ def text_elsewhere(
         watch: measures on the wall, because another process does the work.
     """
     few, rare = df[ordered[0]], TextQuery(ordered[0])
-    listed = next((word for word in reversed(ordered) if df[word] <= MOST_ROWS), ordered[0])
+    listed = next((word for word in reversed(ordered) if df[word] <= MAX_ROWS), ordered[0])
     rows, middle = df[listed] - few, TextQuery(listed)
     common, many = TextQuery(" ".join(ordered[-WORDS:])), sum(df[word] for word in ordered[-WORDS:]) - few
     # Hardly any candidate has the rarest word, so these are candidates that only go there.
@@ -71,13 +71,13 @@ def text_elsewhere(
     watch.warm_up(words, ROUND_S, WARM_UP_S)
     watch.warm_up(repeat(deep), ROUND_S / 2, WARM_UP_S)  # what only these run is to be compiled, too
     watch.begin(elsewhere=True, part_s=PART_S, run_s=RUN_S)
-    if rows >= LEAST_DIFFERENCE:
+    if rows >= MIN_DIFFERENCE:
         yield "us_per_scored_posting", watch.slope(lambda: text.matching(rare), lambda: text.matching(middle), rows)
     if len(large) >= 2 * FEW:
         us = watch.slope(lambda: text.score(rare, small), lambda: text.score(rare, large), len(large) - len(small))
         yield "us_per_scored_candidate", us
         yield "us_per_masked_candidate", us
-    if many >= LEAST_DIFFERENCE:
+    if many >= MIN_DIFFERENCE:
         yield "us_per_posting", watch.slope(best(text, rare), best(text, common), many)
     if df[listed] >= FEW:
         yield "us_per_hit", watch.slope(best(text, middle), deep, min(DEEP, df[listed]) - 10)

@@ -13,7 +13,7 @@ PART_S = 0.3
 RUN_S = 0.03
 """Seconds after which a run is not repeated any more."""
 
-MOST_REPEATS = 7
+MAX_REPEATS = 7
 """Of one run."""
 
 WARM = 0.9
@@ -86,7 +86,7 @@ class Stopwatch:
         self.runs += 1
         run()
         times: list[float] = []
-        while len(times) < MOST_REPEATS and (not times or self._work() - begun < self._run_s):
+        while len(times) < MAX_REPEATS and (not times or self._work() - begun < self._run_s):
             before = self._work()
             run()
             times.append((self._work() - before) * 1e6)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from hybridkg.algebra.nodes import Plan
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import BindJoin
 from hybridkg.operators.left_join import BindLeftJoin
 from hybridkg.operators.text_join import FEW_MATCHES, MATCHES_PER_PROBE, TextJoin
-from hybridkg.planner.cardinality import Graph
+from hybridkg.planner.cardinality import CandidateEstimate
 from hybridkg.planner.cardinality import joined as entities_joined
 from hybridkg.planner.joins import joined
-from hybridkg.planner.planner_context import Planning
-from hybridkg.planner.ranking_costs import ALMOST, UNPRICED, Costs, costs_of, mean
+from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.planner.ranking_costs import ALMOST, UNPRICED, RankingCosts, costs_of, mean
 
 
-class BindJoins(Strategy):
+class BindJoinStrategy(Strategy):
     """The reference plan, with a fragment probed or read in ids wherever it meets a MATCH on a variable both bind.
 
     Exact: both have the rows of the HashJoin in whose place they stand.
@@ -24,37 +24,37 @@ class BindJoins(Strategy):
 
     preference = 80
 
-    def applies(self, logical: Plan, planning: Planning) -> bool:
+    def applies(self, logical: Plan, planning: PlannerContext) -> bool:
         """Always; `plan` looks for a fragment that meets a MATCH."""
         return True
 
-    def cost(self, logical: Plan, planning: Planning) -> Size:
+    def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         """Cost of reading every relation to its end; not known of a plan that does not rank."""
         ranking = planning.ranking(logical)
         return UNPRICED if ranking is None else bind_join_cost(costs_of(ranking, planning))
 
-    def least_cost(self, logical: Plan, planning: Planning) -> float:
+    def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
         """Lower bound of that: nothing joins."""
         ranking = planning.ranking(logical)
         return 0.0 if ranking is None else _least_us(costs_of(ranking, planning))
 
-    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
+    def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         """Operators, or None where no fragment meets a MATCH."""
         root = joined(logical, planning)
         return root if any(isinstance(op, TextJoin | BindJoin | BindLeftJoin) for op in root.walk()) else None
 
 
-BIND_JOIN = BindJoins()
+BIND_JOIN = BindJoinStrategy()
 
 
-def bind_join_cost(costs: Costs) -> Size:
+def bind_join_cost(costs: RankingCosts) -> Cardinality:
     """Cost of reading every relation to its end and making rows of all that joins; found out once."""
     if costs.bind_join is None:
         costs.bind_join = _priced(costs)
     return costs.bind_join
 
 
-def _priced(costs: Costs) -> Size:
+def _priced(costs: RankingCosts) -> Cardinality:
     cost, spine, (most, *others), first = costs.cost, costs.ranking.spine, costs.lists.joined, costs.lists.first
     graph = costs.graphs[spine.variables[0]]
     before = cost.us_per_text_scoring + _first_us(costs)
@@ -84,7 +84,7 @@ def _priced(costs: Costs) -> Size:
     return mean(found)
 
 
-def _first_us(costs: Costs) -> float:
+def _first_us(costs: RankingCosts) -> float:
     """Cost of all that match the first MATCH, or of scoring what the graph has where these are too many."""
     read = costs.lists.first * costs.cost.us_per_scored_posting
     if not costs.lists.is_too_long:
@@ -92,7 +92,7 @@ def _first_us(costs: Costs) -> float:
     return min(read, costs.scored_us(costs.graphs[costs.ranking.spine.variables[0]].size.guess, 0.0))
 
 
-def _least_us(costs: Costs) -> float:
+def _least_us(costs: RankingCosts) -> float:
     """Lower bound of `bind_join_cost`: nothing joins."""
     cost, spine, most = costs.cost, costs.ranking.spine, costs.lists.joined[0]
     us = cost.us_per_text_scoring
@@ -102,16 +102,16 @@ def _least_us(costs: Costs) -> float:
     return ALMOST * us
 
 
-def _of_fragments(costs: Costs, graph: Graph) -> Size:
+def _of_fragments(costs: RankingCosts, graph: CandidateEstimate) -> Cardinality:
     """Size of the candidate set without the filters by text."""
     share = 1.0
     for most in costs.lists.filters:
         share *= min(1.0, max(most, 1.0) / costs.n)
     guess = min(graph.size.guess / share, costs.fixed.entities)
-    return Size(graph.size.low, guess, max(graph.size.high, guess))
+    return Cardinality(graph.size.low, guess, max(graph.size.high, guess))
 
 
-def _looked_up_us(costs: Costs, entities: float, most: float) -> float:
+def _looked_up_us(costs: RankingCosts, entities: float, most: float) -> float:
     """Cost of scoring some entities, or all that match where these are not many times as many."""
     cost = costs.cost
     if costs.fixed.is_far and most <= FEW_MATCHES:

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 from hybridkg.algebra.nodes import Match, Plan, Project, Rank, Slice, Snippet, Union
 from hybridkg.interfaces.fusion import MOMENTS
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.rank_functions import reads
-from hybridkg.operators.topk.candidates import Candidates
+from hybridkg.operators.topk.candidates import CandidateSetScan
 from hybridkg.operators.topk.each_list import EachList as Operator
 from hybridkg.operators.topk.rank_value import RankValue, rank_value
 from hybridkg.operators.topk.top_k_rows import RankedTop
 from hybridkg.planner.joins import joined, lowered
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
 from hybridkg.query import ast
 from hybridkg.query.walk import variables
@@ -59,17 +59,17 @@ def branches_of(plan: Plan) -> Branches | None:
     return None
 
 
-class EachList(Strategy):
+class EachListStrategy(Strategy):
     """For limited rankings of a UNION of MATCHes and NEARs of one variable, each with a score of its own."""
 
     preference = 60
 
-    def applies(self, logical: Plan, planning: Planning) -> bool:
+    def applies(self, logical: Plan, planning: PlannerContext) -> bool:
         """Whether the plan has such a form, and no list is on a server."""
         found = branches_of(logical)
         return found is not None and not planning.is_far(found.matches)
 
-    def cost(self, logical: Plan, planning: Planning) -> Size:
+    def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         """Cost of each list up to an error, and of k rows."""
         found = branches_of(logical)
         if found is None:
@@ -81,9 +81,9 @@ class EachList(Strategy):
             else:
                 us += cost.us_per_text_scoring + planning.most(match.match) * cost.us_per_scored_posting
         us += found.k * cost.us_per_row_of_terms
-        return Size(us, us, us)
+        return Cardinality(us, us, us)
 
-    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
+    def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         """Operators, or None where it does not apply."""
         found = branches_of(logical)
         if found is None or planning.is_far(found.matches):
@@ -91,8 +91,8 @@ class EachList(Strategy):
         lists = tuple((match.match, match.score) for match in found.matches)
         top = RankedTop((), found.value, found.k, found.rank.score, found.rank.tie_breakers, None, True, lists)
         rest = joined(found.top, planning, found.matches)
-        candidates = Candidates(found.matches[0].match.entity.name, ())
+        candidates = CandidateSetScan(found.matches[0].match.entity.name, ())
         return lowered(logical, {id(found.top): Operator(rest, top, (candidates,))}, planning)
 
 
-EACH_LIST = EachList()
+EACH_LIST = EachListStrategy()

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.topk.filter_first import FilterFirst as Operator
 from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, ranked_top, rest_of
-from hybridkg.planner.planner_context import Planning
-from hybridkg.planner.ranking_costs import Costs
-from hybridkg.planner.ranking_shape import Ranking
+from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.planner.ranking_costs import RankingCosts
+from hybridkg.planner.ranking_shape import RankedPlan
 
 
-class FilterFirst(RankingStrategy):
+class FilterFirstStrategy(RankingStrategy):
     """For rankings whose scores are all of one variable, with or without a limit."""
 
     preference = 30
 
-    def takes(self, ranking: Ranking) -> bool:
+    def takes(self, ranking: RankedPlan) -> bool:
         """Whether the scores of the candidates can be known before the rows are."""
         return ranking.of_one_variable
 
-    def cost_of(self, costs: Costs) -> Size:
+    def cost_of(self, costs: RankingCosts) -> Cardinality:
         """Cost of finding the candidate set and scoring it."""
         return costs.filter_first
 
-    def top(self, ranking: Ranking, planning: Planning) -> PhysicalOperator | None:
+    def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
         """Scores the candidate set."""
         candidates = candidates_of(ranking, ranking.variables[0], planning)
         return Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
 
 
-FILTER_FIRST = FilterFirst()
+FILTER_FIRST = FilterFirstStrategy()

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.topk.filtered_topk import FilteredTopK as Operator
 from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, ranked_top, rest_of
-from hybridkg.planner.planner_context import Planning
-from hybridkg.planner.ranking_costs import Costs
-from hybridkg.planner.ranking_shape import Ranking
+from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.planner.ranking_costs import RankingCosts
+from hybridkg.planner.ranking_shape import RankedPlan
 
 
-class FilteredTopK(RankingStrategy):
+class FilteredTopKStrategy(RankingStrategy):
     """For limited rankings by one MATCH without TOP."""
 
     preference = 20
 
-    def takes(self, ranking: Ranking) -> bool:
+    def takes(self, ranking: RankedPlan) -> bool:
         """Whether one MATCH without TOP ranks."""
         return ranking.by_one_match and ranking.scored[0].match.top is None
 
-    def cost_of(self, costs: Costs) -> Size:
+    def cost_of(self, costs: RankingCosts) -> Cardinality:
         """Cost of finding the candidate set and ranking it in the index."""
         return costs.filtered_topk
 
-    def top(self, ranking: Ranking, planning: Planning) -> PhysicalOperator | None:
+    def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
         """Ranks the candidate set in the index."""
         candidates = candidates_of(ranking, ranking.variables[0], planning)
         return Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
 
 
-FILTERED_TOPK = FilteredTopK()
+FILTERED_TOPK = FilteredTopKStrategy()

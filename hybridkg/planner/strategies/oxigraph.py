@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from hybridkg.algebra.nodes import Plan, Slice, Whole
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.algebra.nodes import Plan, Slice, WholeQuery
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.planner.lower import lower
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
 
 
-class Oxigraph(Strategy):
+class OxigraphStrategy(Strategy):
     """The whole query, in canonical text, in one question to the store."""
 
     preference = 0
     dominates = True
 
-    def applies(self, logical: Plan, planning: Planning) -> bool:
+    def applies(self, logical: Plan, planning: PlannerContext) -> bool:
         """Whether the query ranks nothing."""
-        return isinstance(_cut(logical), Whole)
+        return isinstance(_cut(logical), WholeQuery)
 
-    def cost(self, logical: Plan, planning: Planning) -> Size:
+    def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         """Not known: the store plans the query."""
         return UNPRICED
 
-    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
+    def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         """Operators, or None where the query ranks."""
-        return lower(logical) if isinstance(_cut(logical), Whole) else None
+        return lower(logical) if isinstance(_cut(logical), WholeQuery) else None
 
 
-OXIGRAPH = Oxigraph()
+OXIGRAPH = OxigraphStrategy()
 
 
 def _cut(logical: Plan) -> Plan:

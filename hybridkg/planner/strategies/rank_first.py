@@ -5,45 +5,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.topk.filter_first import FilterFirst
 from hybridkg.operators.topk.filtered_topk import FilteredTopK
-from hybridkg.operators.topk.rank_first import DEEPER, LEAST_DEPTH
+from hybridkg.operators.topk.rank_first import DEEPER, MIN_DEPTH
 from hybridkg.operators.topk.rank_first import RankFirst as Operator
-from hybridkg.operators.topk.top_k_rows import BestRows
+from hybridkg.operators.topk.top_k_rows import TopKRows
 from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, ranked_top, rest_of
-from hybridkg.planner.planner_context import Planning
-from hybridkg.planner.ranking_costs import ALMOST, Costs, costs_of, mean
-from hybridkg.planner.ranking_shape import Ranking
+from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.planner.ranking_costs import ALMOST, RankingCosts, costs_of, mean
+from hybridkg.planner.ranking_shape import RankedPlan
 
 
-class RankFirst(RankingStrategy):
+class RankFirstStrategy(RankingStrategy):
     """For limited rankings by one MATCH."""
 
     preference = 40
 
-    def takes(self, ranking: Ranking) -> bool:
+    def takes(self, ranking: RankedPlan) -> bool:
         """Whether one MATCH ranks."""
         return ranking.by_one_match
 
-    def cost_of(self, costs: Costs) -> Size:
+    def cost_of(self, costs: RankingCosts) -> Cardinality:
         """Cost of reading the list as deep as it takes."""
         return rank_first_cost(costs)
 
-    def least_cost_of(self, costs: Costs) -> float:
+    def least_cost_of(self, costs: RankingCosts) -> float:
         """Cost of one look."""
         return one_look_us(costs)
 
-    def top(self, ranking: Ranking, planning: Planning) -> PhysicalOperator | None:
+    def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
         """Reads the list from its best on."""
         return best_first_of(ranking, planning)
 
 
-RANK_FIRST = RankFirst()
+RANK_FIRST = RankFirstStrategy()
 
 
-def rank_first_cost(costs: Costs) -> Size:
+def rank_first_cost(costs: RankingCosts) -> Cardinality:
     """Cost of reading the lists as deep as it takes and asking the graph about what they bring.
 
     It is bounded: when as much is spent as the candidate set would cost, that is found after all.
@@ -57,7 +57,7 @@ def rank_first_cost(costs: Costs) -> Size:
             instead = min(instead, costs.filtered_topk.guess)
     longest = max(lists)
     spread = k if len(lists) == 1 else 4.0 * k  # the best of one list are seldom those of the other
-    depth = max(LEAST_DEPTH, 2.0 * k)
+    depth = max(MIN_DEPTH, 2.0 * k)
     us = _look_us(costs, depth, lists, variable)
     found: list[float] = []
     for rows, rest in reversed(costs.cases):  # the more entities there are, the earlier enough of them are seen
@@ -69,15 +69,15 @@ def rank_first_cost(costs: Costs) -> Size:
     return mean(found[::-1])
 
 
-def one_look_us(costs: Costs) -> float:
+def one_look_us(costs: RankingCosts) -> float:
     """Lower bound of `rank_first_cost`: one look is enough."""
     restricted, cost = costs.ranking.is_restricted, costs.cost
-    depth = max(LEAST_DEPTH, 2.0 * (costs.k or 1.0))
+    depth = max(MIN_DEPTH, 2.0 * (costs.k or 1.0))
     us = cost.us_per_look + costs.lists_us(depth, costs.lists.best_first) + costs.cases[0][1]
     return ALMOST * (us + costs.graphs[costs.ranking.variables[0]].question_us if restricted else us)
 
 
-def _look_us(costs: Costs, depth: float, lists: Sequence[float], variable: str | None) -> float:
+def _look_us(costs: RankingCosts, depth: float, lists: Sequence[float], variable: str | None) -> float:
     """Cost of one look at the best of some lists, and of testing and scoring what it brings."""
     cost, fresh = costs.cost, 0.0
     us = cost.us_per_look + costs.lists_us(depth, lists)
@@ -92,13 +92,13 @@ def _look_us(costs: Costs, depth: float, lists: Sequence[float], variable: str |
     return us
 
 
-def best_first_of(ranking: Ranking, planning: Planning) -> PhysicalOperator:
+def best_first_of(ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator:
     """Reads the ranked lists of one variable from their best on."""
     candidates = (candidates_of(ranking, ranking.variables[0], planning),)
     rest, top = rest_of(ranking, planning), ranked_top(ranking)
     if candidates[0].unrestricted or not planning.switching:
         return Operator(rest, top, candidates)
-    instead: list[BestRows] = [FilterFirst(rest, top, candidates)]
+    instead: list[TopKRows] = [FilterFirst(rest, top, candidates)]
     budgets = [planning.number(lambda sizes: costs_of(ranking, sizes).filter_first.guess)]
     if ranking.by_one_match and ranking.scored[0].match.top is None:
         instead.append(FilteredTopK(rest, top, candidates))

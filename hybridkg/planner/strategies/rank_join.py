@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from math import inf, sqrt
 
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.topk.rank_first import DEEPER, LEAST_DEPTH
+from hybridkg.operators.topk.rank_first import DEEPER, MIN_DEPTH
 from hybridkg.operators.topk.rank_join import FIRST_DEPTH
 from hybridkg.operators.topk.rank_join import RankJoin as Operator
 from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, ranked_top, rest_of
 from hybridkg.planner.cardinality import CORRELATIONS
-from hybridkg.planner.planner_context import Planning
-from hybridkg.planner.ranking_costs import Costs, costs_of, mean
-from hybridkg.planner.ranking_shape import Ranking
+from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.planner.ranking_costs import RankingCosts, costs_of, mean
+from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.planner.strategies.bind_join import bind_join_cost
 
 
-class RankJoin(RankingStrategy):
+class RankJoinStrategy(RankingStrategy):
     """For limited rankings by a rising expression over one MATCH for each of several variables."""
 
     preference = 70
 
-    def takes(self, ranking: Ranking) -> bool:
+    def takes(self, ranking: RankedPlan) -> bool:
         """Whether one MATCH of each of several variables ranks."""
         return ranking.ends_early and len(ranking.scored) == len(ranking.variables) > 1
 
-    def cost_of(self, costs: Costs) -> Size:
+    def cost_of(self, costs: RankingCosts) -> Cardinality:
         """Cost of reading the lists, deeper than k, and joining what they bring."""
         graphs = [costs.graphs[variable] for variable in costs.ranking.variables]
         cost, k, n, lists = costs.cost, costs.k or 1.0, costs.n, costs.lists.scored
@@ -44,7 +44,7 @@ class RankJoin(RankingStrategy):
         for factor in CORRELATIONS:
             # So deep in both lists there are k pairs; to be sure that no other is better takes another look.
             wanted = min(DEEPER * n * sqrt(k / (linked * factor)), longest)
-            depth, us = max(LEAST_DEPTH, FIRST_DEPTH * k), 0.0
+            depth, us = max(MIN_DEPTH, FIRST_DEPTH * k), 0.0
             while True:
                 read = [min(depth, most) for most in lists]
                 us += cost.us_per_look + questions_us
@@ -63,7 +63,7 @@ class RankJoin(RankingStrategy):
             found.append(us)
         return mean(found)
 
-    def top(self, ranking: Ranking, planning: Planning) -> PhysicalOperator | None:
+    def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
         """Joins the best of the lists."""
         candidates = tuple(candidates_of(ranking, variable, planning) for variable in ranking.variables)
         budget = inf
@@ -72,4 +72,4 @@ class RankJoin(RankingStrategy):
         return Operator(rest_of(ranking, planning), ranked_top(ranking), candidates, budget)
 
 
-RANK_JOIN = RankJoin()
+RANK_JOIN = RankJoinStrategy()

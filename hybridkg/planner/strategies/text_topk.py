@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hybridkg.algebra.nodes import Match, Plan, Project, Rank, Slice, Snippet
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.text_relation import TextRelation
 from hybridkg.planner.lower import lower
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED, costs_of
 from hybridkg.query import ast
 
 
-class TextTopK(Strategy):
+class TextTopKStrategy(Strategy):
     """Slice(Project(Rank(Match))) asks the index for offset + limit rows instead of all.
 
     Exact: the index breaks ties by the rank of the node, which is the term order of the subject, and a
@@ -25,20 +25,20 @@ class TextTopK(Strategy):
     preference = 10
     dominates = True
 
-    def applies(self, logical: Plan, planning: Planning) -> bool:
+    def applies(self, logical: Plan, planning: PlannerContext) -> bool:
         """Whether the plan ranks; `plan` looks for anything else in it."""
         return planning.ranking(logical) is not None
 
-    def cost(self, logical: Plan, planning: Planning) -> Size:
+    def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         """Cost of asking the index for its best."""
         ranking = planning.ranking(logical)
         if ranking is None:
             return UNPRICED
         postings = costs_of(ranking, planning).lists.postings
         us = planning.cost.us_per_text_question + sum(postings) * planning.cost.us_per_posting
-        return Size(us, us, us)
+        return Cardinality(us, us, us)
 
-    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
+    def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         """Operators, or None where anything else takes part in the query."""
         match logical:
             case Snippet(child, match) if (below := self.plan(child, planning)) is not None:
@@ -57,4 +57,4 @@ class TextTopK(Strategy):
         return None
 
 
-TEXT_TOPK = TextTopK()
+TEXT_TOPK = TextTopKStrategy()

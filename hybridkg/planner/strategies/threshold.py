@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.topk.rank_first import LEAST_DEPTH
+from hybridkg.operators.topk.rank_first import MIN_DEPTH
 from hybridkg.operators.topk.threshold import Threshold as Operator
 from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, ranked_top, rest_of
-from hybridkg.planner.planner_context import Planning
-from hybridkg.planner.ranking_costs import UNPRICED, Costs
-from hybridkg.planner.ranking_shape import Ranking
+from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.planner.ranking_costs import UNPRICED, RankingCosts
+from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.planner.strategies.rank_first import best_first_of, one_look_us, rank_first_cost
 
 
-class Threshold(RankingStrategy):
+class ThresholdStrategy(RankingStrategy):
     """For limited rankings by a rising expression over several MATCHes of one variable, or of functions of all scores.
 
     Where all that survive can be told from their candidates alone, and a NEAR, a function or an OPTIONAL takes part,
@@ -23,11 +23,11 @@ class Threshold(RankingStrategy):
 
     preference = 50
 
-    def takes(self, ranking: Ranking) -> bool:
+    def takes(self, ranking: RankedPlan) -> bool:
         """Whether several MATCHes of one variable rank."""
         return ranking.fuses or (ranking.ends_early and len(ranking.variables) == 1 < len(ranking.scored))
 
-    def cost_of(self, costs: Costs) -> Size:
+    def cost_of(self, costs: RankingCosts) -> Cardinality:
         """Cost of the candidate set, of each list up to an error, and of the exact scores of the best.
 
         Where the lists are read from their best on it is that of rank_first.
@@ -42,18 +42,18 @@ class Threshold(RankingStrategy):
         for most, read in zip(lists, costs.compared, strict=True):
             scored = min(graph.size.guess * cost.us_per_scored_candidate, most * cost.us_per_scored_posting)
             us += cost.us_per_text_scoring + (read * cost.us_per_posting if read else scored)
-        depth = max(LEAST_DEPTH, 2.0 * costs.k)
+        depth = max(MIN_DEPTH, 2.0 * costs.k)
         us += len(lists) * (cost.us_per_text_scoring + len(lists) * depth * cost.us_per_scored_candidate)
         variable, asked = costs.ranking.variables[0], costs.fixed.asked
         each = costs.row_us(variable, asked)
         us += costs.once_us(asked) + each * costs.k * (costs.rows_each(variable) if asked else 1.0)
-        return Size(us, us, us)
+        return Cardinality(us, us, us)
 
-    def least_cost_of(self, costs: Costs) -> float:
+    def least_cost_of(self, costs: RankingCosts) -> float:
         """Cost of one look, where the lists are read from their best on."""
         return 0.0 if costs.fixed.is_fused else one_look_us(costs)
 
-    def top(self, ranking: Ranking, planning: Planning) -> PhysicalOperator | None:
+    def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
         """Reads the lists together; None where lists that are known up to an error are on a server."""
         if not ranking.fuses:
             return best_first_of(ranking, planning)
@@ -63,4 +63,4 @@ class Threshold(RankingStrategy):
         return Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
 
 
-THRESHOLD = Threshold()
+THRESHOLD = ThresholdStrategy()

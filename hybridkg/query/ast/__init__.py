@@ -59,11 +59,11 @@ from hybridkg.query.ast.queries import (
     GroupKey,
     Modifiers,
     OrderKey,
-    Projection,
     Query,
     QueryForm,
     RankBy,
     Rerank,
+    SelectItem,
     SelectQuery,
 )
 from hybridkg.query.ast.terms import (
@@ -115,7 +115,6 @@ __all__ = [
     "PathNegated",
     "PathRepeat",
     "PathSequence",
-    "Projection",
     "Query",
     "QueryForm",
     "RankBy",
@@ -123,6 +122,7 @@ __all__ = [
     "RankedItem",
     "RankedList",
     "Rerank",
+    "SelectItem",
     "SelectQuery",
     "ServicePattern",
     "Span",

@@ -19,7 +19,7 @@ class DatasetClause(Syntax):
 
 
 @dataclass(frozen=True)
-class Projection(Syntax):
+class SelectItem(Syntax):
     """`?x`, or `(expression AS ?x)`."""
 
     variable: Var
@@ -77,7 +77,7 @@ class Modifiers(Syntax):
 class SelectQuery(Syntax):
     """projection None is `SELECT *`; reduction is "", "DISTINCT" or "REDUCED"."""
 
-    projection: tuple[Projection, ...] | None
+    projection: tuple[SelectItem, ...] | None
     where: Group
     reduction: str = ""
     dataset: tuple[DatasetClause, ...] = ()

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from hybridkg.query import ast
-from hybridkg.query.builders.triples import Triples
+from hybridkg.query.builders.triples import TripleBuilders
 from hybridkg.query.lexer import Token
 
 
-class Expressions(Triples):
+class Expressions(TripleBuilders):
     """Operators, built-in calls, aggregates."""
 
     def bracketed(self, c: list[Any], start: int, end: int) -> Any:

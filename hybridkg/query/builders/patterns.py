@@ -10,7 +10,7 @@ from hybridkg.query import ast
 from hybridkg.query.builders.expressions import Expressions
 from hybridkg.query.lexer import Token
 
-LARGEST_COUNT = 2**63 - 1
+MAX_COUNT = 2**63 - 1
 """LIMIT, OFFSET and TOP are machine integers to everything that reads them."""
 
 
@@ -127,8 +127,8 @@ class Patterns(Expressions):
 
     def counted(self, token: Token) -> int:
         """The number behind LIMIT, OFFSET or TOP."""
-        if len(token.text) > 4000 or int(token.text) > LARGEST_COUNT:
-            raise self.error(f"this number is above {LARGEST_COUNT}", token.start, token.end)
+        if len(token.text) > 4000 or int(token.text) > MAX_COUNT:
+            raise self.error(f"this number is above {MAX_COUNT}", token.start, token.end)
         return int(token.text)
 
 

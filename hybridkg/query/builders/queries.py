@@ -7,10 +7,10 @@ from typing import Any
 
 from hybridkg.errors import QuerySyntaxError
 from hybridkg.query import ast
-from hybridkg.query.builders.ranking import Ranking
+from hybridkg.query.builders.ranking import RankingBuilders
 
 
-class Queries(Ranking):
+class Queries(RankingBuilders):
     """From the prologue to the last VALUES."""
 
     def query_unit(self, c: list[Any], start: int, end: int) -> ast.Query:
@@ -62,7 +62,7 @@ class Queries(Ranking):
         """`SELECT *`."""
         return c[1], None
 
-    def select_columns(self, c: list[Any], start: int, end: int) -> tuple[str, tuple[ast.Projection, ...]]:
+    def select_columns(self, c: list[Any], start: int, end: int) -> tuple[str, tuple[ast.SelectItem, ...]]:
         """`SELECT ?x (expression AS ?y)`."""
         return c[1], tuple(_distinct(c[2]))
 
@@ -70,13 +70,13 @@ class Queries(Ranking):
         """`DISTINCT`, `REDUCED`, or nothing."""
         return c[0].text.upper() if c else ""
 
-    def plain_projection(self, c: list[Any], start: int, end: int) -> ast.Projection:
+    def plain_projection(self, c: list[Any], start: int, end: int) -> ast.SelectItem:
         """`?x`."""
-        return ast.Projection(c[0], span=self.span(start, end))
+        return ast.SelectItem(c[0], span=self.span(start, end))
 
-    def named_projection(self, c: list[Any], start: int, end: int) -> ast.Projection:
+    def named_projection(self, c: list[Any], start: int, end: int) -> ast.SelectItem:
         """`(expression AS ?x)`."""
-        return ast.Projection(c[3], c[1], span=self.span(start, end))
+        return ast.SelectItem(c[3], c[1], span=self.span(start, end))
 
     def ask_query(self, c: list[Any], start: int, end: int) -> tuple[Any, dict[str, Any]]:
         """ASK."""
@@ -203,7 +203,7 @@ class Queries(Ranking):
         return "offset", self.counted(c[1])
 
 
-def _distinct(columns: list[ast.Projection]) -> Iterator[ast.Projection]:
+def _distinct(columns: list[ast.SelectItem]) -> Iterator[ast.SelectItem]:
     """`SELECT ?x ?x` has one column. A name given twice by AS stays, to be refused by the checks."""
     seen: set[str] = set()
     for column in columns:

@@ -9,7 +9,7 @@ from hybridkg.query import ast
 from hybridkg.query.builders.patterns import Patterns
 
 
-class Ranking(Patterns):
+class RankingBuilders(Patterns):
     """Ranked predicates stand among the triples; the rest are solution modifiers."""
 
     # --- MATCH ----------------------------------------------------------------------

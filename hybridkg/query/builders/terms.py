@@ -9,7 +9,7 @@ from hybridkg.errors import QueryLimitError, QuerySyntaxError, Span
 from hybridkg.query import ast
 from hybridkg.query.iris import is_absolute, resolve, why_invalid
 from hybridkg.query.lexer import Token
-from hybridkg.query.source import QueryText, shown
+from hybridkg.query.source import SourceText, shown
 from hybridkg.rdf.terms import XSD, Literal
 from hybridkg.rdf.well_known import WELL_KNOWN
 from hybridkg.registry import did_you_mean
@@ -29,10 +29,10 @@ _STRING_ESCAPE = re.compile(r"\\(?:u(.{4})|U(.{8})|(.))", re.DOTALL)
 _FRESH_TAKEN = re.compile(r"_:b([0-9]{1,7})_")
 
 
-class Terms:
+class TermBuilders:
     """Holds what the prologue declares, and gives out fresh blank node labels."""
 
-    def __init__(self, query: QueryText, base: str = ""):
+    def __init__(self, query: SourceText, base: str = ""):
         self.query = query
         self.base = base
         self.prefixes: dict[str, str] = {}

@@ -6,21 +6,21 @@ from typing import Any, NamedTuple, TypeAlias
 
 from hybridkg.errors import Span
 from hybridkg.query import ast
-from hybridkg.query.builders.terms import RDF_TYPE, Terms
+from hybridkg.query.builders.terms import RDF_TYPE, TermBuilders
 
 
-class Described(NamedTuple):
+class NodeWithTriples(NamedTuple):
     """A node that brings triples with it: `[...]` or a collection."""
 
     term: ast.Blank
     triples: list[ast.TriplePattern]
 
 
-GraphNode: TypeAlias = ast.VarOrTerm | Described
+GraphNode: TypeAlias = ast.VarOrTerm | NodeWithTriples
 VerbObjects: TypeAlias = tuple[ast.Var | ast.Path, list[GraphNode]]
 
 
-class Triples(Terms):
+class TripleBuilders(TermBuilders):
     """Productions 75-106 and the property paths, 88-96."""
 
     def triples_block(self, c: list[Any], start: int, end: int) -> ast.Triples:
@@ -34,7 +34,7 @@ class Triples(Terms):
 
     def node_triples(self, c: list[Any], start: int, end: int) -> list[ast.TriplePattern]:
         """`[...]` or a collection as subject; predicates and objects may be missing."""
-        subject: Described = c[0]
+        subject: NodeWithTriples = c[0]
         return subject.triples + _triples(subject.term, c[1] or [], subject.term)
 
     def property_list_opt(self, c: list[Any], start: int, end: int) -> list[VerbObjects]:
@@ -45,12 +45,12 @@ class Triples(Terms):
         """A predicate and its objects."""
         return c[0], c[1]
 
-    def blank_node_property_list(self, c: list[Any], start: int, end: int) -> Described:
+    def blank_node_property_list(self, c: list[Any], start: int, end: int) -> NodeWithTriples:
         """`[ predicate object ; ... ]`."""
         node = self.fresh_blank_node([], start, end)
-        return Described(node, _triples(node, c[1], node))
+        return NodeWithTriples(node, _triples(node, c[1], node))
 
-    def collection(self, c: list[Any], start: int, end: int) -> Described:
+    def collection(self, c: list[Any], start: int, end: int) -> NodeWithTriples:
         """`( node ... )`, spelled out with rdf:first and rdf:rest."""
         first, rest = ast.Iri(ast.RDF + "first"), ast.Iri(ast.RDF + "rest")
         cells = [self.fresh_blank_node([], start, end) for _ in c[1]]
@@ -58,12 +58,12 @@ class Triples(Terms):
         triples: list[ast.TriplePattern] = []
         brought: list[ast.TriplePattern] = []
         for cell, item, tail in zip(cells, c[1], tails, strict=True):
-            term, more = item if isinstance(item, Described) else (item, [])
+            term, more = item if isinstance(item, NodeWithTriples) else (item, [])
             triples.append(ast.TriplePattern(cell, first, term, span=term.span))
             triples.append(ast.TriplePattern(cell, rest, tail, span=cell.span))
             brought += more
         triples += brought
-        return Described(cells[0], triples)
+        return NodeWithTriples(cells[0], triples)
 
     def empty_collection(self, c: list[Any], start: int, end: int) -> ast.Iri:
         """`()` is rdf:nil."""
@@ -120,7 +120,7 @@ def _triples(subject: ast.VarOrTerm, properties: list[VerbObjects], opening: ast
         if triples:
             start = verb.span.start
         for item in objects:
-            term, more = item if isinstance(item, Described) else (item, [])
+            term, more = item if isinstance(item, NodeWithTriples) else (item, [])
             span = Span(start, max(start, term.span.end))
             triples.append(ast.TriplePattern(subject, verb, term, span=span))
             brought += more

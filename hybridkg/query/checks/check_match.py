@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hybridkg.errors import QueryCheckError, Span
-from hybridkg.interfaces.text_index import LARGEST_WEIGHT
+from hybridkg.interfaces.text_index import MAX_WEIGHT
 from hybridkg.query import ast
 
 
@@ -110,10 +110,9 @@ def check_fields(fields: tuple[ast.OnField, ...]) -> None:
                 f"the field {written!r} stands twice in ON", hint="give it one weight", span=on_field.span
             )
         seen.add(written)
-        if on_field.weight is not None and not 0 <= on_field.weight <= LARGEST_WEIGHT:
+        if on_field.weight is not None and not 0 <= on_field.weight <= MAX_WEIGHT:
             raise QueryCheckError(
-                f"the weight of {on_field.name!r} is {on_field.weight:,.10g}; "
-                f"it must be between 0 and {LARGEST_WEIGHT:,}",
+                f"the weight of {on_field.name!r} is {on_field.weight:,.10g}; it must be between 0 and {MAX_WEIGHT:,}",
                 span=on_field.span,
             )
         check_arguments(on_field.arguments)

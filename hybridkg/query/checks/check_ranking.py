@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hybridkg.errors import QueryCheckError, UnsupportedQueryError
 from hybridkg.interfaces.fusion import FUSIONS
 from hybridkg.interfaces.reranker import COMMON, RERANKERS, Setting
-from hybridkg.interfaces.text_index import LARGEST_WEIGHT
+from hybridkg.interfaces.text_index import MAX_WEIGHT
 from hybridkg.query import ast
 from hybridkg.query.checks.check_match import Bindings, check_arguments, check_roles, check_top
 from hybridkg.query.checks.check_select import is_grouped
@@ -143,8 +143,8 @@ def _check_function(function: ast.RankFunction, bindings: Bindings) -> None:
                 hint=did_you_mean(ranked.score.name, scores),
                 span=ranked.score.span,
             )
-        if ranked.weight is not None and not (fusion.several and 0 <= ranked.weight <= LARGEST_WEIGHT):
-            between = f"must be between 0 and {LARGEST_WEIGHT:,}"
+        if ranked.weight is not None and not (fusion.several and 0 <= ranked.weight <= MAX_WEIGHT):
+            between = f"must be between 0 and {MAX_WEIGHT:,}"
             why = between if fusion.several else f"has no meaning in {function.name}"
             raise QueryCheckError(f"the weight of ?{ranked.score.name} {why}", span=ranked.span)
     if not fusion.several and len(function.lists) > 1:

@@ -30,7 +30,7 @@ KINDS = {
 SOME_FUNCTIONS = {"STR", "LANG", "REGEX", "CONTAINS", "ABS"}
 """Where these may stand, any function may."""
 
-_LONGEST_QUOTE = 40
+_MAX_QUOTE = 40
 
 
 def kind(symbol: str) -> str:
@@ -46,7 +46,7 @@ def found(token: Token) -> str:
     """The token as it was written, in quotes."""
     if token.type == END:
         return "the end of the query"
-    text = shown(token.text, _LONGEST_QUOTE)
+    text = shown(token.text, _MAX_QUOTE)
     return f"'{text}'" if '"' in text else f'"{text}"'
 
 

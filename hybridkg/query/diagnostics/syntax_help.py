@@ -20,7 +20,7 @@ from hybridkg.query.diagnostics import HELP, Help
 from hybridkg.query.diagnostics.expected import found, in_words, kind, symbols
 from hybridkg.query.iris import is_absolute
 from hybridkg.query.lexer import END, FUSION, UNKNOWN_WORD, Token
-from hybridkg.query.source import QueryText, shown
+from hybridkg.query.source import SourceText, shown
 
 if TYPE_CHECKING:
     from hybridkg.query.parser import Machine
@@ -53,7 +53,7 @@ SIMILAR = 0.75
 """Below this ratio of difflib a word is not taken for a misspelled keyword."""
 
 
-def explain(machine: Machine, query: QueryText, states: Sequence[int], token: Token) -> HybridkgError:
+def explain(machine: Machine, query: SourceText, states: Sequence[int], token: Token) -> HybridkgError:
     """The error for a token that cannot stand where it stands.
 
     Args:
@@ -111,7 +111,7 @@ def explain(machine: Machine, query: QueryText, states: Sequence[int], token: To
     return QuerySyntaxError(f"{found(token)} cannot stand here; expected {alternatives}", span=span)
 
 
-def _no_fusion(query: QueryText, token: Token, keywords: Sequence[str]) -> HybridkgError | None:
+def _no_fusion(query: SourceText, token: Token, keywords: Sequence[str]) -> HybridkgError | None:
     """That no function of RANK BY has this name; None where a word is none of those, or nearer to a keyword."""
     called = query.text[token.end :].lstrip().startswith("(")
     if not called or _IN_RANK_BY.search(query.text, 0, token.start) is None:

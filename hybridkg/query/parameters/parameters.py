@@ -182,10 +182,10 @@ def _substituted(
         match node:
             case ast.Var(name=name) if name in values:
                 return replace(values[name], span=node.span)
-            case ast.Projection(variable=ast.Var(name=name), expression=None) if name in values:
+            case ast.SelectItem(variable=ast.Var(name=name), expression=None) if name in values:
                 own = replace(node.variable, name=renamed.get(name, name))
                 return replace(node, variable=own, expression=values[name])
-            case ast.Projection(expression=ast.Syntax() as expression, variable=variable):
+            case ast.SelectItem(expression=ast.Syntax() as expression, variable=variable):
                 return replace(node, expression=change(expression), variable=_target(variable))
             case ast.Bind(expression=expression, variable=variable):
                 return replace(node, expression=change(expression), variable=_target(variable))

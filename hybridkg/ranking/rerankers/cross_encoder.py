@@ -16,7 +16,7 @@ import numpy as np
 
 from hybridkg.errors import ConfigError, RerankerError
 from hybridkg.extras import needs_extra
-from hybridkg.interfaces.reranker import Candidates, Reranked, RerankPlace, Setting, Surroundings
+from hybridkg.interfaces.reranker import RerankCandidates, Reranked, RerankPlace, Setting, Surroundings
 
 AT_ONCE = 16
 """Pairs between two looks at the time."""
@@ -57,7 +57,7 @@ class CrossEncoderReranker:
         """With the model."""
         return f"cross_encoder ({Path(self._model).name if self._model.startswith('/') else self._model})"
 
-    def rerank(self, candidates: Candidates, around: Surroundings) -> Reranked:
+    def rerank(self, candidates: RerankCandidates, around: Surroundings) -> Reranked:
         """As Reranker has it."""
         model = loaded(self._model, self._length)
         texts = around.running_texts(candidates.nodes, self._fields, CHARACTERS)

@@ -28,10 +28,10 @@ Floats = NDArray[np.float64]
 
 FORMAT, VERSION = "hybridkg features", 1
 
-LARGEST_FILE = 1 << 20
+MAX_FILE_BYTES = 1 << 20
 """Bytes; a real one has some thousand, or with trees some ten thousand."""
 
-MOST_WEIGHTS = MOST_TREES = 10_000
+MAX_WEIGHTS = MAX_TREES = 10_000
 
 DEEPEST = 16
 """Splits between the root of a tree and a leaf."""
@@ -100,7 +100,7 @@ class Weights:
         Raises:
             ConfigError: it is no table of numbers.
         """
-        if not isinstance(found, dict) or not 0 < len(found) <= MOST_WEIGHTS:
+        if not isinstance(found, dict) or not 0 < len(found) <= MAX_WEIGHTS:
             raise ConfigError('"weights" must be a table of some numbers', hint=HINT, place=place)
         return cls(
             {name: _finite(f"the weight of {reprlib.repr(name)}", value, place) for name, value in found.items()}
@@ -183,7 +183,7 @@ class Trees:
         Raises:
             ConfigError: it is no list of trees.
         """
-        if not isinstance(found, list) or not 0 < len(found) <= MOST_TREES:
+        if not isinstance(found, list) or not 0 < len(found) <= MAX_TREES:
             raise ConfigError('"trees" must be a list of some trees', hint=HINT, place=place)
         return cls(tuple(_tree(own, place, DEEPEST) for own in found))
 
@@ -240,9 +240,9 @@ def read(path: Path) -> FeatureModel:
     """
     try:
         with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-        if len(content) > LARGEST_FILE:
-            raise ConfigError(f"larger than {LARGEST_FILE:,} bytes: no file of weights", place=str(path))
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise ConfigError(f"larger than {MAX_FILE_BYTES:,} bytes: no file of weights", place=str(path))
         return parse(content.decode("utf-8"), str(path))
     except OSError as e:
         raise ConfigError(f"cannot read {str(path)!r}: {e.strerror}") from e

@@ -9,7 +9,7 @@ import numpy as np
 
 from hybridkg.errors import ConfigError, RerankerError
 from hybridkg.interfaces.model_parameters import find_file
-from hybridkg.interfaces.reranker import Candidates, Reranked, RerankPlace, Setting, Surroundings
+from hybridkg.interfaces.reranker import RerankCandidates, Reranked, RerankPlace, Setting, Surroundings
 from hybridkg.ranking.rerankers import feature_model
 from hybridkg.ranking.rerankers.row_features import RowFeatures, by_question, names_of
 from hybridkg.registry import did_you_mean
@@ -36,7 +36,7 @@ class FeatureReranker:
         """With the file."""
         return f"features ({self._file})"
 
-    def rerank(self, candidates: Candidates, around: Surroundings) -> Reranked:
+    def rerank(self, candidates: RerankCandidates, around: Surroundings) -> Reranked:
         """As Reranker has it; each question is for itself."""
         names = self._model.names
         known = names_of(around.text, list(candidates.scores))

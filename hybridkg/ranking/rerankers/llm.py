@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hybridkg.errors import ConfigError, ModelServerError
-from hybridkg.interfaces.reranker import Candidates, Reranked, RerankPlace, Setting, Surroundings
+from hybridkg.interfaces.reranker import RerankCandidates, Reranked, RerankPlace, Setting, Surroundings
 from hybridkg.remote.model_server import ModelServer, tokens_of
 
 INSTRUCTION = (
@@ -60,7 +60,7 @@ class LanguageModelReranker:
         """With the model."""
         return f"llm ({self._model})"
 
-    def rerank(self, candidates: Candidates, around: Surroundings) -> Reranked:
+    def rerank(self, candidates: RerankCandidates, around: Surroundings) -> Reranked:
         """As Reranker has it."""
         self._server.check = around.check
         texts = around.running_texts(candidates.nodes, self._fields, self._characters)

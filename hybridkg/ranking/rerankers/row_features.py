@@ -12,7 +12,7 @@ Each is brought to 0..1 among the candidates of one question: the least to 0, th
     covered NAME     the share of the question's words, by their idf, that the field has
     share NAME       the share of the field's words that are the question's
     length NAME      ln(1 + words of the field)
-    triples from     ln(1 + triples with it as subject), counted up to MOST_TRIPLES
+    triples from     ln(1 + triples with it as subject), counted up to MAX_TRIPLES
     triples to       the same as object
     linked           places of the candidates that a triple links it with, as 1 / (10 + place), added up
     types            how early the candidates of its classes stand: their 1 / (10 + place), the mean over its classes
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.ranked_index import RankedIndex
-from hybridkg.interfaces.reranker import Candidates, Surroundings
+from hybridkg.interfaces.reranker import RerankCandidates, Surroundings
 from hybridkg.interfaces.text_index import FieldChoice, Ids, Scores, TextQuery
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Node, Term
@@ -38,7 +38,7 @@ MODELS = ("bm25f", "lm", "mlm", "prms", "sdm")
 FIRST = 5
 """Entities that `like the first` compares with."""
 
-MOST_TRIPLES = 1_000
+MAX_TRIPLES = 1_000
 """A hub has millions; nobody waits for them to be counted."""
 
 SMOOTHING = 10
@@ -70,7 +70,7 @@ class RowFeatures:
         around: what may be asked.
     """
 
-    candidates: Candidates
+    candidates: RerankCandidates
     around: Surroundings
 
     def matrix(self, names: Sequence[str]) -> NDArray[np.float64]:
@@ -182,7 +182,7 @@ class RowFeatures:
         return covered, share, length
 
     def _triples(self, query: str) -> Scores:
-        sparql = query.replace("{most}", str(MOST_TRIPLES))
+        sparql = query.replace("{most}", str(MAX_TRIPLES))
         counts = []
         for node in self.candidates.nodes:
             counts.append(sum(1 for _ in self.around.store.select(sparql, {"x": node}).rows))
@@ -217,7 +217,7 @@ class RowFeatures:
         return np.array(means)
 
 
-_CLASSES = f"SELECT ?x ?c {{ ?x <{RDF_TYPE}> ?c }} LIMIT {MOST_TRIPLES}"
+_CLASSES = f"SELECT ?x ?c {{ ?x <{RDF_TYPE}> ?c }} LIMIT {MAX_TRIPLES}"
 
 
 def unit(values: Scores) -> Scores:
@@ -235,7 +235,7 @@ def unit(values: Scores) -> Scores:
     return np.where(there, (np.where(there, values, low) - low) / (high - low), 0.0)
 
 
-def by_question(candidates: Candidates) -> list[tuple[NDArray[np.int64], Candidates]]:
+def by_question(candidates: RerankCandidates) -> list[tuple[NDArray[np.int64], RerankCandidates]]:
     """The candidates of each question, with their places among all."""
     found: dict[str, list[int]] = {}
     for place, query in enumerate(candidates.queries):
@@ -245,5 +245,5 @@ def by_question(candidates: Candidates) -> list[tuple[NDArray[np.int64], Candida
         at = np.array(places)
         nodes: tuple[Node, ...] = tuple(candidates.nodes[place] for place in places)
         scores = {name: own[at] for name, own in candidates.scores.items()}
-        groups.append((at, Candidates(nodes, (query,) * len(places), scores, candidates.ids[at])))
+        groups.append((at, RerankCandidates(nodes, (query,) * len(places), scores, candidates.ids[at])))
     return groups

@@ -26,7 +26,7 @@ GROUP = 200
 """Documents that change threads at once; one by one costs more than making them."""
 GROUPS_WAITING = 24
 
-MOST_TRIES, FIRST_WAIT, LONGEST_WAIT = 6, 0.5, 8.0
+MAX_TRIES, FIRST_WAIT, MAX_WAIT_S = 6, 0.5, 8.0
 """When the server says 429: 24 seconds in all."""
 
 ALREADY_THERE = 409
@@ -121,9 +121,9 @@ class BulkSender:
             expand_action_callback=_action,
             chunk_size=1_000_000,
             max_chunk_bytes=BODY_BYTES,
-            max_retries=MOST_TRIES,
+            max_retries=MAX_TRIES,
             initial_backoff=FIRST_WAIT,
-            max_backoff=LONGEST_WAIT,
+            max_backoff=MAX_WAIT_S,
             raise_on_error=False,
             yield_ok=True,
         )

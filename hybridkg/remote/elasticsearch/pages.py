@@ -32,7 +32,7 @@ BEST_FIRST: list[Body] = [{"_score": "desc"}, {"node": "asc"}]
 KEEP_ALIVE = "2m"
 """How long a point in time waits for the next page."""
 
-MOST_PLACES = 10
+MAX_PLACES = 10
 """Points in time that one page may need; a server that loses more does not work."""
 
 GROWTH = 4
@@ -84,7 +84,7 @@ class Pages:
         if self._ended:
             return ()
         size = min(self._size, ROWS_AT_ONCE)
-        for _ in range(MOST_PLACES):
+        for _ in range(MAX_PLACES):
             body = {**self._body, "size": size, "track_total_hits": self._complete and self._after is None}
             if self._after is not None:
                 self._place = self._place or self._open_place()
@@ -126,7 +126,7 @@ class Pages:
         return str(answer["id"])
 
 
-class Rows:
+class PagedRows:
     """Reads one index.
 
     Args:

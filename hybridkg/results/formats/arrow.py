@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.([0-9]+))?(?:Z|[+-][0-9]{2}:[0-9]{2})?")
 """The lexical form of xsd:dateTime for years of four digits; group 1 is the fraction of a second."""
 
-MOST_EXACT = 2**53
+MAX_EXACT = 2**53
 """Every whole number up to this one is a double; a greater one beside doubles makes the column text."""
 
 
@@ -94,7 +94,7 @@ def _float(term: Term) -> float | None:
         return None
     if term.datatype.value in INTEGERS:
         whole = _int(term)
-        return float(whole) if whole is not None and abs(whole) <= MOST_EXACT else None
+        return float(whole) if whole is not None and abs(whole) <= MAX_EXACT else None
     value = float(term.value)
     # A decimal has no infinity, so one that becomes it does not fit.
     return None if term.datatype.value == DECIMAL and isinf(value) else value

@@ -13,10 +13,10 @@ from hybridkg.results.numbers import as_float, is_number
 if TYPE_CHECKING:
     from hybridkg.results.result_set import ResultSet
 
-MOST_ROWS = 50
+MAX_ROWS = 50
 """Rows shown; a notebook keeps what it shows in its file."""
 
-LONGEST_VALUE = 2_000
+MAX_VALUE_LENGTH = 2_000
 """Characters of a value that are shown."""
 
 _RIGHT = ' style="text-align: right"'
@@ -43,7 +43,7 @@ def result_to_html(result: ResultSet) -> str:
         for name, is_right in zip(result.columns, right, strict=True)
     )
     rows = []
-    for cells in result.cells[:MOST_ROWS]:
+    for cells in result.cells[:MAX_ROWS]:
         columns = zip(result.columns, cells, right, strict=False)
         row = (
             f"<td{_RIGHT if is_right else _LEFT}>{term_to_html(term, is_score=name in scores)}</td>"
@@ -83,7 +83,7 @@ def term_to_html(term: Term | None, *, is_score: bool = False) -> str:
 
 def _escaped(text: str) -> str:
     text = text.translate(_TURNS)
-    return escape(text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…")
+    return escape(text if len(text) <= MAX_VALUE_LENGTH else text[: MAX_VALUE_LENGTH - 1] + "…")
 
 
 def _marked(text: str) -> str:
@@ -95,13 +95,13 @@ def _marked(text: str) -> str:
 
 
 def _is_numeric(result: ResultSet, at: int) -> bool:
-    cells = [cells[at] for cells in result.cells[:MOST_ROWS] if cells[at] is not None]
+    cells = [cells[at] for cells in result.cells[:MAX_ROWS] if cells[at] is not None]
     return bool(cells) and all(isinstance(c, Literal) and c.datatype.value in NUMERIC for c in cells)
 
 
 def _about(result: ResultSet) -> str:
     """What is known about the answer, in a line."""
-    hidden = result.returned - MOST_ROWS
+    hidden = result.returned - MAX_ROWS
     shown = [f"{hidden:,} more not shown"] if hidden > 0 else []
     parts = [result.counted(), *shown, "exact" if result.exact else "not exact"]
     parts += [f"the {index} index is older than the graph" for index in result.stale_indexes]

@@ -17,7 +17,7 @@ from hybridkg.results.numbers import DECIMAL, INTEGERS, is_number
 from hybridkg.results.result_set import ResultSet
 from hybridkg.terminal_text import printable_json
 
-MOST_DIGITS = 18
+MAX_DIGITS = 18
 """Characters of an integer that is written as a number; all such fit in 64 bits."""
 
 
@@ -52,7 +52,7 @@ def _plain(term: Term | None) -> object:
 
 def _number(text: str, datatype: str) -> int | float | str:
     if datatype in INTEGERS:
-        return int(text) if len(text) <= MOST_DIGITS else text
+        return int(text) if len(text) <= MAX_DIGITS else text
     value = float(text)
     if value - value != 0:
         return text  # JSON has no infinity and no NaN

@@ -23,7 +23,7 @@ CONTROL |= {9: " "}
 """Characters that could move a terminal's cursor, change its colours or turn the reading direction of what
 follows; data must not."""
 
-LEAST_COLUMN = 6
+MIN_COLUMN = 6
 """Characters below which a column is not readable; a narrower value needs no more than its own width."""
 
 BETWEEN_COLUMNS = 3
@@ -87,13 +87,13 @@ def _score_columns(result: ResultSet) -> set[str]:
 
 
 def _fits(columns: Sequence[str], rows: Sequence[Sequence[Text]], width: int) -> bool:
-    """Whether every column can have LEAST_COLUMN characters, or all that it needs."""
+    """Whether every column can have MIN_COLUMN characters, or all that it needs."""
     from rich.cells import cell_len
 
-    needed = [min(LEAST_COLUMN, cell_len(name) + 1) for name in columns]
+    needed = [min(MIN_COLUMN, cell_len(name) + 1) for name in columns]
     for row in rows:
         needed = [
-            have if have == LEAST_COLUMN else max(have, min(LEAST_COLUMN, cell_len(cell.plain)))
+            have if have == MIN_COLUMN else max(have, min(MIN_COLUMN, cell_len(cell.plain)))
             for have, cell in zip(needed, row, strict=True)
         ]
     return sum(needed) + BETWEEN_COLUMNS * (len(columns) - 1) <= width

@@ -15,7 +15,7 @@ from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfForm
 from hybridkg.errors import EndpointError
 from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import Triple
-from hybridkg.store.endpoint.connection import Answer
+from hybridkg.store.endpoint.connection import EndpointResponse
 from hybridkg.store.endpoint.depth import SLICE, GraphDepth, JsonDepth
 from hybridkg.store.rdf_io.nesting_guard import MAX_DEPTH, OPEN
 
@@ -30,10 +30,10 @@ ROWS = {
 
 GRAPHS = {N_TRIPLES: RdfFormat.N_TRIPLES, "text/plain": RdfFormat.N_TRIPLES, "text/turtle": RdfFormat.TURTLE}
 
-LARGEST_HEAD = 2**20
+MAX_HEAD = 2**20
 """Bytes before the first row."""
 
-LARGEST_ROW = 2**26
+MAX_ROW = 2**26
 """Bytes of one row: a literal of 64 MiB is no text that anybody searches."""
 
 T = TypeVar("T")
@@ -45,8 +45,8 @@ class _Bounded:
     What goes wrong with the connection passes through Rust, which keeps no type of ours: it is raised again here.
     """
 
-    def __init__(self, answer: Answer, json: JsonDepth | None = None, graph: GraphDepth | None = None):
-        self._answer, self._held, self._most = answer, 0, LARGEST_HEAD
+    def __init__(self, answer: EndpointResponse, json: JsonDepth | None = None, graph: GraphDepth | None = None):
+        self._answer, self._held, self._most = answer, 0, MAX_HEAD
         self._json, self._graph, self._waiting = json, graph, b""
         self._failed: EndpointError | None = None
 
@@ -72,7 +72,7 @@ class _Bounded:
 
     def understood(self) -> None:
         """A row has been read."""
-        self._held, self._most = 0, LARGEST_ROW
+        self._held, self._most = 0, MAX_ROW
         if self._graph is not None:
             self._graph.understood()
 
@@ -102,7 +102,7 @@ def malformed(url: str, error: Exception) -> EndpointError:
     return EndpointError(f"{url} sent an answer that is malformed, or ends too early: {said[:200]}")
 
 
-def solutions(answer: Answer, url: str) -> tuple[tuple[str, ...], Iterator[Row]]:
+def solutions(answer: EndpointResponse, url: str) -> tuple[tuple[str, ...], Iterator[Row]]:
     """The variables and the rows of a SELECT.
 
     Raises:
@@ -126,7 +126,7 @@ def solutions(answer: Answer, url: str) -> tuple[tuple[str, ...], Iterator[Row]]
     return variables, rows()
 
 
-def truth(answer: Answer, url: str) -> bool:
+def truth(answer: EndpointResponse, url: str) -> bool:
     """The answer to an ASK.
 
     Raises:
@@ -138,7 +138,7 @@ def truth(answer: Answer, url: str) -> bool:
     return bool(found)
 
 
-def _parsed(answer: Answer, url: str) -> tuple[_Bounded, Any]:
+def _parsed(answer: EndpointResponse, url: str) -> tuple[_Bounded, Any]:
     kind = _known(answer, url, ROWS)
     file = _Bounded(answer, json=JsonDepth(url) if kind == QueryResultsFormat.JSON else None)
     found = file.reading(lambda: parse_query_results(cast(IO[bytes], file), format=kind), url)
@@ -146,7 +146,7 @@ def _parsed(answer: Answer, url: str) -> tuple[_Bounded, Any]:
     return file, found
 
 
-def triples(answer: Answer, url: str) -> Iterator[Triple]:
+def triples(answer: EndpointResponse, url: str) -> Iterator[Triple]:
     """The triples of a graph.
 
     Raises:
@@ -164,7 +164,7 @@ def triples(answer: Answer, url: str) -> Iterator[Triple]:
         found = None  # as above
 
 
-def _known(answer: Answer, url: str, kinds: dict[str, T]) -> T:
+def _known(answer: EndpointResponse, url: str, kinds: dict[str, T]) -> T:
     kind = kinds.get(answer.kind)
     if kind is None:
         what = "a web page" if "html" in answer.kind else f"{answer.kind[:60]!r}"

@@ -35,21 +35,21 @@ WAITS = (0.2, 1.0, 3.0)
 
 TRY_AGAIN = (429, 502, 503, 504)
 
-LONGEST_WAIT = 10.0
+MAX_WAIT_S = 10.0
 """Seconds of a Retry-After that are waited for; one that says more is told about."""
 
-MOST_REDIRECTIONS = 5
+MAX_REDIRECTIONS = 5
 
 PIECE = 65_536
 """Bytes that are read at once."""
 
-LEAST_RATE = 64
+MIN_RATE = 64
 """Bytes in a second: who sends less, once the timeout is over, is taken to be as good as silent."""
 
 SHOWN = 200
 """Characters of an endpoint's own words in an error."""
 
-MOST_IDLE = 4
+MAX_IDLE = 4
 """Connections that are kept open for the next question."""
 
 RECENT = 32
@@ -67,7 +67,7 @@ class _LostError(EndpointError):
     """Whether it was an old connection that the endpoint had closed meanwhile."""
 
 
-class Answer:
+class EndpointResponse:
     """The body of an answer, to be read once from begin to end; `read` is all that a parser needs of a file.
 
     Args:
@@ -108,7 +108,7 @@ class Answer:
         elapsed = time.monotonic() - self._began
         if elapsed > self._within:
             raise EndpointError(f"{self._connection.url} takes longer than {self._within:g} s for its answer")
-        if piece and elapsed > self._timeout and self.received < LEAST_RATE * elapsed:
+        if piece and elapsed > self._timeout and self.received < MIN_RATE * elapsed:
             raise EndpointError(
                 f"{self._connection.url} sends its answer too slowly: {self.received:,} bytes in {elapsed:.0f} s",
                 hint="a longer time: timeout in the table [endpoint] of kb.toml",
@@ -196,7 +196,9 @@ class Connection:
             raise ConfigError(f"cannot read the certificates in {file!r}: {e.strerror or e}") from e
 
     @contextmanager
-    def asked(self, query: str, kinds: str, timeout: float | None = None, within: float = inf) -> Iterator[Answer]:
+    def asked(
+        self, query: str, kinds: str, timeout: float | None = None, within: float = inf
+    ) -> Iterator[EndpointResponse]:
         """Sends a query, and gives the answer to be read.
 
         Args:
@@ -211,7 +213,7 @@ class Connection:
         """
         seconds = self.settings.timeout if timeout is None else timeout
         connection, response = self._sent(query, kinds, seconds)
-        answer = Answer(response, self, seconds, within)
+        answer = EndpointResponse(response, self, seconds, within)
         is_over = False
         try:
             yield answer
@@ -219,7 +221,7 @@ class Connection:
         finally:
             whole = is_over and not response.will_close and answer.is_read()
             with self._lock:
-                keep = whole and len(self._idle) < MOST_IDLE
+                keep = whole and len(self._idle) < MAX_IDLE
                 if keep:
                     self._idle.append(connection)
             if not keep:
@@ -247,7 +249,7 @@ class Connection:
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         """One try."""
         address = urlsplit(self.url)
-        for _ in range(MOST_REDIRECTIONS + 1):
+        for _ in range(MAX_REDIRECTIONS + 1):
             connection, response = self._exchanged(address, query, kinds, timeout)
             if response.status == 200:
                 encoding = response.headers.get("Content-Encoding", "identity").lower()
@@ -264,7 +266,7 @@ class Connection:
                 address = self._redirected(address, response)
             finally:
                 connection.close()
-        raise EndpointError(f"{self.url} leads in a circle: more than {MOST_REDIRECTIONS} redirections")
+        raise EndpointError(f"{self.url} leads in a circle: more than {MAX_REDIRECTIONS} redirections")
 
     def _exchanged(
         self, address: SplitResult, query: str, kinds: str, timeout: float
@@ -348,7 +350,7 @@ class Connection:
             error = self.lost(f"it is busy or cannot be reached ({status})")
             asked = response.headers.get("Retry-After", "")
             error.wait = float(asked) if re.fullmatch(r"[0-9]{1,4}", asked) else WAITS[0]
-            return error if error.wait <= LONGEST_WAIT else EndpointError(f"{error.message}; it asks for {asked} s")
+            return error if error.wait <= MAX_WAIT_S else EndpointError(f"{error.message}; it asks for {asked} s")
         if status in (404, 405, 410):
             return EndpointError(
                 f"{self.url} is not the address of a SPARQL endpoint ({status}){said}",

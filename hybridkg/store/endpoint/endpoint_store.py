@@ -17,7 +17,7 @@ from itertools import chain, count, islice, takewhile
 from typing import Final, cast
 
 from hybridkg.errors import EndpointError, UnsupportedQueryError
-from hybridkg.interfaces.graph_store import Beginning
+from hybridkg.interfaces.graph_store import PrefixSample
 from hybridkg.rdf.solutions import Row, SolutionStream
 from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, NamedNode, Term, Triple
@@ -29,7 +29,7 @@ COUNT = "n"
 
 LINES_AT_ONCE = 10_000
 
-MOST_BYTES = 2**22
+MAX_BYTES = 2**22
 """Of the first solutions of a pattern: 2,000 IRIs of 2,000 characters."""
 
 LATE_SHARE = 0.1
@@ -170,7 +170,7 @@ class EndpointStore:
         except (IndexError, ValueError, AttributeError) as e:
             raise EndpointError(f"{self.url} answers a COUNT with what is no number") from e
 
-    def beginning(self, sparql: str, variable: str, most: int, seconds: float) -> Beginning | None:
+    def beginning(self, sparql: str, variable: str, most: int, seconds: float) -> PrefixSample | None:
         """The first solutions of a pattern: see FarStore. One that comes too late delays the next one."""
         asked_at = time.monotonic()
         if asked_at < self._begins_again or _DATASET.search(sparql):
@@ -178,8 +178,8 @@ class EndpointStore:
         try:
             with self.connection.asked(f"{sparql} LIMIT {most}", JSON, seconds, within=seconds) as answer:
                 variables, found = solutions(answer, self.url)
-                rows = list(islice(takewhile(lambda _: answer.received < MOST_BYTES, found), most + 1))
-            if answer.received >= MOST_BYTES or variables != (variable,) or len(rows) > most:
+                rows = list(islice(takewhile(lambda _: answer.received < MAX_BYTES, found), most + 1))
+            if answer.received >= MAX_BYTES or variables != (variable,) or len(rows) > most:
                 raise EndpointError(f"{self.url} gives what it was not asked for")
         except EndpointError:  # whoever is asked for the rows tells what is wrong
             now = time.monotonic()
@@ -188,7 +188,7 @@ class EndpointStore:
         is_whole = len(rows) < min(most, self._longest)
         if is_whole:
             self._kept.put(sparql, variables, rows)
-        return Beginning(len(rows), len({row[0] for row in rows}), is_whole)
+        return PrefixSample(len(rows), len({row[0] for row in rows}), is_whole)
 
     def _paged(self, text: str, variables: Sequence[str], n: int) -> Iterator[Row]:
         """The n rows of a query, by pages as long as the endpoint gives."""

@@ -43,7 +43,7 @@ BLANK_FILE = "blank-nodes.nt"
 STALE_S = 24 * 3600.0
 """After so long an interrupted export begins anew: who knows what the graph has become."""
 
-MOST_PREDICATES = 200
+MAX_PREDICATES = 200
 """In one question."""
 
 PINGS = 5
@@ -164,7 +164,7 @@ class Export:
         some: list[str] = []
         size = 0
         for predicate in sorted(counts, key=lambda one: (counts[one], one)):
-            if some and (size + counts[predicate] > self._page or len(some) == MOST_PREDICATES):
+            if some and (size + counts[predicate] > self._page or len(some) == MAX_PREDICATES):
                 parts.append(_Part(len(parts) + 1, tuple(some), size))
                 some, size = [], 0
             some.append(predicate)

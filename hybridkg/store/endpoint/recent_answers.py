@@ -11,7 +11,7 @@ from hybridkg.rdf.solutions import Row
 KEPT_S = 1.0
 """Seconds: a run follows its plan at once, and no answer is to be older than that."""
 
-MOST_KEPT = 8
+MAX_CACHED = 8
 """Answers: a plan that is not run leaves them behind."""
 
 _SELECT, _DISTINCT = "SELECT ", "SELECT DISTINCT "
@@ -34,7 +34,7 @@ class KeptAnswers:
         """Keeps all rows of a SELECT."""
         with self._lock:
             self._kept.pop(query, None)
-            while len(self._kept) >= MOST_KEPT:
+            while len(self._kept) >= MAX_CACHED:
                 del self._kept[next(iter(self._kept))]
             self._kept[query] = _Kept(time.monotonic(), variables, rows)
 

@@ -12,7 +12,7 @@ from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import XSD, BlankNode
 from hybridkg.store.endpoint.answers import malformed
 
-LONGEST_LINE = 2**26
+MAX_LINE_LENGTH = 2**26
 """Bytes of a row."""
 
 _SHORT = (
@@ -70,8 +70,8 @@ def _split(read: Callable[[], bytes], url: str) -> Iterator[bytes]:
         first, *others = piece.split(b"\n")
         kept.append(first)
         size += len(first)
-        if size > LONGEST_LINE:
-            raise EndpointError(f"{url} sent a row of more than {LONGEST_LINE:,} bytes")
+        if size > MAX_LINE_LENGTH:
+            raise EndpointError(f"{url} sent a row of more than {MAX_LINE_LENGTH:,} bytes")
         if others:
             yield b"".join(kept)
             yield from others[:-1]

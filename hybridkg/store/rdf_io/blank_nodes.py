@@ -26,7 +26,7 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|<[^<>\s]*>|(_:\S+)')
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class StatementBatch:
     """Some statements of a document, in no order.
 
     Args:
@@ -62,19 +62,19 @@ class BlankNodeNames:
         """Blank nodes seen so far."""
         return len(self._known)
 
-    def renamed(self, quads: Sequence[Quad]) -> Batch:
+    def renamed(self, quads: Sequence[Quad]) -> StatementBatch:
         """The quads with their blank nodes renamed."""
         text = serialize(quads, format=RdfFormat.N_QUADS)
         assert text is not None  # no output is given
         if MARK not in text:
-            return Batch(len(quads), text, len(quads))
+            return StatementBatch(len(quads), text, len(quads))
         plain: list[bytes] = []
         marked: list[bytes] = []
         for line in text.split(b"\n"):
             (marked if MARK in line else plain).append(line)
         renamed = _TOKEN.sub(self._rename, b"\n".join(marked))
         of_renamed = parse(renamed, format=RdfFormat.N_QUADS, lenient=True)
-        return Batch(len(quads), b"\n".join(plain), len(quads) - len(marked), of_renamed, renamed)
+        return StatementBatch(len(quads), b"\n".join(plain), len(quads) - len(marked), of_renamed, renamed)
 
     def _rename(self, found: re.Match[bytes]) -> bytes:
         label = found[1]

@@ -18,7 +18,7 @@ MAX_DEPTH = 100
 
 OPEN, CLOSE = b"<<(", b")>>"
 
-LONGEST_TOKEN = 16 << 20
+MAX_TOKEN_LENGTH = 16 << 20
 """Bytes of a literal in a file with many triple terms."""
 
 TOKEN = re.compile(
@@ -78,8 +78,8 @@ def check_nesting(path: Path) -> None:
                 used = len(data)
             line += data[:used].count(b"\n")
             rest = data[used:]
-            if len(rest) > LONGEST_TOKEN:
+            if len(rest) > MAX_TOKEN_LENGTH:
                 raise LoadError(
-                    f"a literal of more than {LONGEST_TOKEN >> 20} MB in a file with triple terms",
+                    f"a literal of more than {MAX_TOKEN_LENGTH >> 20} MB in a file with triple terms",
                     place=f"{path}:{line}",
                 )

@@ -22,7 +22,7 @@ PART = 100_000
 
 PART_BYTES = 32_000_000
 
-MOST_WRITERS = 4
+MAX_WRITERS = 4
 
 
 class PartWriter:
@@ -34,7 +34,7 @@ class PartWriter:
 
     def __init__(self, store: Store):
         self._store = store
-        self._writers = min(MOST_WRITERS, os.cpu_count() or 1)
+        self._writers = min(MAX_WRITERS, os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(self._writers, "hybridkg-loader")
         self._waiting: deque[Future[None]] = deque()
         self._start_part()

@@ -12,7 +12,7 @@ from pyoxigraph import RdfFormat, parse
 from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import CONVERT, InputFile, extensions, looks_compressed
 from hybridkg.rdf.terms import Literal, Quad
-from hybridkg.store.rdf_io.blank_nodes import Batch, BlankNodeNames
+from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames, StatementBatch
 from hybridkg.store.rdf_io.byte_feed import ByteFeed, LineFeed, Watcher
 from hybridkg.store.rdf_io.formats import Format, format_of
 from hybridkg.store.rdf_io.nesting_guard import NestingGuard
@@ -27,14 +27,14 @@ POSITION = re.compile(r"^Parser error at line \d+ (column \d+|between columns \d
 PARSED_AT_ONCE = 64_000
 """Bytes of lines that go to the parser from one that has to on; the following may well be of its kind."""
 
-LONGEST_REST = 1 << 20
+MAX_REST_LENGTH = 1 << 20
 """Bytes without the end of a line that wait for it; the parser can tell whether there are ever too many."""
 
 NO_BASE = "x-relative:///"
 """What relative IRIs of JSON-LD are resolved against where no base is given: the parser would drop them silently."""
 
 
-def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None) -> Iterator[Batch]:
+def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None) -> Iterator[StatementBatch]:
     """The quads of a file in batches, blank nodes renamed.
 
     Args:
@@ -54,7 +54,9 @@ def quads_of(file: InputFile, names: BlankNodeNames, base_iri: str | None = None
         yield from _parsed(ByteFeed(file, _guards(form, file)), file, form, names, base_iri)
 
 
-def _quads_of_lines(file: InputFile, form: Format, names: BlankNodeNames, base_iri: str | None) -> Iterator[Batch]:
+def _quads_of_lines(
+    file: InputFile, form: Format, names: BlankNodeNames, base_iri: str | None
+) -> Iterator[StatementBatch]:
     """The same of a format that has a statement on each line: those that need no parser pass it by."""
     guards, rest, line = _guards(form, file), b"", 0
     while block := file.block():
@@ -70,19 +72,19 @@ def _quads_of_lines(file: InputFile, form: Format, names: BlankNodeNames, base_i
             piece = text[at:end]
             lines = piece.count(b"\n")
             if is_plain:
-                yield Batch(lines, piece, lines)
+                yield StatementBatch(lines, piece, lines)
             else:
                 yield from _parsed(ByteFeed(None, begun=piece), file, form, names, base_iri, line)
             line, at = line + lines, end
         rest = text[whole:]
-        if len(rest) > LONGEST_REST:
+        if len(rest) > MAX_REST_LENGTH:
             break
     yield from _parsed(ByteFeed(file, guards, rest), file, form, names, base_iri, line)
 
 
 def _parsed(
     feed: ByteFeed, file: InputFile, form: Format, names: BlankNodeNames, base_iri: str | None, line: int = 0
-) -> Iterator[Batch]:
+) -> Iterator[StatementBatch]:
     """What the parser finds in a feed, in front of which are some lines of the file."""
     find_relative = form.syntax == RdfFormat.JSON_LD and base_iri is None
     try:

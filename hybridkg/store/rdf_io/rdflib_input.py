@@ -8,14 +8,14 @@ from typing import Any
 
 from hybridkg.errors import LoadError
 from hybridkg.rdf.terms import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple, from_rdflib
-from hybridkg.store.rdf_io.blank_nodes import Batch, BlankNodeNames
+from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames, StatementBatch
 
 BATCH = 500
 
 RDFLIB_DEFAULT_GRAPH = "urn:x-rdflib:default"
 
 
-def quads_of_rdflib(statements: Iterable[Any], names: BlankNodeNames) -> Iterator[Batch]:
+def quads_of_rdflib(statements: Iterable[Any], names: BlankNodeNames) -> Iterator[StatementBatch]:
     """The quads of a graph in batches, blank nodes renamed.
 
     Args:

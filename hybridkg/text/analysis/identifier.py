@@ -18,10 +18,10 @@ from typing import Any
 
 from hybridkg.entities.identifiers import humps, percent_decoded
 from hybridkg.text.analysis.folding import fold_accents, fold_case
-from hybridkg.text.analysis.standard import LONGEST_WORD, plain_number
+from hybridkg.text.analysis.standard import MAX_WORD_LENGTH, plain_number
 from hybridkg.text.analysis.words import INSIDE, LETTERS, LONE
 
-LONGEST_WHOLE = 100
+MAX_WHOLE_LENGTH = 100
 """Characters of an identifier that is indexed as a whole; a longer one is a sentence with hyphens, or data."""
 
 _JOINTS = "_\u2010\u2011-"
@@ -78,7 +78,7 @@ class IdentifierAnalyzer:
                     several += 1
                     yield part.replace("’", "'"), starts[at + offset], starts[at + offset + len(part)]
                     offset += len(part)  # noqa: PLW2901 - the humps of a piece follow each other
-            if several > 1 and len(unit) <= LONGEST_WHOLE:
+            if several > 1 and len(unit) <= MAX_WHOLE_LENGTH:
                 wholes.append((unit.replace("’", "'"), starts[at], starts[found.end()]))
         for whole in wholes:
             yield GAP, end, end
@@ -87,7 +87,7 @@ class IdentifierAnalyzer:
     def term(self, word: str, stemmer: str) -> str:
         """The folded word, without the marks that join its parts."""
         del stemmer
-        word = word[:LONGEST_WORD].translate(_WITHOUT_JOINTS)
+        word = word[:MAX_WORD_LENGTH].translate(_WITHOUT_JOINTS)
         word = fold_accents(plain_number(fold_case(word)))
         return word if any(map(str.isalnum, word)) else ""
 

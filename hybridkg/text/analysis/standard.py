@@ -17,7 +17,7 @@ from hybridkg.text.analysis.folding import fold_accents, fold_case
 from hybridkg.text.analysis.languages import ELISIONS, ENGLISH_STOP_WORDS, stemmer_of
 from hybridkg.text.analysis.words import split_words, word_spans
 
-LONGEST_WORD = 255
+MAX_WORD_LENGTH = 255
 """Characters of a raw word that count; the rest is cut off, so a megabyte without a blank is a short term."""
 
 
@@ -77,7 +77,7 @@ class StandardAnalyzer:
 
     def term(self, word: str, stemmer: str) -> str:
         """The term of one raw word; empty for a stop word and for marks without a letter."""
-        word = word[:LONGEST_WORD]
+        word = word[:MAX_WORD_LENGTH]
         if word.isascii() and word.isalpha():  # nearly every word of a query: there is nothing to fold but case
             word = word.lower()
             if stemmer == "english" and word in self._stop_words:

@@ -24,8 +24,8 @@ NATIVE_ANALYZERS = (
 )  # fmt: skip
 """Those that come with Elasticsearch 8; plug-ins bring others, which the server knows."""
 
-MOST_REMEMBERED_TEXTS = 1_000
-MOST_CHARACTERS_ASKED = 1_000_000
+MAX_CACHED_TEXTS = 1_000
+MAX_CHARACTERS_ASKED = 1_000_000
 
 
 class NativeAnalyzer:
@@ -75,15 +75,15 @@ class NativeAnalyzer:
         tokens = self._asked(text)
         with self._lock:
             self._known[key] = tokens
-            if len(self._known) > MOST_REMEMBERED_TEXTS:
+            if len(self._known) > MAX_CACHED_TEXTS:
                 self._known.popitem(last=False)
         return tokens
 
     def _asked(self, text: str) -> tuple[tuple[str, int, int], ...]:
         if not text.strip():
             return ()
-        if len(text) > MOST_CHARACTERS_ASKED:
-            raise TextQueryError(f"a text of {len(text):,} characters; at most {MOST_CHARACTERS_ASKED:,} are analysed")
+        if len(text) > MAX_CHARACTERS_ASKED:
+            raise TextQueryError(f"a text of {len(text):,} characters; at most {MAX_CHARACTERS_ASKED:,} are analysed")
         answer = self._server.ask(
             f"analysing by {self._name!r}", lambda client: client.indices.analyze(analyzer=self._name, text=text)
         )

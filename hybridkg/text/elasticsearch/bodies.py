@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hybridkg.errors import TextQueryError
-from hybridkg.interfaces.text_index import AnyOf, Condition, Ids
+from hybridkg.interfaces.text_index import AnyCondition, Ids, PushdownCondition
 from hybridkg.remote.elasticsearch.server import Body
 from hybridkg.text.elasticsearch.mapping import GAP, SEPARATOR, TERMS, VALUE_GAP
-from hybridkg.text.match_query.items import Group, Item, OnField, Pattern, Patterns, ResolvedQuery
+from hybridkg.text.match_query.items import Item, ItemGroup, Pattern, Patterns, ResolvedField, ResolvedQuery
 
 DEEPEST = 20
 """Groups inside each other; Elasticsearch takes 30 queries inside each other."""
@@ -45,12 +45,12 @@ def occurs_in(field: str, patterns: Patterns) -> Body:
     return any_of(clauses)
 
 
-def occurs(item: Item, fields: Sequence[OnField]) -> Body:
+def occurs(item: Item, fields: Sequence[ResolvedField]) -> Body:
     """Entities that have an item in any field where it may occur."""
     return any_of([occurs_in(f.name, patterns) for f, patterns in zip(fields, item.places, strict=True) if patterns])
 
 
-def near(item: Item, fields: Sequence[OnField]) -> list[Body]:
+def near(item: Item, fields: Sequence[ResolvedField]) -> list[Body]:
     """Entities that have one of an item's phrases or windows, field by field."""
     return [
         _positional(f.name, pattern)
@@ -65,7 +65,7 @@ def any_of(clauses: Sequence[Body]) -> Body:
     return clauses[0] if len(clauses) == 1 else {"bool": {"should": list(clauses)}}
 
 
-def belongs(part: Item | Group, fields: Sequence[OnField], depth: int = 0) -> Body:
+def belongs(part: Item | ItemGroup, fields: Sequence[ResolvedField], depth: int = 0) -> Body:
     """Entities that match a part of a query.
 
     Raises:
@@ -115,7 +115,7 @@ def counted(field: str, words: Sequence[str], script: Body) -> Body:
     return {"script_score": {"query": any_of([_word(field, word) for word in words]), "script": script}}
 
 
-def frequencies(items: Sequence[tuple[int, Item]], fields: Sequence[OnField]) -> list[list[Body]]:
+def frequencies(items: Sequence[tuple[int, Item]], fields: Sequence[ResolvedField]) -> list[list[Body]]:
     """Clauses whose scores are term frequencies, named `<number>.<field's place>`; of words, not of phrases. In groups
     that one query can hold.
     """
@@ -134,14 +134,14 @@ def frequencies(items: Sequence[tuple[int, Item]], fields: Sequence[OnField]) ->
     return groups
 
 
-def condition(own: Condition | AnyOf, filters: Sequence[str]) -> Body:
+def condition(own: PushdownCondition | AnyCondition, filters: Sequence[str]) -> Body:
     """The filter for a condition.
 
     Args:
         own: on predicates of the filters.
         filters: of the profile.
     """
-    if isinstance(own, AnyOf):
+    if isinstance(own, AnyCondition):
         branches = [{"bool": {"filter": [condition(one, filters) for one in branch]}} for branch in own.branches]
         return {"bool": {"should": branches, "minimum_should_match": 1}}
     number = filters.index(own.predicate)

@@ -15,7 +15,7 @@ from hybridkg.text.elasticsearch.wordcounts import ItemCounts
 from hybridkg.text.match_query.items import Item, ResolvedQuery
 from hybridkg.text.models.bm25f import DEFAULT_K1 as BM25F_K1
 from hybridkg.text.models.bm25f import idf
-from hybridkg.text.models.lucene import DEFAULT_B, DEFAULT_K1, LARGEST_LENGTH
+from hybridkg.text.models.lucene import DEFAULT_B, DEFAULT_K1, MAX_LENGTH
 
 Totals = Sequence[tuple[int, int]]
 """Of each field of the index: entities that have it, tokens."""
@@ -138,7 +138,7 @@ def _flat(
             "g": gain,
             "k": k1 * (1 - b),
             "l": k1 * b * SHORTEST / mean if mean else 0.0,
-            "c": float(LARGEST_LENGTH),
+            "c": float(MAX_LENGTH),
             "e": LOST_DIGITS,
             "f": [f"length.{f.name}" for f, _ in measured],
             "w": [weight for _, weight in measured],

@@ -21,7 +21,7 @@ from hybridkg.text.elasticsearch.header import IDENTITY, LAYOUT, IndexIdentity
 from hybridkg.text.elasticsearch.mapping import index_body
 from hybridkg.text.elasticsearch.statistics import field_statistics
 from hybridkg.text.elasticsearch.terms import TermCollector
-from hybridkg.text.index.field_presence import MOST_FIELDS, describe_fields, write_presence
+from hybridkg.text.index.field_presence import MAX_FIELDS, describe_fields, write_presence
 from hybridkg.text.index.layout import ArrayWriter
 
 ENTITIES_PER_REPORT = 1_000
@@ -58,8 +58,8 @@ class ElasticTextBuilder:
         filters: Sequence[str] = (),
         union_default_graph: bool = False,
     ):
-        if len(fields) > MOST_FIELDS:
-            raise ProfileError(f"{len(fields)} text fields; an index holds at most {MOST_FIELDS}")
+        if len(fields) > MAX_FIELDS:
+            raise ProfileError(f"{len(fields)} text fields; an index holds at most {MAX_FIELDS}")
         self._server, self._fields, self._filters, settings = server, tuple(fields), tuple(filters), server.settings
         self._union, self._alias, self._out, self._n_nodes = union_default_graph, alias, ArrayWriter(folder), n_nodes
         _ = server.version

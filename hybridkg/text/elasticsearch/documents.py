@@ -15,14 +15,14 @@ from hybridkg.interfaces.text_engine import Values
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import NamedNode, Node
 from hybridkg.remote.elasticsearch.server import Body
-from hybridkg.text.elasticsearch.mapping import GAP, LONGEST_FILTER_VALUE, SEPARATOR
+from hybridkg.text.elasticsearch.mapping import GAP, MAX_FILTER_VALUE_LENGTH, SEPARATOR
 from hybridkg.text.elasticsearch.terms import TermCollector
 from hybridkg.text.index.layout import Array
 
-MOST_REMEMBERED_WORDS = 1_000_000
-LONGEST_REMEMBERED_WORD = 255
-MOST_REMEMBERED_VALUES = 200_000
-LONGEST_REMEMBERED_VALUE = 150
+MAX_CACHED_WORDS = 1_000_000
+MAX_CACHED_WORD_LENGTH = 255
+MAX_CACHED_VALUES = 200_000
+MAX_CACHED_VALUE_LENGTH = 150
 
 
 class _TermOfWord(dict[str, str]):
@@ -34,8 +34,8 @@ class _TermOfWord(dict[str, str]):
 
     def __missing__(self, word: str) -> str:
         term = self._analyzer.term(word, self._stemmer) or GAP
-        if len(word) <= LONGEST_REMEMBERED_WORD:
-            if len(self) >= MOST_REMEMBERED_WORDS:
+        if len(word) <= MAX_CACHED_WORD_LENGTH:
+            if len(self) >= MAX_CACHED_WORDS:
                 self.clear()
             self[word] = term
         return term
@@ -56,8 +56,8 @@ class JoinedTerms(dict[str, tuple[str, int]]):
     def __missing__(self, text: str) -> tuple[str, int]:
         terms = list(map(self._terms.__getitem__, self._words(text)))
         found = SEPARATOR.join(terms), len(terms) - terms.count(GAP)
-        if len(text) <= LONGEST_REMEMBERED_VALUE:
-            if len(self) >= MOST_REMEMBERED_VALUES:
+        if len(text) <= MAX_CACHED_VALUE_LENGTH:
+            if len(self) >= MAX_CACHED_VALUES:
                 self.clear()
             self[text] = found
         return found
@@ -145,7 +145,7 @@ class DocumentMaker:
 def _filter_values(filters: Sequence[list[str]]) -> dict[str, list[str] | list[float]]:
     stored: dict[str, list[str] | list[float]] = {}
     for i, values in enumerate(filters):
-        terms = [value for value in values if len(value) <= LONGEST_FILTER_VALUE]
+        terms = [value for value in values if len(value) <= MAX_FILTER_VALUE_LENGTH]
         numbers = [number for value in values if (number := number_of(value)) is not None]
         if terms:
             stored[f"p{i}"] = terms

@@ -27,15 +27,15 @@ import numpy as np
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.interfaces.explanation import Passage
-from hybridkg.interfaces.links import Linker
+from hybridkg.interfaces.links import EntityLinker
 from hybridkg.interfaces.ranking_model import ScoringTask
 from hybridkg.interfaces.text_index import (
-    Condition,
     Ids,
+    IndexRequest,
+    PushdownCondition,
     Scores,
     TermStatistics,
     TextQuery,
-    TextQuestion,
 )
 from hybridkg.remote.elasticsearch.orphans import check_left
 from hybridkg.remote.elasticsearch.pages import IDS_AT_ONCE, scores_of
@@ -44,9 +44,9 @@ from hybridkg.text.elasticsearch import bodies
 from hybridkg.text.elasticsearch.analysis import native_analyzers
 from hybridkg.text.elasticsearch.bounds import bound_clauses
 from hybridkg.text.elasticsearch.header import IDENTITY, IndexIdentity
-from hybridkg.text.elasticsearch.mapping import LONGEST_FILTER_VALUE
+from hybridkg.text.elasticsearch.mapping import MAX_FILTER_VALUE_LENGTH
 from hybridkg.text.elasticsearch.native import native_clauses, order_matters
-from hybridkg.text.elasticsearch.reading import Reader
+from hybridkg.text.elasticsearch.reading import ElasticReader
 from hybridkg.text.elasticsearch.tasks import Tasks, narrowed
 from hybridkg.text.elasticsearch.terms import stored_vocabulary
 from hybridkg.text.elasticsearch.wordcounts import WordCounts
@@ -70,12 +70,12 @@ MAX_REMOTE_SCAN = 2_000
 """Matches beyond which a pattern of the graph is read first: 10,000 rows come from Elasticsearch in 0.1 to 0.2 s, from
 the graph in 0.03 to 0.1 s (benchmarks/elastic.py)."""
 
-MOST_REMEMBERED_COUNTS = 10_000
+MAX_CACHED_COUNTS = 10_000
 
-MOST_REMEMBERED_QUERIES = 32
+MAX_CACHED_QUERIES = 32
 """Analysed ones: a passage of each row asks for its query again."""
 
-LEAST_PAGE = 100
+MIN_PAGE = 100
 """Rows of the first page of a ranking that is computed again here; a second request costs more than 90 rows."""
 
 ROUNDING = 1e-5
@@ -97,7 +97,7 @@ class ElasticTextIndex(FieldsOfIndex):
     exact = True
     is_remote = True
     max_remote_scan = MAX_REMOTE_SCAN
-    linker: Linker | None = None
+    linker: EntityLinker | None = None
 
     def __init__(self, server: Server, folder: Path, rank: Callable[[Ids], Ids] | None, *, fresh: bool):
         reader = ArrayReader(folder)
@@ -108,11 +108,11 @@ class ElasticTextIndex(FieldsOfIndex):
         self._vocabulary = None if self._identity.native else stored_vocabulary(reader, folder, len(self._fields))
         self._local_analyzers = None if self._identity.native else stored_analyzers(reader, folder)
         self.counts: Mapping[str, int] = dict(reader.about("counts"))
-        self._reader = Reader(server, self._identity.index)
+        self._reader = ElasticReader(server, self._identity.index)
         self._words = WordCounts(server, self._identity, self._reader)
         self._tasks = Tasks(server, self._identity, reader, self._reader, self._words, self._totals)
         self._most: dict[TextQuery, int] = {}
-        self._resolve = lru_cache(MOST_REMEMBERED_QUERIES)(self._resolve_anew)
+        self._resolve = lru_cache(MAX_CACHED_QUERIES)(self._resolve_anew)
         self._connecting = threading.Lock()
         self._connected = False
 
@@ -144,11 +144,11 @@ class ElasticTextIndex(FieldsOfIndex):
             told["problem"] = e.message
         return told
 
-    def holds(self, condition: Condition) -> bool:
+    def holds(self, condition: PushdownCondition) -> bool:
         """Whether its documents have the predicate's values, and the graph has not changed since."""
         if not self._fresh or condition.predicate not in self._identity.filters:
             return False
-        return condition.equals is None or len(condition.equals) <= LONGEST_FILTER_VALUE
+        return condition.equals is None or len(condition.equals) <= MAX_FILTER_VALUE_LENGTH
 
     # --- questions -------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class ElasticTextIndex(FieldsOfIndex):
         """What the query's model sees of the matching entities, of those among `ids` where they are given."""
         return self._run(self._task(query, ids))
 
-    def answers(self, questions: Sequence[TextQuestion]) -> list[tuple[Ids, Scores]]:
+    def answers(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
         """All of them side by side: what they want next from the server is one request."""
         self._connect()
         resolved = [self._resolve(question.query) for question in questions]
@@ -267,7 +267,7 @@ class ElasticTextIndex(FieldsOfIndex):
         if new:
             self._connect()
             sizes |= zip(new, self._together([self._count(query) for query in new]), strict=True)
-            if len(self._most) >= MOST_REMEMBERED_COUNTS:
+            if len(self._most) >= MAX_CACHED_COUNTS:
                 self._most = {}
             self._most |= sizes
         return sizes
@@ -334,7 +334,7 @@ class ElasticTextIndex(FieldsOfIndex):
             exactly: where the scores wanted are to be computed here.
         """
         ids, scores = [NONE], [np.zeros(0)]
-        with closing(self._reader.best_first(body, max(k + k // 8, LEAST_PAGE))) as pages:
+        with closing(self._reader.best_first(body, max(k + k // 8, MIN_PAGE))) as pages:
             while hits := (yield from pages.following()):
                 own = np.array([hit["sort"][1] for hit in hits], np.uint32)
                 bound = float(scores_of(hits[-1:])[0])

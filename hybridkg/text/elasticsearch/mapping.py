@@ -33,13 +33,13 @@ TERMS, WHOLE = "hybridkg_terms", "hybridkg_whole"
 VALUE_GAP = 1_000
 """Positions between two values of a field, so that no phrase crosses them; Lucene has 2^31 positions in a document."""
 
-LONGEST_TERM = 20_000
+MAX_TERM_LENGTH = 20_000
 """Characters. Words are cut at 255, but folding may lengthen them."""
 
-LEAST_FIELDS = 1_000
+MIN_FIELDS = 1_000
 """Elasticsearch's own limit of fields, to which those of the profile are added."""
 
-LONGEST_FILTER_VALUE = 1_000
+MAX_FILTER_VALUE_LENGTH = 1_000
 """Characters of a value that can be filtered by; Lucene refuses terms of more than 32,766 bytes."""
 
 
@@ -76,11 +76,15 @@ def index_body(
             "number_of_shards": settings.shards,
             "number_of_replicas": 0,
             "refresh_interval": "-1",
-            "mapping": {"total_fields": {"limit": LEAST_FIELDS + 3 * len(fields) + 2 * len(filters)}},
+            "mapping": {"total_fields": {"limit": MIN_FIELDS + 3 * len(fields) + 2 * len(filters)}},
             "similarity": {"default": {"type": "BM25", "k1": settings.k1, "b": settings.b}},
             "analysis": {
                 "tokenizer": {
-                    TERMS: {"type": "char_group", "tokenize_on_chars": [SEPARATOR], "max_token_length": LONGEST_TERM},
+                    TERMS: {
+                        "type": "char_group",
+                        "tokenize_on_chars": [SEPARATOR],
+                        "max_token_length": MAX_TERM_LENGTH,
+                    },
                 },
                 "filter": {TERMS: {"type": "stop", "stopwords": [GAP]}},
                 "analyzer": {

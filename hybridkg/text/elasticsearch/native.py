@@ -19,7 +19,7 @@ from hybridkg.text.elasticsearch.bodies import path
 from hybridkg.text.elasticsearch.header import IndexIdentity
 from hybridkg.text.match_query.items import Item, ResolvedQuery
 
-LARGEST_SAFE = 1024.0
+MAX_SAFE = 1024.0
 """Half numbers up to here, times frequencies of some thousand, are exact in the 24 bits of a float32."""
 
 
@@ -46,7 +46,7 @@ def order_matters(query: ResolvedQuery) -> bool:
     whole or half numbers, whose sums are exact.
     """
     weights = [f.weight for f in query.fields]
-    return len(weights) > 2 and not all(weight <= LARGEST_SAFE and (2 * weight).is_integer() for weight in weights)
+    return len(weights) > 2 and not all(weight <= MAX_SAFE and (2 * weight).is_integer() for weight in weights)
 
 
 def combined_fields(query: ResolvedQuery) -> list[Body]:

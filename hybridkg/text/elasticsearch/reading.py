@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from hybridkg.interfaces.ranking_model import Postings
-from hybridkg.remote.elasticsearch.pages import ROWS_AT_ONCE, Pages, Rows
+from hybridkg.remote.elasticsearch.pages import ROWS_AT_ONCE, PagedRows, Pages
 from hybridkg.remote.elasticsearch.server import Body, Steps
 from hybridkg.text.elasticsearch.bodies import frequencies
 from hybridkg.text.id_sets import NO_POSTINGS
 from hybridkg.text.index.positions.windows import windows
-from hybridkg.text.match_query.items import Item, OnField, Pattern
+from hybridkg.text.match_query.items import Item, Pattern, ResolvedField
 
-MOST_REMEMBERED_WORDS = 200_000
+MAX_CACHED_WORDS = 200_000
 """Words whose terms one reading of texts remembers, for each analyzer and language."""
 
 
@@ -51,10 +51,10 @@ class Gathered:
         return Postings(found, np.bincount(place, weights=tf).astype(np.uint32))
 
 
-class Reader(Rows):
+class ElasticReader(PagedRows):
     """Reads one index, and what words and phrases occur in it."""
 
-    def words(self, query: Body, items: Sequence[Item], fields: Sequence[OnField], into: Gathered) -> Steps[None]:
+    def words(self, query: Body, items: Sequence[Item], fields: Sequence[ResolvedField], into: Gathered) -> Steps[None]:
         """Frequencies of the words of some items in every match."""
         for clauses in frequencies(list(enumerate(items)), fields):
             names = [clause["script_score"]["_name"] for clause in clauses]
@@ -67,9 +67,11 @@ class Reader(Rows):
                         for name, tf in hit.get("matched_queries", {}).items():
                             into.add(keys[name], entity, int(tf))
 
-    def positional(self, query: Body, items: Sequence[Item], fields: Sequence[OnField], into: Gathered) -> Steps[None]:
+    def positional(
+        self, query: Body, items: Sequence[Item], fields: Sequence[ResolvedField], into: Gathered
+    ) -> Steps[None]:
         """Frequencies of the phrases and windows of some items in every match, counted in the original texts."""
-        wanted: list[tuple[OnField, list[tuple[tuple[Item, int], Pattern]]]] = []
+        wanted: list[tuple[ResolvedField, list[tuple[tuple[Item, int], Pattern]]]] = []
         for place, f in enumerate(fields):
             own = [((item, place), pattern) for item in items for pattern in item.places[place] if not pattern.is_word]
             if own:
@@ -115,19 +117,19 @@ class Analysed:
     def __init__(self) -> None:
         self._terms: dict[tuple[int, str], dict[str, str]] = {}
 
-    def values(self, f: OnField, source: Any) -> list[list[str]]:
+    def values(self, f: ResolvedField, source: Any) -> list[list[str]]:
         """The terms of each value of a field, one for each place."""
         texts = source.get("text", {}).get(f.name, [])
         tags = source.get("language", {}).get(f.name) or [""] * len(texts)
         return [self._terms_of(f, text, f.analyzer.stemmer(tag)) for text, tag in zip(texts, tags, strict=True)]
 
-    def _terms_of(self, f: OnField, text: str, stemmer: str) -> list[str]:
+    def _terms_of(self, f: ResolvedField, text: str, stemmer: str) -> list[str]:
         known = self._terms.setdefault((id(f.analyzer), stemmer), {})
         terms = []
         for word in f.analyzer.words(text):
             term = known.get(word)
             if term is None:
-                if len(known) >= MOST_REMEMBERED_WORDS:
+                if len(known) >= MAX_CACHED_WORDS:
                     known.clear()
                 term = known[word] = f.analyzer.term(word, stemmer)
             terms.append(term)

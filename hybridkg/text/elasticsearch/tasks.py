@@ -13,7 +13,7 @@ from hybridkg.interfaces.text_index import Ids
 from hybridkg.remote.elasticsearch.server import Body, Server, Steps
 from hybridkg.text.elasticsearch import bodies
 from hybridkg.text.elasticsearch.header import IndexIdentity
-from hybridkg.text.elasticsearch.reading import Gathered, Reader
+from hybridkg.text.elasticsearch.reading import ElasticReader, Gathered
 from hybridkg.text.elasticsearch.vectors import read_vectors
 from hybridkg.text.elasticsearch.wordcounts import WordCounts
 from hybridkg.text.id_sets import NONE, restricted
@@ -39,7 +39,7 @@ class Tasks:
         server: Server,
         identity: IndexIdentity,
         arrays: ArrayReader,
-        pages: Reader,
+        pages: ElasticReader,
         words: WordCounts,
         totals: Sequence[tuple[int, int]],
     ):

@@ -25,10 +25,10 @@ from hybridkg.text.match_query.vocabulary import ArrayVocabulary, SortedTerms, e
 
 OFFSETS, TEXT = "terms.offsets", "terms.text"
 
-MOST_IN_MEMORY = 1_000_000
+MAX_IN_MEMORY = 1_000_000
 """Terms of all fields that wait in memory, about 100 bytes each; beyond, they are sorted into a file."""
 
-MOST_FILES = 64
+MAX_FILES = 64
 """Sorted files that are merged at once."""
 
 _AT_ONCE = 100_000
@@ -46,7 +46,7 @@ class TermCollector:
         most: terms that wait in memory.
     """
 
-    def __init__(self, folder: Path, n_fields: int, most: int = MOST_IN_MEMORY):
+    def __init__(self, folder: Path, n_fields: int, most: int = MAX_IN_MEMORY):
         self._folder, self._most = folder, most
         self._df: list[Counter[str]] = [Counter() for _ in range(n_fields)]
         self._waiting = self._made = 0
@@ -118,7 +118,7 @@ class TermCollector:
 
     def _merge(self) -> None:
         """Makes one file of the oldest ones."""
-        paths, self._files = self._files[:MOST_FILES], self._files[MOST_FILES:]
+        paths, self._files = self._files[:MAX_FILES], self._files[MAX_FILES:]
         with ExitStack() as stack:
             lines = heapq.merge(*(stack.enter_context(path.open("rb")) for path in paths), key=_term_of)
             self._write_lines(_summed(term, list(own)) for term, own in groupby(lines, key=_term_of))

@@ -16,7 +16,7 @@ from hybridkg.remote.elasticsearch.server import Server
 from hybridkg.text.elasticsearch.bodies import path
 from hybridkg.text.elasticsearch.reading import Gathered
 from hybridkg.text.index.positions.windows import windows
-from hybridkg.text.match_query.items import Item, OnField, Pattern
+from hybridkg.text.match_query.items import Item, Pattern, ResolvedField
 
 ENTITIES_AT_ONCE = 500
 """Measured: about 3,000 entities with an abstract each in a second, whatever the size of the request."""
@@ -27,7 +27,7 @@ def read_vectors(
     index: str,
     ids: Ids,
     items: Sequence[Item],
-    fields: Sequence[OnField],
+    fields: Sequence[ResolvedField],
     lengths: NDArray[np.uint32],
     into: Gathered,
 ) -> None:

@@ -12,15 +12,15 @@ from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.remote.elasticsearch.server import Body, Server, Steps
 from hybridkg.text.elasticsearch import bodies
 from hybridkg.text.elasticsearch.header import IndexIdentity
-from hybridkg.text.elasticsearch.reading import Gathered, Reader
+from hybridkg.text.elasticsearch.reading import ElasticReader, Gathered
 from hybridkg.text.elasticsearch.statistics import TermCounts, term_counts
 from hybridkg.text.elasticsearch.vectors import read_vectors
 from hybridkg.text.id_sets import union
-from hybridkg.text.match_query.items import Item, OnField
+from hybridkg.text.match_query.items import Item, ResolvedField
 
-MOST_REMEMBERED = 100_000
+MAX_CACHED = 100_000
 WORDS_AT_ONCE = 10_000
-MOST_REMEMBERED_POSTINGS = 2_000_000
+MAX_CACHED_POSTINGS = 2_000_000
 """Postings of phrases that an open index remembers; 8 bytes each."""
 
 
@@ -50,14 +50,14 @@ class WordCounts:
         reader: reads from it.
     """
 
-    def __init__(self, server: Server, identity: IndexIdentity, reader: Reader):
+    def __init__(self, server: Server, identity: IndexIdentity, reader: ElasticReader):
         self._server, self._identity, self._reader = server, identity, reader
         self._words: dict[tuple[str, str], TermCounts] = {}
         self._items: dict[tuple[tuple[int, ...], Item], ItemCounts] = {}
         self._postings = 0
         self._lock = threading.Lock()
 
-    def of(self, items: Sequence[Item], fields: Sequence[OnField]) -> Steps[dict[Item, ItemCounts]]:
+    def of(self, items: Sequence[Item], fields: Sequence[ResolvedField]) -> Steps[dict[Item, ItemCounts]]:
         """The counts of some items in the ON fields."""
         numbers = tuple(f.number for f in fields)
         found = {item: own for item in items if (own := self._items.get((numbers, item))) is not None}
@@ -68,7 +68,7 @@ class WordCounts:
         self._remember(numbers, {item: found[item] for item in new})
         return found
 
-    def _plain(self, items: Sequence[Item], fields: Sequence[OnField]) -> Steps[dict[Item, ItemCounts]]:
+    def _plain(self, items: Sequence[Item], fields: Sequence[ResolvedField]) -> Steps[dict[Item, ItemCounts]]:
         """Items of single words: the server knows each word's counts, and counts what words and fields share."""
         words_of = self._counts_of(pair for item in items for pair in _words(item, fields))
         found: dict[Item, ItemCounts] = {}
@@ -99,7 +99,7 @@ class WordCounts:
                 found[item] = replace(own, field_df=(*own.field_df[:place], df, *own.field_df[place + 1 :]))
         return found
 
-    def learn(self, asked: Iterable[tuple[Iterable[Item], Sequence[OnField]]]) -> None:
+    def learn(self, asked: Iterable[tuple[Iterable[Item], Sequence[ResolvedField]]]) -> None:
         """Asks for the words of several queries at once, each (items, ON fields); `of` then finds them remembered."""
         self._counts_of(pair for items, fields in asked for item in items for pair in _words(item, fields))
 
@@ -116,12 +116,12 @@ class WordCounts:
             new |= term_counts(self._server, self._identity.index, self._identity.shards, wanted)
         new = {pair: new.get(pair, TermCounts()) for pair in unknown}
         with self._lock:
-            if len(self._words) + len(new) > MOST_REMEMBERED:
+            if len(self._words) + len(new) > MAX_CACHED:
                 self._words = {}
             self._words.update(new)
         return {pair: new[pair] if own is None else own for pair, own in found.items()}
 
-    def _positional(self, items: Sequence[Item], fields: Sequence[OnField]) -> Steps[dict[Item, ItemCounts]]:
+    def _positional(self, items: Sequence[Item], fields: Sequence[ResolvedField]) -> Steps[dict[Item, ItemCounts]]:
         """Phrases and windows are read where they occur, in whole: Elasticsearch does not tell how often they do."""
         gathered = Gathered()
         if self._identity.native:
@@ -150,7 +150,7 @@ class WordCounts:
         size = sum(len(postings.ids) for own in found.values() for postings in own.postings or ())
         with self._lock:
             self._postings += size
-            if len(self._items) > MOST_REMEMBERED or self._postings > MOST_REMEMBERED_POSTINGS:
+            if len(self._items) > MAX_CACHED or self._postings > MAX_CACHED_POSTINGS:
                 self._items, self._postings = {}, size
             for item, own in found.items():
                 self._items[numbers, item] = own
@@ -161,7 +161,7 @@ def _filter(clauses: Sequence[Body]) -> Body:
     return {"bool": {"filter": [bodies.any_of(clauses)]}}
 
 
-def _words(item: Item, fields: Sequence[OnField]) -> Iterator[tuple[str, str]]:
+def _words(item: Item, fields: Sequence[ResolvedField]) -> Iterator[tuple[str, str]]:
     """(field, word) of each word of an item."""
     return (
         (f.name, word) for f, patterns in zip(fields, item.places, strict=True) for word in bodies.words_of(patterns)

@@ -9,7 +9,7 @@ import numpy as np
 from hybridkg.errors import CorruptError
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
 
-MOST_FIELDS = 64
+MAX_FIELDS = 64
 """Fields of one index: the set of fields that an entity has is one 64-bit number."""
 
 _NODES_AT_ONCE = 1_000_000

@@ -26,12 +26,12 @@ from hybridkg.text.index.build.runs import NEXT_VALUE, U32, VALUE_GAP
 from hybridkg.text.index.field_presence import Presence
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
 from hybridkg.text.index.postings import FieldPostings
-from hybridkg.text.match_query.items import OnField
+from hybridkg.text.match_query.items import ResolvedField
 
-MOST_REMEMBERED_POSTINGS = 1_000_000
+MAX_CACHED_POSTINGS = 1_000_000
 """Occurrences in one language of one field that an open index remembers; 4 to 12 bytes each."""
 
-MOST_REMEMBERED_LENGTHS = 2
+MAX_CACHED_LENGTHS = 2
 """Sets of ON fields with a language whose lengths are kept side by side; 4 bytes for each field and entity."""
 
 PARTS = ("entities", "starts", "tags", "tokens")
@@ -170,7 +170,7 @@ class LanguagePostings:
             found = self._counted(term)
             with self._lock:
                 self._size += len(found[1]) + 1
-                if self._size > MOST_REMEMBERED_POSTINGS:
+                if self._size > MAX_CACHED_POSTINGS:
                     self._known, self._size = {}, len(found[1]) + 1
                 self._known[term] = found
         return found
@@ -220,24 +220,24 @@ class Views:
         """Ids are below this."""
         return int(self._whole_lengths.shape[1])
 
-    def postings(self, field: OnField) -> FieldPostings | LanguagePostings:
+    def postings(self, field: ResolvedField) -> FieldPostings | LanguagePostings:
         """The postings of a field."""
         return self._language(field) if field.language else self._whole[field.number]
 
-    def totals(self, field: OnField) -> tuple[int, int]:
+    def totals(self, field: ResolvedField) -> tuple[int, int]:
         """Entities that have the field, and their tokens."""
         if not field.language:
             return self._totals[field.number]
         view = self._language(field)
         return len(view.ids), view.tokens
 
-    def lengths(self, fields: Sequence[OnField]) -> tuple[NDArray[np.uint32], Sequence[int]]:
+    def lengths(self, fields: Sequence[ResolvedField]) -> tuple[NDArray[np.uint32], Sequence[int]]:
         """uint32[rows, nodes], and the row of each field."""
         if not any(field.language for field in fields):
             return self._whole_lengths, [field.number for field in fields]
         return self._side_by_side(fields)[0], range(len(fields))
 
-    def text_lengths(self, fields: Sequence[OnField]) -> NDArray[np.uint32]:
+    def text_lengths(self, fields: Sequence[ResolvedField]) -> NDArray[np.uint32]:
         """uint32[nodes]: tokens of all the fields together."""
         lengths, rows = self.lengths(fields)
         if len(rows) == 1:
@@ -249,18 +249,18 @@ class Views:
             for row in rows:
                 found += lengths[row]
             with self._lock:
-                while len(self._text_lengths) >= MOST_REMEMBERED_LENGTHS:
+                while len(self._text_lengths) >= MAX_CACHED_LENGTHS:
                     del self._text_lengths[next(iter(self._text_lengths))]
                 self._text_lengths[key] = found
         return found
 
-    def entities(self, fields: Sequence[OnField]) -> int:
+    def entities(self, fields: Sequence[ResolvedField]) -> int:
         """How many have any of the fields."""
         if not any(field.language for field in fields):
             return self._presence.entities(field.number for field in fields)
         return self._side_by_side(fields)[1]
 
-    def _side_by_side(self, fields: Sequence[OnField]) -> tuple[NDArray[np.uint32], int]:
+    def _side_by_side(self, fields: Sequence[ResolvedField]) -> tuple[NDArray[np.uint32], int]:
         key = tuple((field.number, field.language) for field in fields)
         found = self._lengths.get(key)
         if found is None:
@@ -273,12 +273,12 @@ class Views:
                     row[:] = self._whole_lengths[field.number]
             found = rows, int(np.count_nonzero(rows.any(axis=0)))
             with self._lock:
-                while len(self._lengths) >= MOST_REMEMBERED_LENGTHS:
+                while len(self._lengths) >= MAX_CACHED_LENGTHS:
                     del self._lengths[next(iter(self._lengths))]
                 self._lengths[key] = found
         return found
 
-    def _language(self, field: OnField) -> LanguagePostings:
+    def _language(self, field: ResolvedField) -> LanguagePostings:
         key = (field.number, field.language)
         view = self._views.get(key)
         if view is None:

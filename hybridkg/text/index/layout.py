@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hybridkg.storage.arrays import Array, ArrayStream, Layout, Reader, Writer, smallest_unsigned
+from hybridkg.storage.arrays import Array, ArrayStream, FolderLayout, MappedArrays, Writer, smallest_unsigned
 
 __all__ = ["HEADER", "Array", "ArrayReader", "ArrayStream", "ArrayWriter", "header_name", "smallest_unsigned"]
 
@@ -19,7 +19,7 @@ FORMAT_VERSION = 5
 """2: where the languages of a field's values change. 3: packed postings in segments. 4: peaks of ranges of 4 ids, with
 the fields of each. 5: peaks of BM25F have 256 levels."""
 
-LAYOUT = Layout(FORMAT, FORMAT_VERSION, HEADER, "text index")
+LAYOUT = FolderLayout(FORMAT, FORMAT_VERSION, HEADER, "text index")
 
 
 class ArrayWriter(Writer):
@@ -34,7 +34,7 @@ class ArrayWriter(Writer):
         super().__init__(LAYOUT, folder, segment)
 
 
-class ArrayReader(Reader):
+class ArrayReader(MappedArrays):
     """The header and the memory-mapped arrays of an index, or of one segment of it.
 
     Args:

@@ -14,16 +14,16 @@ import numpy as np
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.interfaces.explanation import Passage
-from hybridkg.interfaces.links import Linker
+from hybridkg.interfaces.links import EntityLinker
 from hybridkg.interfaces.ranking_model import Postings, ScoredField, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import (
-    Condition,
     Ids,
     IndexedField,
+    IndexRequest,
+    PushdownCondition,
     Scores,
     TermStatistics,
     TextQuery,
-    TextQuestion,
 )
 from hybridkg.text.id_sets import NO_POSTINGS, NONE, contains, intersection, restricted, union
 from hybridkg.text.index.field_lengths import NO_LENGTHS, narrow_lengths
@@ -34,10 +34,10 @@ from hybridkg.text.index.positions.occurrences import Occurrences
 from hybridkg.text.index.postings import FieldPostings, SegmentPostings, TermDictionary
 from hybridkg.text.index.stored_fields import FieldsOfIndex, best, named_analyzer, stored_analyzers, stored_fields
 from hybridkg.text.index.term_field_sets import TermSets
-from hybridkg.text.index.topk.bag_of_words import PlainQueries, PlainQuery
-from hybridkg.text.index.topk.block_max import Peaks
-from hybridkg.text.index.topk.topk import best_of, look_ups, scores_of
-from hybridkg.text.match_query.items import Group, Item, ResolvedQuery
+from hybridkg.text.index.topk.bag_of_words import BagOfWords, BagQuery
+from hybridkg.text.index.topk.block_max import BlockMaxIndex
+from hybridkg.text.index.topk.topk import look_ups, scores_of, top_k
+from hybridkg.text.match_query.items import Item, ItemGroup, ResolvedQuery
 from hybridkg.text.match_query.query_string import NOT
 from hybridkg.text.match_query.resolve import links_of, resolve, roles_of
 from hybridkg.text.match_query.synonyms import NO_SYNONYMS, Synonyms, stored_synonyms
@@ -56,7 +56,7 @@ OFTEN_READ = (
 QUERY_AS_POSTINGS = 8_000
 """With numpy a query takes about 0.3 ms beside what its postings take, as long as so many of them."""
 
-MOST_REMEMBERED_QUERIES = 32
+MAX_CACHED_QUERIES = 32
 """Analysed queries that an open index remembers."""
 
 
@@ -69,7 +69,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
     exact = True
     is_remote = False
     max_remote_scan = 0
-    linker: Linker | None = None
+    linker: EntityLinker | None = None
 
     def __init__(
         self,
@@ -90,14 +90,14 @@ class EmbeddedTextIndex(FieldsOfIndex):
         terms = TermDictionary(segment)
         self._segment, self._populated = segment, False
         self._lengths, self._narrow = lengths, NO_LENGTHS
-        self._peaks = Peaks(segment, len(fields), lengths.shape[1])
+        self._peaks = BlockMaxIndex(segment, len(fields), lengths.shape[1])
         self._rank_of_all: Ids | None = None
         self._lists = SegmentPostings(segment, len(terms) * len(fields))
         postings = [FieldPostings(self._lists, i, len(fields)) for i in range(len(fields))]
         self._views = Views(segment, self._fields, postings, lengths, self._totals, Presence(segment))
         sets = TermSets(segment, len(terms))
         self._occurrences = Occurrences(terms, self._lists, sets, self._views, len(fields))
-        self._plain = PlainQueries(
+        self._plain = BagOfWords(
             terms, self._lists, sets, len(fields), self._resolve, self._outline, self._occurrences.pairs
         )
         self._vocabulary = ArrayVocabulary(terms, lambda terms, field: postings[field].frequencies(terms))
@@ -134,7 +134,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
         """What `stats` says of the engine."""
         return {"engine": "embedded"}
 
-    def holds(self, condition: Condition) -> bool:
+    def holds(self, condition: PushdownCondition) -> bool:
         """Conditions on the graph are the graph's own business: it is as near as the postings."""
         del condition
         return False
@@ -191,10 +191,10 @@ class EmbeddedTextIndex(FieldsOfIndex):
                     among = matching if among is None else intersection([matching, among])
                 words = [(self._occurrences.word(item, resolved) or (-1, 0))[0] for item in items]
                 form, numbers = resolved.model.form(self._outline(resolved)), [f.number for f in resolved.fields]
-                return self._best(kernel, PlainQuery(form, lists, postings, words, numbers), k, among)
+                return self._best(kernel, BagQuery(form, lists, postings, words, numbers), k, among)
         return best(*self._scored(resolved, among), k, self._rank)
 
-    def _score_plain(self, query: PlainQuery, among: Ids | None) -> tuple[Ids, Scores]:
+    def _score_plain(self, query: BagQuery, among: Ids | None) -> tuple[Ids, Scores]:
         """Every match of a plain query, of some entities only where they are given, without a kernel."""
         form, (rows, ids, tf), postings, _, fields = query
         lists = [NO_POSTINGS] * (len(form.gain) * len(fields))
@@ -212,7 +212,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
         kept = contains(ids, among)
         return ids[kept], scores[kept]
 
-    def _best(self, kernel: Any, query: PlainQuery, k: int, among: Ids | None) -> tuple[Ids, Scores]:
+    def _best(self, kernel: Any, query: BagQuery, k: int, among: Ids | None) -> tuple[Ids, Scores]:
         if not self._populated:
             # Like the kernel itself, this is for a process that keeps asking.
             self._populated = True
@@ -220,7 +220,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
             self._narrow = narrow_lengths(self._lengths)
             self._plain.stays(self._ranks(), self._lengths, self._narrow)
         narrow = self._narrow if query.form.lengths is self._lengths else NO_LENGTHS
-        return best_of(kernel, query, k, self._lists.packed, self._peaks, self._ranks(), among, narrow)
+        return top_k(kernel, query, k, self._lists.packed, self._peaks, self._ranks(), among, narrow)
 
     def _ranks(self) -> Ids:
         """uint32[nodes], the rank of each; empty where it is the id itself."""
@@ -257,10 +257,10 @@ class EmbeddedTextIndex(FieldsOfIndex):
         """What the query's model sees of the matching entities, of those among `ids` where they are given."""
         return self._task(self._resolve(query), ids)
 
-    def answers(self, questions: Sequence[TextQuestion]) -> list[tuple[Ids, Scores]]:
+    def answers(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
         """Side by side on all cores once the kernel is loaded, which releases the interpreter's lock."""
 
-        def answer(question: TextQuestion) -> tuple[Ids, Scores]:
+        def answer(question: IndexRequest) -> tuple[Ids, Scores]:
             if question.k is None:
                 return self.matching(question.query)
             return self.topk(question.query, question.k)
@@ -301,7 +301,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
         if finder is None:
             resolved = self._resolve(query)
             finder = PassageFinder(resolved.fields, self._idf_of(resolved), self._known_terms)
-            if len(self._finders) >= MOST_REMEMBERED_QUERIES:
+            if len(self._finders) >= MAX_CACHED_QUERIES:
                 self._finders.clear()
             self._finders[query] = finder
         return finder
@@ -310,7 +310,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
         n = self._n_entities(query)
         return {item: idf(self._occurrences.counts(item, query).df, n) for item in query.counts}
 
-    def _plain_query(self, query: TextQuery) -> PlainQuery | None:
+    def _plain_query(self, query: TextQuery) -> BagQuery | None:
         """The query in numbers, where it is plain."""
         return None if self._synonyms.rules else self._plain.read(query)
 
@@ -327,14 +327,14 @@ class EmbeddedTextIndex(FieldsOfIndex):
         resolved = resolve(query, self._fields, self._analyzers, self._vocabulary, self._synonyms)
         with self._lock:
             self._resolved[query] = resolved
-            if len(self._resolved) > MOST_REMEMBERED_QUERIES:
+            if len(self._resolved) > MAX_CACHED_QUERIES:
                 self._resolved.popitem(last=False)
         return resolved
 
     def _n_entities(self, query: ResolvedQuery) -> int:
         return self._views.entities(query.fields)
 
-    def _entities(self, part: Item | Group, query: ResolvedQuery) -> Ids:
+    def _entities(self, part: Item | ItemGroup, query: ResolvedQuery) -> Ids:
         """The entities that match a part of the query, ascending."""
         if isinstance(part, Item):
             return self._occurrences.entities(part, query)

@@ -17,7 +17,7 @@ from hybridkg.text.index.codec.packing import KERNEL
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
 from hybridkg.text.index.postings import SegmentPostings
 
-MOST_FIELDS_OF_KERNEL = 8
+MAX_FIELDS_OF_KERNEL = 8
 """The kernel counts in a table of all sets of fields."""
 
 _POSTINGS_AT_ONCE = 4_000_000
@@ -70,7 +70,7 @@ def write_term_sets(out: ArrayWriter, lists: SegmentPostings, n_terms: int, n_fi
     while first < n_terms:
         last = _chunk_end(lists, first, n_terms, n_fields)
         sizes, ids, _ = lists.lists(first * n_fields, last * n_fields)
-        kernel = KERNEL.for_work(len(ids)) if n_fields <= MOST_FIELDS_OF_KERNEL else None
+        kernel = KERNEL.for_work(len(ids)) if n_fields <= MAX_FIELDS_OF_KERNEL else None
         if kernel is None:
             per_term, sets, number = count_numpy(sizes, ids, n_fields)
         else:

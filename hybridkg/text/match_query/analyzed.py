@@ -11,11 +11,11 @@ from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.text_index import FieldChoice, TermStatistics, TextIndex, TextQuery
 from hybridkg.registry import did_you_mean
 from hybridkg.text.match_query.clause_items import items_of
-from hybridkg.text.match_query.items import OnField
+from hybridkg.text.match_query.items import ResolvedField
 from hybridkg.text.match_query.query_string import SHOULD, Clause, Part, parse_query_string
 from hybridkg.text.match_query.synonyms import NO_SYNONYMS, Synonyms
 
-MOST_DISTINCT_WORDS = 1024
+MAX_DISTINCT_WORDS = 1024
 """As many as a MATCH may have terms: a text with more could not be asked for anyway."""
 
 
@@ -47,7 +47,7 @@ class AnalyzedWord:
 
 
 @dataclass(frozen=True)
-class Analysis:
+class TextAnalysis:
     """What fields with the same analyzer see of a text.
 
     Args:
@@ -86,7 +86,7 @@ def analyzed(
     only: str = "",
     index: TextIndex | None = None,
     synonyms: Synonyms = NO_SYNONYMS,
-) -> list[Analysis]:
+) -> list[TextAnalysis]:
     """What each field sees of a text, fields with the same analyzer together, in the fields' order.
 
     Args:
@@ -120,7 +120,7 @@ def analyzed(
 
 def _seen_by(
     name: str, fields: tuple[str, ...], text: str, language: str, index: TextIndex | None, synonyms: Synonyms
-) -> Analysis:
+) -> TextAnalysis:
     analyzer = ANALYZERS.get(name)() if index is None else index.analyzer(name)
     stemmer = analyzer.stemmer(language)
     words: list[str] = []
@@ -132,17 +132,17 @@ def _seen_by(
         words.append(word)
         if word in known:
             continue
-        if len(known) == MOST_DISTINCT_WORDS:
-            raise TextQueryError(f"more than {MOST_DISTINCT_WORDS:,} different words in one text")
+        if len(known) == MAX_DISTINCT_WORDS:
+            raise TextQueryError(f"more than {MAX_DISTINCT_WORDS:,} different words in one text")
         term = analyzer.term(raw, stemmer)
         df = {f: _df(index, word, language, f) for f in fields} if term and index is not None else {}
         known[word] = AnalyzedWord(word, term, df)
     expanded: dict[str, None] = {}
     if synonyms.rules:
-        on = OnField(0, fields[0], 1, 0, analyzer, {})
+        on = ResolvedField(0, fields[0], 1, 0, analyzer, {})
         items = items_of(text, False, "", language, [on], synonyms)
         expanded = dict.fromkeys(item.written for _, item in items if item.written)
-    return Analysis(fields, name, analyzer.chain, stemmer, tuple(known[word] for word in words), tuple(expanded))
+    return TextAnalysis(fields, name, analyzer.chain, stemmer, tuple(known[word] for word in words), tuple(expanded))
 
 
 def _df(index: TextIndex, word: str, language: str, field_name: str) -> int:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from hybridkg.interfaces.analyzer import Analyzer
-from hybridkg.text.match_query.items import Item, OnField, Pattern, Patterns, Words
+from hybridkg.text.match_query.items import Item, Pattern, Patterns, ResolvedField, Words
 from hybridkg.text.match_query.synonyms import NO_SYNONYMS, Synonyms, SynonymTable
 
-MOST_PAIRS = 16
+MAX_PAIRS = 16
 """Combinations of the alternatives of two neighbouring words that are looked for as pairs."""
 
 Interval = tuple[int, int]
@@ -69,7 +69,7 @@ class _Reading:
 
 
 def items_of(
-    text: str, phrase: bool, only: str, language: str, on: Sequence[OnField], synonyms: Synonyms = NO_SYNONYMS
+    text: str, phrase: bool, only: str, language: str, on: Sequence[ResolvedField], synonyms: Synonyms = NO_SYNONYMS
 ) -> list[tuple[int, Item]]:
     """The items of a text and the places of their first words.
 
@@ -125,7 +125,7 @@ def pair_of(first: Item, second: Item, distance: int, window: int) -> Item:
 
 def _pairs(firsts: Patterns, seconds: Patterns, distance: int, window: int) -> Patterns:
     plain = [[pattern.words for pattern in patterns if not pattern.window] for patterns in (firsts, seconds)]
-    joined = [_following(one, other, distance) for one, other in islice(product(*plain), MOST_PAIRS)]
+    joined = [_following(one, other, distance) for one, other in islice(product(*plain), MAX_PAIRS)]
     return tuple(dict.fromkeys(Pattern(words, window) for words in joined))
 
 

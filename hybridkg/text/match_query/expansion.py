@@ -12,18 +12,20 @@ from collections.abc import Sequence
 
 from hybridkg.errors import TextQueryError
 from hybridkg.interfaces.analyzer import Analyzer
-from hybridkg.text.match_query.items import Item, OnField, Pattern, Patterns
+from hybridkg.text.match_query.items import Item, Pattern, Patterns, ResolvedField
 from hybridkg.text.match_query.query_string import Clause
-from hybridkg.text.match_query.vocabulary import TermsFound, Vocabulary
+from hybridkg.text.match_query.vocabulary import IndexVocabulary, TermsFound
 
-MOST_ALTERNATIVES = 256
+MAX_ALTERNATIVES = 256
 """Terms that one prefix or fuzzy word may stand for; the best of them are taken, and the user is told."""
 
 NO_LANGUAGE = "zxx"
 """The language tag of what is in no language (ISO 639-2): words are folded, not stemmed."""
 
 
-def expanded(clause: Clause, language: str, on: Sequence[OnField], vocabulary: Vocabulary | None) -> Item | None:
+def expanded(
+    clause: Clause, language: str, on: Sequence[ResolvedField], vocabulary: IndexVocabulary | None
+) -> Item | None:
     """A prefix or fuzzy word as one item; None where it is a stop word in every field.
 
     Fields with the same analyzer share the alternatives: the best terms of all of them together. A field that is
@@ -74,7 +76,7 @@ def written(clause: Clause) -> str:
 
 
 def _alternatives(
-    clause: Clause, stemmer: str, analyzer: Analyzer, fields: Sequence[int], vocabulary: Vocabulary
+    clause: Clause, stemmer: str, analyzer: Analyzer, fields: Sequence[int], vocabulary: IndexVocabulary
 ) -> TermsFound:
     """Never without a term: where the index has none, one that it does not have, so that nothing matches."""
     # An analyzer that reads a word in parts and as a whole gives the whole last.
@@ -83,12 +85,12 @@ def _alternatives(
     if clause.edits is not None:
         if not stem:
             return TermsFound()
-        near = vocabulary.near(stem, clause.edits, fields, MOST_ALTERNATIVES)
+        near = vocabulary.near(stem, clause.edits, fields, MAX_ALTERNATIVES)
         return near if near.terms else TermsFound((stem,))
     prefix = analyzer.term(word, analyzer.stemmer(NO_LANGUAGE)) if word else ""
     if not prefix:
         return TermsFound()
-    found = vocabulary.beginning_with(prefix, fields, MOST_ALTERNATIVES)
+    found = vocabulary.beginning_with(prefix, fields, MAX_ALTERNATIVES)
     if stem and not stem.startswith(prefix) and vocabulary.has(stem, fields):
-        return TermsFound((stem, *found.terms)[:MOST_ALTERNATIVES], found.total + 1)
+        return TermsFound((stem, *found.terms)[:MAX_ALTERNATIVES], found.total + 1)
     return found if found.terms else TermsFound((prefix,))

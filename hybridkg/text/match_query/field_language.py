@@ -7,7 +7,7 @@ from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import IndexedField, speaks
 from hybridkg.registry import did_you_mean
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 """Languages that an error lists."""
 
 
@@ -26,8 +26,8 @@ def check_language(field: IndexedField, language: str) -> None:
             hint=f'leave "@{language}" out; or: hybridkg index KB --text-engine {TEXT_ENGINES.default}',
         )
     if not any(speaks(tag, language.lower()) for tag in field.languages):
-        more = len(field.languages) - MOST_SHOWN
-        shown = ", ".join(field.languages[:MOST_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+        more = len(field.languages) - MAX_SHOWN
+        shown = ", ".join(field.languages[:MAX_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
         raise UnknownNameError(
             f"field {field.name!r} has no literal in the language {language!r}; "
             + (f"its languages: {shown}" if field.languages else "none of its literals has a language tag"),

@@ -84,12 +84,12 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Group:
+class ItemGroup:
     """Entities with all of `must`, none of `excluded` and, where `must` is empty, any of `should`."""
 
-    must: tuple[Item | Group, ...] = ()
-    should: tuple[Item | Group, ...] = ()
-    excluded: tuple[Item | Group, ...] = ()
+    must: tuple[Item | ItemGroup, ...] = ()
+    should: tuple[Item | ItemGroup, ...] = ()
+    excluded: tuple[Item | ItemGroup, ...] = ()
 
     @cached_property
     def any_of_its_items(self) -> bool:
@@ -101,7 +101,7 @@ class Group:
         for part in self.excluded:
             yield from [part] if isinstance(part, Item) else part.items()
         for part in (*self.must, *self.should):
-            if isinstance(part, Group):
+            if isinstance(part, ItemGroup):
                 yield from part.excluded_items()
 
     def items(self) -> Iterator[Item]:
@@ -114,7 +114,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class OnField:
+class ResolvedField:
     """A field of the ON clause, checked.
 
     Args:
@@ -159,12 +159,12 @@ class ResolvedQuery:
         asked: the question itself.
     """
 
-    fields: tuple[OnField, ...]
+    fields: tuple[ResolvedField, ...]
     model: RankingModel
     arguments: Mapping[str, float]
     choices: Mapping[str, str]
     counts: Mapping[Item, float]
-    matching: Group
+    matching: ItemGroup
     ordered: Mapping[Item, float]
     unordered: Mapping[Item, float]
     asked: TextQuery

@@ -9,10 +9,10 @@ from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.registry import did_you_mean
 from hybridkg.text.match_query.clause_items import items_of
 from hybridkg.text.match_query.expansion import expanded, written
-from hybridkg.text.match_query.items import Group, Item, OnField, Pattern, Patterns
+from hybridkg.text.match_query.items import Item, ItemGroup, Pattern, Patterns, ResolvedField
 from hybridkg.text.match_query.query_string import (
-    LEAST_BOOST,
-    MOST_BOOST,
+    MAX_BOOST,
+    MIN_BOOST,
     MUST,
     NOT,
     Clause,
@@ -21,12 +21,12 @@ from hybridkg.text.match_query.query_string import (
     plain_words_joined,
 )
 from hybridkg.text.match_query.synonyms import NO_SYNONYMS, Synonyms
-from hybridkg.text.match_query.vocabulary import Vocabulary
+from hybridkg.text.match_query.vocabulary import IndexVocabulary
 
-MOST_TERMS = 1024
+MAX_TERMS = 1024
 """Distinct terms and phrases of one MATCH."""
 
-MOST_ALTERNATIVES_IN_ALL = 4_096
+MAX_ALTERNATIVES_IN_ALL = 4_096
 """Terms that the prefixes and fuzzy words of one MATCH may stand for together."""
 
 WIDEST_WINDOW = 100
@@ -38,7 +38,7 @@ Run = list[tuple[int, Item]]
 
 
 @dataclass
-class Collected:
+class MatchClauses:
     """What the clauses of a text say, gathered part by part.
 
     Args:
@@ -51,8 +51,8 @@ class Collected:
     """
 
     language: str
-    on: Sequence[OnField]
-    vocabulary: Vocabulary | None
+    on: Sequence[ResolvedField]
+    vocabulary: IndexVocabulary | None
     synonyms: Synonyms = NO_SYNONYMS
     counts: dict[Item, float] = field(default_factory=dict)
     runs: list[tuple[float, Run]] = field(default_factory=lambda: [(1, [])])
@@ -60,7 +60,9 @@ class Collected:
     _alternatives: int = 0
     _words: int = 0
 
-    def group(self, parts: Sequence[Part], *, all_terms: bool = False, boost: float = 1, scores: bool = True) -> Group:
+    def group(
+        self, parts: Sequence[Part], *, all_terms: bool = False, boost: float = 1, scores: bool = True
+    ) -> ItemGroup:
         """Reads the parts of a group.
 
         Args:
@@ -73,15 +75,15 @@ class Collected:
             UnknownNameError: a field that is not among the ON fields.
             TextQueryError: a boost or a number of places out of range, or too many terms.
         """
-        must: dict[Item | Group, None] = {}
-        should: dict[Item | Group, None] = {}
-        excluded: dict[Item | Group, None] = {}
+        must: dict[Item | ItemGroup, None] = {}
+        should: dict[Item | ItemGroup, None] = {}
+        excluded: dict[Item | ItemGroup, None] = {}
         for part in plain_words_joined(parts) if self.synonyms.rules else parts:
             own = boost * part.boost
-            if not LEAST_BOOST <= own <= MOST_BOOST:
+            if not MIN_BOOST <= own <= MAX_BOOST:
                 raise out_of_range(f"the boosts multiply to {own:g}, which", part.span)
             inner = scores and part.role != NOT
-            found: Sequence[Item | Group]
+            found: Sequence[Item | ItemGroup]
             if isinstance(part, Clause):
                 found = self._clause(part, own, inner)
             else:
@@ -89,7 +91,7 @@ class Collected:
                 found = _without_parentheses(group, part.role, all_terms)
             to = excluded if part.role == NOT else must if part.role == MUST or all_terms else should
             to |= dict.fromkeys(found)
-        return Group(tuple(must), tuple(one for one in should if one not in must), tuple(excluded))
+        return ItemGroup(tuple(must), tuple(one for one in should if one not in must), tuple(excluded))
 
     def _clause(self, clause: Clause, boost: float, scores: bool) -> list[Item]:
         """The items of a clause, counted where they score."""
@@ -98,9 +100,9 @@ class Collected:
             item = expanded(clause, self.language, self.on, self.vocabulary)
             found = [] if item is None else [(0, item)]
             self._alternatives += 0 if item is None else len({pattern.words for pattern in item.patterns()})
-            if self._alternatives > MOST_ALTERNATIVES_IN_ALL:
+            if self._alternatives > MAX_ALTERNATIVES_IN_ALL:
                 raise TextQueryError(
-                    f"the prefixes and fuzzy words stand for more than {MOST_ALTERNATIVES_IN_ALL:,} terms",
+                    f"the prefixes and fuzzy words stand for more than {MAX_ALTERNATIVES_IN_ALL:,} terms",
                     hint="write longer prefixes, or fewer",
                     span=clause.span,
                 )
@@ -114,8 +116,8 @@ class Collected:
                 self.counts[item] = self.counts.get(item, 0) + boost
             else:
                 self._excluded[item] = None
-        if len(self.counts) + len(self._excluded) > MOST_TERMS:
-            raise TextQueryError(f"more than {MOST_TERMS:,} different terms in one text", span=clause.span)
+        if len(self.counts) + len(self._excluded) > MAX_TERMS:
+            raise TextQueryError(f"more than {MAX_TERMS:,} different terms in one text", span=clause.span)
         return [item for _, item in found]
 
     def _follow(self, clause: Clause, found: Run, boost: float, scores: bool) -> None:
@@ -160,12 +162,12 @@ def _near(item: Item, clause: Clause) -> Item:
     return replace(item, places=tuple(map(windows, item.places)), written=written(clause))
 
 
-def _without_parentheses(group: Group, role: str, all_terms: bool) -> Sequence[Item | Group]:
+def _without_parentheses(group: ItemGroup, role: str, all_terms: bool) -> Sequence[Item | ItemGroup]:
     """A group as parts of the group around it that mean the same: itself, or what is in it; nothing where it asks for
     nothing (stop words).
 
     What must occur is never made a part of what may: then any item of a Group without `must` would still score, and
-    no longer be enough (`Group.any_of_its_items`).
+    no longer be enough (`ItemGroup.any_of_its_items`).
     """
     required = role == MUST or (all_terms and role != NOT)
     if group.must:

@@ -25,14 +25,14 @@ from typing import Any, TypeAlias
 from hybridkg.errors import Span, TextQueryError
 from hybridkg.text.analysis.words import LONE
 
-MOST_CLAUSES = 10_000
+MAX_CLAUSES = 10_000
 DEEPEST = 50
 """Groups inside each other."""
 
-MOST_EDITS = 2
+MAX_EDITS = 2
 """Of a fuzzy word, also where no number is written."""
 
-LEAST_BOOST, MOST_BOOST = 1e-6, 1e6
+MIN_BOOST, MAX_BOOST = 1e-6, 1e6
 """Of a part, and of all around it together: far inside what single precision holds."""
 
 NO_SPAN = Span()
@@ -162,8 +162,8 @@ class _Reader:
             for part in self._part(field, depth):
                 found.append(part)
                 self._count += 1
-                if self._count > MOST_CLAUSES:
-                    raise TextQueryError(f"more than {MOST_CLAUSES:,} parts in one text", span=Span(start, start))
+                if self._count > MAX_CLAUSES:
+                    raise TextQueryError(f"more than {MAX_CLAUSES:,} parts in one text", span=Span(start, start))
         if self._char() and not depth:
             raise TextQueryError("this parenthesis closes nothing", hint=_PLAIN_HINT, span=Span(start, start + 1))
         if found and all(part.role == NOT for part in found):
@@ -284,10 +284,10 @@ class _Reader:
                 return True, None
             if not _has_letter(word):
                 continue
-            number = found.group(1) or str(MOST_EDITS)
+            number = found.group(1) or str(MAX_EDITS)
             if number not in ("1", "2"):
                 raise TextQueryError(
-                    f"a fuzzy word is 1 or {MOST_EDITS} edits away, not {_cut(number)}",
+                    f"a fuzzy word is 1 or {MAX_EDITS} edits away, not {_cut(number)}",
                     hint=f"write word~1 or word~2; {_PLAIN_HINT}",
                     span=Span(self._at, found.end()),
                 )
@@ -307,7 +307,7 @@ class _Reader:
         found = _BOOST.match(self._text, self._at)
         assert found is not None
         boost = float(found.group(1))
-        if not LEAST_BOOST <= boost <= MOST_BOOST:
+        if not MIN_BOOST <= boost <= MAX_BOOST:
             raise out_of_range(f"boost {_cut(found.group())}", Span(self._at, found.end()))
         self._at = found.end()
         return boost
@@ -329,7 +329,7 @@ def _cut(number: str) -> str:
 
 def out_of_range(what: str, span: Span) -> TextQueryError:
     """The error about a boost."""
-    return TextQueryError(f"{what} is not between {LEAST_BOOST:f} and {MOST_BOOST:,.0f}", span=span)
+    return TextQueryError(f"{what} is not between {MIN_BOOST:f} and {MAX_BOOST:,.0f}", span=span)
 
 
 def _last_word(chars: list[str]) -> str:

@@ -8,29 +8,29 @@ from itertools import pairwise
 
 from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.analyzer import Analyzer
-from hybridkg.interfaces.links import LinkedNode, Linker
+from hybridkg.interfaces.links import EntityLinker, LinkedNode
 from hybridkg.interfaces.ranking_model import RANKING_MODELS, ModelArgument, ModelTraits, RankingModel
-from hybridkg.interfaces.text_index import LARGEST_WEIGHT, Argument, FieldChoice, IndexedField, TextQuery
+from hybridkg.interfaces.text_index import MAX_WEIGHT, Argument, FieldChoice, IndexedField, TextQuery
 from hybridkg.registry import did_you_mean
 from hybridkg.text.match_query.clause_items import pair_of
 from hybridkg.text.match_query.field_language import check_language
-from hybridkg.text.match_query.items import Item, OnField, ResolvedQuery
-from hybridkg.text.match_query.matching import Collected
+from hybridkg.text.match_query.items import Item, ResolvedField, ResolvedQuery
+from hybridkg.text.match_query.matching import MatchClauses
 from hybridkg.text.match_query.query_string import MUST, NOT, SHOULD, Clause, parse_query_string
 from hybridkg.text.match_query.synonyms import NO_SYNONYMS, Synonyms
-from hybridkg.text.match_query.vocabulary import Vocabulary
+from hybridkg.text.match_query.vocabulary import IndexVocabulary
 
 UNORDERED_WINDOW = 8
 """Places of the unordered window of the sequential dependence models (Metzler and Croft, 2005)."""
 
-WEIGHT = ModelArgument("weight", 0, LARGEST_WEIGHT)
+WEIGHT = ModelArgument("weight", 0, MAX_WEIGHT)
 
 
 def resolve(
     query: TextQuery,
     fields: Sequence[IndexedField],
     analyzers: Mapping[str, Analyzer],
-    vocabulary: Vocabulary | None = None,
+    vocabulary: IndexVocabulary | None = None,
     synonyms: Synonyms = NO_SYNONYMS,
 ) -> ResolvedQuery:
     """Checks and analyses a query.
@@ -51,7 +51,7 @@ def resolve(
     arguments, choices = _arguments(query.arguments, model.arguments, owner)
     on = _on_fields(query, fields, analyzers, model)
     _check_traits(query, on, _traits(model, choices))
-    collected = Collected(query.language, on, vocabulary, synonyms)
+    collected = MatchClauses(query.language, on, vocabulary, synonyms)
     parts = parse_query_string(query.text) if query.syntax else (Clause(query.text),)
     matching = collected.group(parts, all_terms=query.all_terms)
     ordered: dict[Item, float] = {}
@@ -77,7 +77,7 @@ def resolve(
     )
 
 
-def links_of(query: ResolvedQuery, linker: Linker | None) -> tuple[LinkedNode, ...]:
+def links_of(query: ResolvedQuery, linker: EntityLinker | None) -> tuple[LinkedNode, ...]:
     """The nodes that the text mentions, for a model that looks at them.
 
     Raises:
@@ -134,9 +134,9 @@ def _arguments(
 
 def _on_fields(
     query: TextQuery, fields: Sequence[IndexedField], analyzers: Mapping[str, Analyzer], model: RankingModel
-) -> tuple[OnField, ...]:
+) -> tuple[ResolvedField, ...]:
     numbers = {field.name: number for number, field in enumerate(fields)}
-    on: dict[tuple[str, str], OnField] = {}
+    on: dict[tuple[str, str], ResolvedField] = {}
     for choice in query.fields or [FieldChoice(field.name) for field in fields]:
         if choice.name not in numbers:
             known = ", ".join(numbers) or "none"
@@ -151,7 +151,7 @@ def _on_fields(
         if language:
             check_language(field, choice.language)
         owner = f"field {choice.name!r}"
-        on[choice.name, language] = OnField(
+        on[choice.name, language] = ResolvedField(
             number=numbers[choice.name],
             name=choice.name,
             weight=WEIGHT.checked(field.weight if choice.weight is None else choice.weight, owner),
@@ -163,7 +163,7 @@ def _on_fields(
     return tuple(on.values())
 
 
-def _check_traits(query: TextQuery, on: Sequence[OnField], traits: ModelTraits) -> None:
+def _check_traits(query: TextQuery, on: Sequence[ResolvedField], traits: ModelTraits) -> None:
     """Refuses what the model cannot do.
 
     Raises:

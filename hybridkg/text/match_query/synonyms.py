@@ -30,20 +30,20 @@ FILE = "synonyms.txt"
 FIRST_LINE = "# hybridkg synonyms 1"
 """Of that file; the number is the version of how rules are read."""
 
-LARGEST_FILE = 8_000_000
+MAX_FILE_BYTES = 8_000_000
 """Bytes; WordNet's synonyms are about 3 million."""
 
-MOST_RULES = 100_000
-MOST_ENTRIES = 100
+MAX_RULES = 100_000
+MAX_ENTRIES = 100
 """Of one rule."""
 
-MOST_ALTERNATIVES = 1_000
+MAX_ALTERNATIVES = 1_000
 """That an entry gets from all rules together."""
 
-LONGEST_ENTRY = 200
+MAX_ENTRY_LENGTH = 200
 """Characters."""
 
-MOST_TABLES = 8
+MAX_TABLES = 8
 """Analyzers and languages for which an open index remembers the analysed rules."""
 
 ARROW = "=>"
@@ -53,7 +53,7 @@ EntryReader = Callable[[str, Analyzer, str], tuple[tuple[str, ...], tuple[Words,
 
 
 @dataclass(frozen=True)
-class Rule:
+class SynonymRule:
     """Whoever writes one of `given` means all of `meant`."""
 
     given: tuple[str, ...]
@@ -84,7 +84,7 @@ class SynonymTable:
 class Synonyms:
     """The rules of a file; safe to use from many threads."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[SynonymRule, ...]
     _tables: dict[tuple[str, str], SynonymTable] = field(default_factory=dict, compare=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
@@ -95,7 +95,7 @@ class Synonyms:
         if known is None:
             known = self._made(analyzer, stemmer, read)
             with self._lock:
-                if len(self._tables) >= MOST_TABLES:
+                if len(self._tables) >= MAX_TABLES:
                     self._tables.clear()
                 self._tables[key] = known
         return known
@@ -133,15 +133,15 @@ def read_synonyms(path: Path) -> Synonyms:
     """
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+            data = file.read(MAX_FILE_BYTES + 1)
     except OSError as e:
         raise ConfigError(
             f"cannot read the synonyms: {(e.strerror or str(e)).lower()}",
             hint="'synonyms' in kb.toml is a path from the folder of the knowledge base",
             place=str(path),
         ) from e
-    if len(data) > LARGEST_FILE:
-        raise ConfigError(f"the file of synonyms is larger than {LARGEST_FILE:,} bytes", place=str(path))
+    if len(data) > MAX_FILE_BYTES:
+        raise ConfigError(f"the file of synonyms is larger than {MAX_FILE_BYTES:,} bytes", place=str(path))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as e:
@@ -159,20 +159,20 @@ def parse_synonyms(text: str, name: str) -> Synonyms:
     >>> parse_synonyms("ny, new york # big\\ncolour => color", "synonyms.txt").rules[1].meant
     ('color',)
     """
-    rules: list[Rule] = []
+    rules: list[SynonymRule] = []
     alternatives: Counter[str] = Counter()
     for number, line in enumerate(text.split("\n"), 1):
         place = f"{name}:{number}"
         sides = _sides(line, place)
         if sides is None:
             continue
-        if len(rules) == MOST_RULES:
-            raise ConfigError(f"more than {MOST_RULES:,} rules of synonyms", place=place)
-        rules.append(Rule(sides[0], sides[-1]))
+        if len(rules) == MAX_RULES:
+            raise ConfigError(f"more than {MAX_RULES:,} rules of synonyms", place=place)
+        rules.append(SynonymRule(sides[0], sides[-1]))
         for entry in sides[0]:
             alternatives[entry.casefold()] += len(sides[-1])
-            if alternatives[entry.casefold()] > MOST_ALTERNATIVES:
-                raise ConfigError(f"more than {MOST_ALTERNATIVES:,} synonyms of {entry!r}", place=place)
+            if alternatives[entry.casefold()] > MAX_ALTERNATIVES:
+                raise ConfigError(f"more than {MAX_ALTERNATIVES:,} synonyms of {entry!r}", place=place)
     return Synonyms(tuple(rules))
 
 
@@ -199,10 +199,10 @@ def _sides(line: str, place: str) -> list[tuple[str, ...]] | None:
                 what = f"{entry!r} has no word" if entry else "an entry is missing"
                 hint = "rules are written 'a, b, c' or 'a, b => c'; a backslash makes a comma plain"
                 raise ConfigError(f"in this rule of synonyms {what}", hint=hint, place=place)
-            if len(entry) > LONGEST_ENTRY:
-                raise ConfigError(f"an entry of more than {LONGEST_ENTRY} characters", place=place)
-        if len(side) > MOST_ENTRIES:
-            raise ConfigError(f"more than {MOST_ENTRIES} entries in one rule of synonyms", place=place)
+            if len(entry) > MAX_ENTRY_LENGTH:
+                raise ConfigError(f"an entry of more than {MAX_ENTRY_LENGTH} characters", place=place)
+        if len(side) > MAX_ENTRIES:
+            raise ConfigError(f"more than {MAX_ENTRIES} entries in one rule of synonyms", place=place)
     if len(found) == 1 and len(found[0]) == 1:
         raise ConfigError(
             f"{found[0][0]!r} alone says nothing", hint="rules are written 'a, b, c' or 'a, b => c'", place=place

@@ -1,6 +1,6 @@
 """The terms of an index, which `prefix*` and `fuzzy~1` look through.
 
-An index gives a `Vocabulary`. Where its terms lie sorted in arrays, as those of
+An index gives a `IndexVocabulary`. Where its terms lie sorted in arrays, as those of
 the embedded index do, `ArrayVocabulary` is one.
 """
 
@@ -20,7 +20,7 @@ from hybridkg.text.match_query.fuzzy_terms import NearTerms
 
 Array = NDArray[Any]
 
-MOST_REMEMBERED = 1_000
+MAX_CACHED = 1_000
 """Expansions that an open index remembers; each is a few hundred short terms at most."""
 
 
@@ -37,7 +37,7 @@ class TermsFound:
     total: int = 0
 
 
-class Vocabulary(Protocol):
+class IndexVocabulary(Protocol):
     """The terms of an index by field. Safe to use from many threads.
 
     How common a term is means: the entities that have it, counted in each of the fields and added up. The order of
@@ -193,6 +193,6 @@ class ArrayVocabulary:
         found = find()
         with self._lock:
             self._found[key] = found
-            if len(self._found) > MOST_REMEMBERED:
+            if len(self._found) > MAX_CACHED:
                 self._found.popitem(last=False)
         return found

@@ -82,7 +82,7 @@ class AdditiveForm(NamedTuple):  # a dataclass takes three times as long to make
         return not self.k1 and len(self.rows) > 1 and not (self.rows != self.rows[0]).any()
 
 
-class WordNumbers(NamedTuple):
+class FormCoefficients(NamedTuple):
     """How a form follows from what the index has of words, where each is in the query once:
 
         share[t, f] = weight[f] * cf[t, f] / tokens[f], weight 0 where cf is 0
@@ -109,10 +109,10 @@ class WordNumbers(NamedTuple):
     tokens: Floats
 
 
-class Frame(Protocol):
+class FormTemplate(Protocol):
     """What of a form does not depend on the words of the query."""
 
-    def word_numbers(self, most: int) -> tuple[AdditiveForm, WordNumbers]:
+    def word_numbers(self, most: int) -> tuple[AdditiveForm, FormCoefficients]:
         """A form of no words, and how that of words that at most `most` entities have follows from it."""
 
     def form(self, counts: Sequence[float], df: Sequence[int], cf: NDArray[np.int64]) -> AdditiveForm:
@@ -128,7 +128,7 @@ class Frame(Protocol):
 class AdditiveModel:
     """A model that can say what it is in numbers."""
 
-    def frame(self, task: ScoringTask) -> Frame | None:
+    def frame(self, task: ScoringTask) -> FormTemplate | None:
         """What `form` takes from the fields of a task; None for a model that looks at more than words."""
         del task
         return None
@@ -242,7 +242,7 @@ class QueryLists(NamedTuple):
         return cls(np.stack((number // n_fields, number % n_fields, np.full(len(active), -1), starts, sizes)), ids, tf)
 
 
-class Best:
+class TopKHeap:
     """The best entities so far: a heap of at most k that the kernel keeps."""
 
     def __init__(self, k: int):
@@ -289,7 +289,7 @@ def rank(
     kernel: Any,
     form: AdditiveForm,
     lists: QueryLists,
-    best: Best,
+    best: TopKHeap,
     *,
     packed: PackedPostings = NOTHING_PACKED,
     allowed: Ids | None = None,
@@ -325,7 +325,7 @@ def rank(
     best.n, best.scored = n, best.scored + scored
 
 
-def rank_few(
+def rank_small(
     kernel: Any,
     form: AdditiveForm,
     lists: QueryLists,
@@ -371,7 +371,7 @@ def _window(postings: int, nodes: int, terms: int) -> int:
 def score_compiled(kernel: Any, form: AdditiveForm, postings: Sequence[Postings]) -> tuple[Ids, Scores]:
     """The same numbers from the kernel, which sees fewer arrays and releases the GIL."""
     lists = QueryLists.plain(postings, len(form.rows))
-    every = Best(int(lists.sizes[lists.terms < form.words].sum()))
+    every = TopKHeap(int(lists.sizes[lists.terms < form.words].sum()))
     rank(kernel, form, lists, every, complete=True)
     return every.ids[: every.n], every.scores[: every.n]
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hybridkg.interfaces.explanation import TERM, FieldShare, TermShare, shares
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
-from hybridkg.text.models.additive import AdditiveForm, AdditiveModel, Floats, WordNumbers
+from hybridkg.text.models.additive import AdditiveForm, AdditiveModel, Floats, FormCoefficients
 
 DEFAULT_K1 = 1.2
 
@@ -108,11 +108,11 @@ class Bm25fFrame:
             lengths=self.lengths,
         )
 
-    def word_numbers(self, most: int) -> tuple[AdditiveForm, WordNumbers]:
+    def word_numbers(self, most: int) -> tuple[AdditiveForm, FormCoefficients]:
         """The weights, and the idf of each df up to `most`."""
         zeros = np.zeros(len(self.numbers.rows))
         gain = np.array([self.idf(df, self.n_entities) for df in range(most + 1)])
-        return self.form((), ()), WordNumbers(gain, self.numbers.weight, zeros, zeros, zeros)
+        return self.form((), ()), FormCoefficients(gain, self.numbers.weight, zeros, zeros, zeros)
 
     def _constants(self, n: int) -> tuple[Floats, Floats, Floats]:
         """What forms of n words share."""

@@ -26,8 +26,8 @@ from hybridkg.text.models.lucene import (
     ARGUMENTS,
     DEFAULT_B,
     DEFAULT_K1,
-    LARGEST_LENGTH,
     LENGTHS,
+    MAX_LENGTH,
     Floats,
     TermView,
     explain_terms,
@@ -36,7 +36,7 @@ from hybridkg.text.models.lucene import (
     score_terms,
 )
 
-LARGEST_LONG = 2**63 - 1
+MAX_LONG = 2**63 - 1
 
 
 class CombinedFields:
@@ -95,7 +95,7 @@ def tokens_in_all(fields: list[ScoredField], weights: list[np.float32]) -> int:
     """
     total = 0
     for field, weight in zip(fields, weights, strict=True):
-        total = int(min(total + float(weight) * field.tokens, LARGEST_LONG))
+        total = int(min(total + float(weight) * field.tokens, MAX_LONG))
     return total
 
 
@@ -108,5 +108,5 @@ def _combined_bytes(
     with np.errstate(over="ignore"):
         for field, weight in zip(fields, weights, strict=True):
             total += (weight * of_byte)[length_bytes(task.lengths[field.row, ids])]
-    rounded = np.floor(np.minimum(total.astype(np.float64), LARGEST_LENGTH) + 0.5)
-    return length_bytes(np.minimum(rounded, LARGEST_LENGTH).astype(np.int64))
+    rounded = np.floor(np.minimum(total.astype(np.float64), MAX_LENGTH) + 0.5)
+    return length_bytes(np.minimum(rounded, MAX_LENGTH).astype(np.int64))

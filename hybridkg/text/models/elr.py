@@ -26,7 +26,7 @@ from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, Scored
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.id_sets import contains
 from hybridkg.text.models.additive import score
-from hybridkg.text.models.fsdm import FSDM, LARGEST_FACTOR
+from hybridkg.text.models.fsdm import FSDM, MAX_FACTOR
 from hybridkg.text.models.lm import LM
 from hybridkg.text.models.logarithm import log
 from hybridkg.text.models.mixture import MixtureModel, Part, explained, form_of
@@ -45,7 +45,7 @@ OF_PAIRS = {"terms": 0.8, "ordered": 0.05, "unordered": 0.05}
 SMOOTHING = 0.1
 """l in the formula."""
 
-LEAST_CONFIDENCE = 0.1
+MIN_CONFIDENCE = 0.1
 
 
 class ELR:
@@ -57,7 +57,7 @@ class ELR:
 
     arguments: ClassVar = (
         *FSDM.arguments,
-        ModelArgument("entities", 0, LARGEST_FACTOR),
+        ModelArgument("entities", 0, MAX_FACTOR),
         ModelArgument("base", words=tuple(BASES)),
         ModelArgument("links", text=True),
     )
@@ -113,7 +113,7 @@ def normalised(links: Sequence[LinkedNode]) -> list[tuple[LinkedNode, float]]:
     >>> [round(s, 2) for _, s in normalised([LinkedNode(Link(n, c), f) for n, c, f in links])]
     [0.75, 0.25]
     """
-    kept = [node for node in links if node.fields and node.link.confidence >= LEAST_CONFIDENCE]
+    kept = [node for node in links if node.fields and node.link.confidence >= MIN_CONFIDENCE]
     whole = sum(node.link.confidence for node in kept)
     return [(node, node.link.confidence / whole) for node in kept]
 

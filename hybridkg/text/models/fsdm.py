@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from hybridkg.interfaces.explanation import ORDERED, TERM, UNORDERED
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
-from hybridkg.interfaces.text_index import LARGEST_WEIGHT
+from hybridkg.interfaces.text_index import MAX_WEIGHT
 from hybridkg.text.models.mixture import (
     ARGUMENTS,
     FIELD_ARGUMENTS,
@@ -28,18 +28,18 @@ from hybridkg.text.models.mixture import (
     by_ordered_weight,
     by_unordered_weight,
 )
-from hybridkg.text.models.mixture_template import MixtureFrame, frame_of
+from hybridkg.text.models.mixture_template import MixtureTemplate, template_of
 
 FACTORS = {"terms": 0.8, "ordered": 0.1, "unordered": 0.1}
 
-LARGEST_FACTOR = 1e6
+MAX_FACTOR = 1e6
 
 PAIR_ARGUMENTS = (
-    *(ModelArgument(name, 0, LARGEST_FACTOR) for name in FACTORS),
+    *(ModelArgument(name, 0, MAX_FACTOR) for name in FACTORS),
     ModelArgument("window", 2, 100, whole=True),
 )
 
-PAIR_WEIGHTS = tuple(ModelArgument(name, 0, LARGEST_WEIGHT) for name in ("ordered", "unordered"))
+PAIR_WEIGHTS = tuple(ModelArgument(name, 0, MAX_WEIGHT) for name in ("ordered", "unordered"))
 
 
 class FSDM(MixtureModel):
@@ -52,9 +52,9 @@ class FSDM(MixtureModel):
     field_arguments: ClassVar = (*FIELD_ARGUMENTS, *PAIR_WEIGHTS)
     traits: ClassVar = ModelTraits(pairs=True)
 
-    def frame(self, task: ScoringTask) -> MixtureFrame:
+    def frame(self, task: ScoringTask) -> MixtureTemplate:
         """The fields' part of the form."""
-        return frame_of(task, self.outline(task), factors_of(task))
+        return template_of(task, self.outline(task), factors_of(task))
 
     def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
         """Words, phrases and windows."""

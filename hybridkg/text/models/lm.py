@@ -14,7 +14,7 @@ from typing import ClassVar
 from hybridkg.interfaces.explanation import TERM
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
 from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part, by_field_weight
-from hybridkg.text.models.mixture_template import MixtureFrame, frame_of
+from hybridkg.text.models.mixture_template import MixtureTemplate, template_of
 
 
 class LM(MixtureModel):
@@ -24,9 +24,9 @@ class LM(MixtureModel):
     field_arguments: ClassVar[tuple[ModelArgument, ...]] = ()
     traits: ClassVar = ModelTraits(weights=False, one_text=True)
 
-    def frame(self, task: ScoringTask) -> MixtureFrame:
+    def frame(self, task: ScoringTask) -> MixtureTemplate:
         """The fields' part of the form."""
-        return frame_of(task, self.outline(task))
+        return template_of(task, self.outline(task))
 
     def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
         """The terms."""

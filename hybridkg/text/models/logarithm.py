@@ -36,7 +36,7 @@ LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 """The rest."""
 
-SMALLEST_NORMAL = 2.0**-1022
+MIN_NORMAL = 2.0**-1022
 SCALE = 2.0**54
 """Makes a subnormal number a normal one."""
 
@@ -78,7 +78,7 @@ def log(x: Floats) -> Floats:
 
 
 def _log(x: Floats) -> Floats:
-    small = x < SMALLEST_NORMAL
+    small = x < MIN_NORMAL
     bits = (x * np.where(small, SCALE, 1.0)).view(np.uint64) + np.uint64(TO_EXPONENT)
     k = (bits >> np.uint64(52) | np.uint64(MAGIC)).view(np.float64) - np.where(small, BIASED_ZERO + 54, BIASED_ZERO)
     f = ((bits & np.uint64(MANTISSA)) + np.uint64(SQRT_HALF)).view(np.float64) - 1.0

@@ -18,6 +18,7 @@ from hybridkg.text.models.logarithm import (
     LN2_LOW,
     MAGIC,
     MANTISSA,
+    MIN_NORMAL,
     R1,
     R2,
     R3,
@@ -26,7 +27,6 @@ from hybridkg.text.models.logarithm import (
     R6,
     R7,
     SCALE,
-    SMALLEST_NORMAL,
     SQRT_HALF,
     TO_EXPONENT,
 )
@@ -40,7 +40,7 @@ _BIASED_ZERO_SMALL = BIASED_ZERO + 54
 @njit(float64(float64), nogil=True, cache=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def log(x: Any) -> Any:
     """The natural logarithm of one number, finite and above 0; as `hybridkg.text.models.logarithm.log`."""
-    small = x < SMALLEST_NORMAL
+    small = x < MIN_NORMAL
     bits = np.float64(x * (SCALE if small else 1.0)).view(np.uint64) + _TO_EXPONENT
     k = np.uint64((bits >> _SHIFT) | _MAGIC).view(np.float64) - (_BIASED_ZERO_SMALL if small else BIASED_ZERO)
     f = np.uint64((bits & _MANTISSA) + _SQRT_HALF).view(np.float64) - 1.0

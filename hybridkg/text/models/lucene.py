@@ -37,7 +37,7 @@ DEFAULT_B = 0.75
 ARGUMENTS = (ModelArgument("k1", 0, 1000), ModelArgument("b", 0, 1))
 """Above 1000 a saturation k1 leaves float32 few digits to tell scores apart."""
 
-LARGEST_LENGTH = 2**31 - 1
+MAX_LENGTH = 2**31 - 1
 """Lengths are Java's int; longer ones count as this."""
 
 
@@ -67,7 +67,7 @@ def length_bytes(lengths: NDArray[Any]) -> Bytes:
     """
     if not len(lengths) or int(lengths.max()) < _SHORT:
         return np.asarray(_BYTE_OF_SHORT[lengths])
-    bytes_ = np.searchsorted(LENGTHS, np.minimum(lengths, LARGEST_LENGTH), side="right") - 1
+    bytes_ = np.searchsorted(LENGTHS, np.minimum(lengths, MAX_LENGTH), side="right") - 1
     return np.asarray(bytes_, np.uint8)
 
 

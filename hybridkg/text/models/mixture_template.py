@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.ranking_model import ScoringTask
-from hybridkg.text.models.additive import AdditiveForm, Floats, WordNumbers
+from hybridkg.text.models.additive import AdditiveForm, Floats, FormCoefficients
 from hybridkg.text.models.mixture import Mixture, form_of
 
 
 @dataclass(frozen=True)
-class MixtureFrame:
+class MixtureTemplate:
     """The form of a task without terms, and what makes a background of occurrences.
 
     Args:
@@ -70,9 +70,9 @@ class MixtureFrame:
             bare.rows, bare.base, bare.slope, coefficient, gain, 0.0, background, constant, words, bare.lengths
         )
 
-    def word_numbers(self, most: int) -> tuple[AdditiveForm, WordNumbers]:
+    def word_numbers(self, most: int) -> tuple[AdditiveForm, FormCoefficients]:
         """The weights and the smoothing."""
-        return self.bare, WordNumbers(np.ones(most + 1), self.share[0], self.lambda_, self.mu, self.tokens)
+        return self.bare, FormCoefficients(np.ones(most + 1), self.share[0], self.lambda_, self.mu, self.tokens)
 
     @cached_property
     def smooth(self) -> bool:
@@ -80,7 +80,7 @@ class MixtureFrame:
         return bool(self.lambda_.any())
 
 
-def frame_of(task: ScoringTask, m: Mixture, factors: Sequence[float] = (1.0,)) -> MixtureFrame:
+def template_of(task: ScoringTask, m: Mixture, factors: Sequence[float] = (1.0,)) -> MixtureTemplate:
     """The frame of a model whose terms are words with the weights of the ON clause, and pairs with those for pairs.
 
     Args:
@@ -91,7 +91,7 @@ def frame_of(task: ScoringTask, m: Mixture, factors: Sequence[float] = (1.0,)) -
     bare = replace(m, terms=(), ordered=(), unordered=())
     weights = [[f.weight, f.ordered, f.unordered][: len(factors)] for f in m.fields]
     whole = [sum(kind) or 1.0 for kind in zip(*weights, strict=True)]
-    return MixtureFrame(
+    return MixtureTemplate(
         form_of(task, bare, ()),
         np.array([[w / all_ for w, all_ in zip(own, whole, strict=True)] for own in weights]).T.copy(),
         np.array(factors, np.float64),

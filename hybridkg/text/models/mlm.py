@@ -21,7 +21,7 @@ from hybridkg.text.models.mixture import (
     Part,
     by_field_weight,
 )
-from hybridkg.text.models.mixture_template import MixtureFrame, frame_of
+from hybridkg.text.models.mixture_template import MixtureTemplate, template_of
 
 
 class MLM(MixtureModel):
@@ -31,9 +31,9 @@ class MLM(MixtureModel):
     field_arguments: ClassVar = FIELD_ARGUMENTS
     traits: ClassVar = ModelTraits()
 
-    def frame(self, task: ScoringTask) -> MixtureFrame:
+    def frame(self, task: ScoringTask) -> MixtureTemplate:
         """The fields' part of the form."""
-        return frame_of(task, self.outline(task))
+        return template_of(task, self.outline(task))
 
     def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
         """The terms."""

@@ -12,7 +12,7 @@ from typing import ClassVar
 from hybridkg.interfaces.ranking_model import ModelArgument, ModelTraits, ScoringTask
 from hybridkg.text.models.fsdm import PAIR_ARGUMENTS, dependence, factors_of
 from hybridkg.text.models.mixture import ARGUMENTS, Mixture, MixtureModel, Part
-from hybridkg.text.models.mixture_template import MixtureFrame, frame_of
+from hybridkg.text.models.mixture_template import MixtureTemplate, template_of
 
 
 class SDM(MixtureModel):
@@ -22,9 +22,9 @@ class SDM(MixtureModel):
     field_arguments: ClassVar[tuple[ModelArgument, ...]] = ()
     traits: ClassVar = ModelTraits(weights=False, one_text=True, pairs=True)
 
-    def frame(self, task: ScoringTask) -> MixtureFrame:
+    def frame(self, task: ScoringTask) -> MixtureTemplate:
         """The fields' part of the form."""
-        return frame_of(task, self.outline(task), factors_of(task))
+        return template_of(task, self.outline(task), factors_of(task))
 
     def parts(self, task: ScoringTask, m: Mixture) -> Sequence[Part]:
         """Words, phrases and windows."""

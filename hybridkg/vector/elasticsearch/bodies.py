@@ -20,10 +20,10 @@ from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.remote.elasticsearch.pages import IDS_AT_ONCE
 from hybridkg.remote.elasticsearch.server import Body
 
-MOST_DIMENSIONS = 4_096
+MAX_DIMENSIONS = 4_096
 """Of a `dense_vector`."""
 
-MOST_CANDIDATES = 10_000
+MAX_CANDIDATES = 10_000
 """Of a `knn`: the largest `num_candidates`."""
 
 LINKS, BUILD_BREADTH = 32, 100

@@ -21,15 +21,15 @@ from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.rdf.terms import Node
 from hybridkg.remote.elasticsearch.orphans import Left, check_left
-from hybridkg.remote.elasticsearch.pages import BY_NODE, IDS_AT_ONCE, Rows, scores_of
+from hybridkg.remote.elasticsearch.pages import BY_NODE, IDS_AT_ONCE, PagedRows, scores_of
 from hybridkg.remote.elasticsearch.server import Body, Server, Steps
-from hybridkg.storage.arrays import Layout, Reader
+from hybridkg.storage.arrays import FolderLayout, MappedArrays
 from hybridkg.vector.elasticsearch import bodies
 from hybridkg.vector.index.similarity import padded
 from hybridkg.vector.index.stable_prefix import Listed, deepened
 from hybridkg.vector.index.vector_query import Asking, kept_in
 
-LAYOUT = Layout("hybridkg vectors in elasticsearch", 1, "vectors.json", "vector index")
+LAYOUT = FolderLayout("hybridkg vectors in elasticsearch", 1, "vectors.json", "vector index")
 
 MAX_REMOTE_SCAN = 2_000
 """Rows of a relation beyond which a pattern of the graph is read first; as of the text index there."""
@@ -45,7 +45,7 @@ ROUND_TRIP, PASSED, SENT = 250_000, 24, 10
 """Vectors that an index on this machine could compare, 23 ns each, in the time of a request (6 ms, there), of one that
 the script passes over, and of one id that is sent (0.25 us)."""
 
-LEAST_PAGE = 100
+MIN_PAGE = 100
 """Rows of the first page of a ranking."""
 
 VECTORS_AT_ONCE = 500
@@ -68,19 +68,19 @@ class ElasticVectorIndex(Asking):
     max_remote_scan = MAX_REMOTE_SCAN
 
     def __init__(self, server: Server, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]):
-        reader = Reader(LAYOUT, folder)
+        reader = MappedArrays(LAYOUT, folder)
         super().__init__(folder, reader, find, rank)
         self._left = Left.read(folder)
         if (
             not isinstance(self._dimensions, int)
-            or not 0 < self._dimensions <= bodies.MOST_DIMENSIONS
+            or not 0 < self._dimensions <= bodies.MAX_DIMENSIONS
             or self._ids.shape != (self._left.documents,)
             or self._ids.dtype != np.dtype("<u4")
         ):
             raise CorruptError("the vectors do not fit their header", hint="index again", place=str(folder))
         self.breadth = int(reader.about("breadth"))
         self._recall = dict(reader.about("recall"))
-        self._server, self._rows = server, Rows(server, self._left.index)
+        self._server, self._rows = server, PagedRows(server, self._left.index)
         self._connecting, self._connected = threading.Lock(), False
 
     def about(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class ElasticVectorIndex(Asking):
             return
         taking_part = self.size if among is None else min(among, self.size)
         depth, breadth = DEPTH, self.breadth
-        while breadth <= bodies.MOST_CANDIDATES and STEP * breadth * self._per_candidate(taking_part) < taking_part:
+        while breadth <= bodies.MAX_CANDIDATES and STEP * breadth * self._per_candidate(taking_part) < taking_part:
             yield depth, breadth
             depth, breadth = depth * DEEPER, breadth * DEEPER
 
@@ -237,7 +237,7 @@ class ElasticVectorIndex(Asking):
             whole: whether to read on until that is so; otherwise the first page is all.
         """
         ids, scores = [np.empty(0, np.uint32)], [np.empty(0)]
-        size = max(k + k // 8, LEAST_PAGE) if whole else k * self._left.shards
+        size = max(k + k // 8, MIN_PAGE) if whole else k * self._left.shards
         with closing(self._rows.best_first(body, size)) as pages:
             while hits := (yield from pages.following()):
                 ids.append(np.array([hit["sort"][1] for hit in hits], np.uint32))

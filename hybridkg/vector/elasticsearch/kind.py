@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybridkg.errors import ConfigError, HybridkgError
-from hybridkg.interfaces.encoder import Space, Vectors
+from hybridkg.interfaces.encoder import Vectors, VectorSpace
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.interfaces.vector_index import Encoded, StoredVectors
 from hybridkg.rdf.terms import Node
@@ -18,11 +18,11 @@ from hybridkg.remote.elasticsearch.names import alias_of, check_alias, owner_of
 from hybridkg.remote.elasticsearch.new_index import NewIndex
 from hybridkg.remote.elasticsearch.orphans import Left
 from hybridkg.remote.elasticsearch.server import Body, Server
-from hybridkg.storage.arrays import Reader, Writer
+from hybridkg.storage.arrays import MappedArrays, Writer
 from hybridkg.vector.elasticsearch import bodies
 from hybridkg.vector.elasticsearch.index import LAYOUT, VECTORS_AT_ONCE, ElasticVectorIndex
-from hybridkg.vector.elasticsearch.recall import LEAST_BREADTH, measured
-from hybridkg.vector.encoders.embedding_cache import HASH_BYTES, Hashes, Known
+from hybridkg.vector.elasticsearch.recall import MIN_BREADTH, measured
+from hybridkg.vector.encoders.embedding_cache import HASH_BYTES, CachedEmbeddings, Hashes
 from hybridkg.vector.index.flat_files import TEXTS, check_vectors
 from hybridkg.vector.index.vector_query import check_whole
 
@@ -62,12 +62,19 @@ class ElasticVectors:
         check_alias(self._server, self._alias)
 
     def build(
-        self, folder: Path, encoder: Space, kind: str, batches: Iterable[Encoded], progress: Progress, *, hashed: bool
+        self,
+        folder: Path,
+        encoder: VectorSpace,
+        kind: str,
+        batches: Iterable[Encoded],
+        progress: Progress,
+        *,
+        hashed: bool,
     ) -> dict[str, Any]:
         """As VectorIndexKind has it; a failure removes the new index, if the server can be reached."""
-        if not 0 < encoder.dimensions <= bodies.MOST_DIMENSIONS:
+        if not 0 < encoder.dimensions <= bodies.MAX_DIMENSIONS:
             raise ConfigError(
-                f"vectors of {encoder.dimensions:,} numbers; Elasticsearch takes {bodies.MOST_DIMENSIONS:,}",
+                f"vectors of {encoder.dimensions:,} numbers; Elasticsearch takes {bodies.MAX_DIMENSIONS:,}",
                 hint='another encoder, or index = "flat" in the table [vectors] of kb.toml',
             )
         settings = self._server.settings
@@ -96,7 +103,7 @@ class ElasticVectors:
             progress.done(count)
             Left(new.name, new.build, count, settings.shards).write(folder)
             about = {"kind": kind, "encoder": encoder.name, "dimensions": encoder.dimensions}
-            writer.finish({**about, "breadth": LEAST_BREADTH, "recall": {}})
+            writer.finish({**about, "breadth": MIN_BREADTH, "recall": {}})
             breadth, recall = measured(self.open(folder, lambda node: None, lambda ids: ids), progress)
             writer.finish({**about, "breadth": breadth, "recall": recall})
         except BaseException:
@@ -108,10 +115,10 @@ class ElasticVectors:
         """As VectorIndexKind has it."""
         return ElasticVectorIndex(self._server, folder, find, rank)
 
-    def known(self, folder: Path, encoder: str) -> Known | None:
+    def known(self, folder: Path, encoder: str) -> CachedEmbeddings | None:
         """As VectorIndexKind has it: by hashes that are here, read from the server when they are needed."""
         with suppress(HybridkgError):
-            reader = Reader(LAYOUT, folder)
+            reader = MappedArrays(LAYOUT, folder)
             if reader.about("encoder") == encoder and reader.has(TEXTS):
                 texts = reader.array(TEXTS)
                 index = ElasticVectorIndex(self._server, folder, lambda node: None, lambda ids: ids)
@@ -122,7 +129,7 @@ class ElasticVectors:
 
     def stored(self, folder: Path) -> StoredVectors:
         """As VectorIndexKind has it: with the bits that were sent, read from the server."""
-        reader = Reader(LAYOUT, folder)
+        reader = MappedArrays(LAYOUT, folder)
         index = self.open(folder, lambda node: None, lambda ids: ids)
         texts: Hashes | None = reader.array(TEXTS) if reader.has(TEXTS) else None
 
@@ -148,7 +155,7 @@ class ElasticVectors:
             )
 
 
-class KnownThere(Known):
+class KnownThere(CachedEmbeddings):
     """Vectors that are on a server, by the hash of their text.
 
     Args:

@@ -8,14 +8,14 @@ import numpy as np
 
 from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.vector_index import VectorQuery
-from hybridkg.vector.elasticsearch.bodies import MOST_CANDIDATES
+from hybridkg.vector.elasticsearch.bodies import MAX_CANDIDATES
 
 if TYPE_CHECKING:
     from hybridkg.interfaces.progress import Progress
     from hybridkg.vector.elasticsearch.index import ElasticVectorIndex
 
-LEAST_BREADTH = 128
-"""Candidates of the first search, at least; those of the next grow as the depths do, up to MOST_CANDIDATES."""
+MIN_BREADTH = 128
+"""Candidates of the first search, at least; those of the next grow as the depths do, up to MAX_CANDIDATES."""
 
 WANTED_RECALL = 0.95
 
@@ -30,7 +30,7 @@ def measured(index: ElasticVectorIndex, progress: Progress) -> tuple[int, dict[s
     """The breadth of the first search, raised until the recall is WANTED_RECALL or the graph is of no use.
 
     Args:
-        index: of which the header says no more than LEAST_BREADTH.
+        index: of which the header says no more than MIN_BREADTH.
         progress: told about questions.
 
     Returns:
@@ -52,7 +52,7 @@ def measured(index: ElasticVectorIndex, progress: Progress) -> tuple[int, dict[s
             found = [_best(index, one, first, exact=False) for one in some]
             shares = [len(a & b) / len(b) for a, b in zip(found, truth[name], strict=True)]
             recall[name] = round(sum(shares) / len(shares), 4)
-        if min(recall.values()) >= WANTED_RECALL or 2 * index.breadth > MOST_CANDIDATES:
+        if min(recall.values()) >= WANTED_RECALL or 2 * index.breadth > MAX_CANDIDATES:
             break
         index.breadth *= 2
         if index.is_exact(asking, 1):

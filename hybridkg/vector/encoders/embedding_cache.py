@@ -23,7 +23,7 @@ NAME = ".vector-work"
 
 HASH_BYTES = 32
 
-MOST_BYTES = 8 << 30
+MAX_BYTES = 8 << 30
 """Of a log that is gone on with; a longer one is begun anew. Five million vectors of 384 numbers."""
 
 Hashes = NDArray[np.uint8]
@@ -40,7 +40,7 @@ def hashes(texts: Sequence[str]) -> Hashes:
     return np.frombuffer(joined, np.uint8).reshape(-1, HASH_BYTES)
 
 
-class Known:
+class CachedEmbeddings:
     """Vectors by the hash of their text.
 
     Args:
@@ -81,7 +81,7 @@ def _first_bytes(texts: Hashes) -> NDArray[np.uint64]:
     return np.ascontiguousarray(texts[:, :8]).view(np.uint64).reshape(-1)
 
 
-class Log:
+class EmbeddingLog:
     """The log of one encoder.
 
     Args:
@@ -101,9 +101,9 @@ class Log:
         self._file = path.open("a+b")
         self.known = self._read(path)
 
-    def _read(self, path: Path) -> Known:
+    def _read(self, path: Path) -> CachedEmbeddings:
         size = path.stat().st_size
-        whole = 0 if size > MOST_BYTES else size // self._record.itemsize
+        whole = 0 if size > MAX_BYTES else size // self._record.itemsize
         records: NDArray[Any] = np.zeros(0, self._record)
         if whole:
             records = np.memmap(path, self._record, "r", shape=(whole,))
@@ -111,7 +111,7 @@ class Log:
             intact = (zlib.crc32(record.tobytes()[:covered]) == record["check"] for record in records)
             records = records[: next((i for i, good in enumerate(intact) if not good), whole)]
         self._file.truncate(len(records) * self._record.itemsize)
-        return Known(np.asarray(records["text"]), np.asarray(records["vector"]))
+        return CachedEmbeddings(np.asarray(records["text"]), np.asarray(records["vector"]))
 
     def __enter__(self) -> Self:
         return self

@@ -23,20 +23,20 @@ from hybridkg.errors import CorruptError
 from hybridkg.interfaces.analyzer import ANALYZERS, Analyzer
 from hybridkg.interfaces.encoder import NO_MODEL, ModelChoice, Texts, Vectors
 from hybridkg.interfaces.progress import Progress
-from hybridkg.storage.arrays import Layout, Reader, Writer
+from hybridkg.storage.arrays import FolderLayout, MappedArrays, Writer
 
-LAYOUT = Layout("hybridkg lsa", 1, "lsa.json", "lsa encoder")
+LAYOUT = FolderLayout("hybridkg lsa", 1, "lsa.json", "lsa encoder")
 
 DIMENSIONS = 256
 """Between 100 and 300 directions are where retrieval stops to gain (Dumais 1991)."""
 
-MOST_TEXTS = 25_000
+MAX_TEXTS = 25_000
 """Texts that the directions are learned from, evenly spread: of the Anthology so many take 5 s."""
 
-MOST_TERMS = 50_000
+MAX_TERMS = 50_000
 """Terms kept, those of most texts; what is rarer stands for few texts, and MATCH finds those."""
 
-MOST_WORDS = 1_000_000
+MAX_WORDS = 1_000_000
 """Words whose terms are remembered, about 100 bytes each."""
 
 ANALYZER = "stopped"
@@ -55,7 +55,7 @@ class Lsa:
         return ""
 
     def prepare(self, folder: Path, texts: Texts, count: int, progress: Progress) -> LsaEncoder:
-        """Learns from at most MOST_TEXTS of the texts."""
+        """Learns from at most MAX_TEXTS of the texts."""
         from scipy.sparse import csr_array
 
         from hybridkg.vector.encoders.svd import right_singular_vectors
@@ -63,10 +63,10 @@ class Lsa:
         analyzer: Analyzer = ANALYZERS.get(ANALYZER)()
         progress.start("learning directions from texts", None)
         numbers = dict[str, int]()
-        counted = _counted(_every(texts(), -(-count // MOST_TEXTS)), _Terms(analyzer, numbers, learns=True))
+        counted = _counted(_every(texts(), -(-count // MAX_TEXTS)), _Terms(analyzer, numbers, learns=True))
         df = np.bincount(counted.columns[counted.columns >= 0], minlength=len(numbers))
         by_number = list(numbers)
-        common = sorted(range(len(df)), key=lambda n: (-df[n], by_number[n]))[:MOST_TERMS]
+        common = sorted(range(len(df)), key=lambda n: (-df[n], by_number[n]))[:MAX_TERMS]
         kept = sorted(common, key=by_number.__getitem__)
         vocabulary = [by_number[n] for n in kept]
         idf = np.log((counted.texts + 1) / df[kept]).astype(np.float32)
@@ -92,7 +92,7 @@ class Lsa:
 
     def open(self, folder: Path) -> LsaEncoder:
         """As EncoderKind has it."""
-        return LsaEncoder(Reader(LAYOUT, folder))
+        return LsaEncoder(MappedArrays(LAYOUT, folder))
 
 
 class LsaEncoder:
@@ -102,7 +102,7 @@ class LsaEncoder:
         reader: of its folder.
     """
 
-    def __init__(self, reader: Reader):
+    def __init__(self, reader: MappedArrays):
         self._analyzer: Analyzer = ANALYZERS.get(str(reader.about("analyzer")))()
         if self._analyzer.chain != reader.about("chain"):
             raise CorruptError(
@@ -158,7 +158,7 @@ class _Terms(dict[str, int]):
 
     def words(self, text: str) -> list[str]:
         """Those of a text."""
-        if len(self) > MOST_WORDS:
+        if len(self) > MAX_WORDS:
             self.clear()
         return self._analyzer.words(text)
 

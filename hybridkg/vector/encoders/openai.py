@@ -18,20 +18,20 @@ from hybridkg.errors import ConfigError, ModelServerError
 from hybridkg.interfaces.encoder import NO_MODEL, ModelChoice, Texts, Vectors
 from hybridkg.interfaces.progress import Progress
 from hybridkg.remote.model_server import ModelServer
-from hybridkg.storage.arrays import Layout, Reader, Writer
+from hybridkg.storage.arrays import FolderLayout, MappedArrays, Writer
 from hybridkg.vector.encoders.lsa import unit
 
 KIND = "openai"
 
-LAYOUT = Layout("hybridkg openai", 1, "openai.json", "settings of the encoder")
+LAYOUT = FolderLayout("hybridkg openai", 1, "openai.json", "settings of the encoder")
 
-MOST_TOKENS = 8_000
+MAX_TOKENS = 8_000
 """Of a text, unless max_length says otherwise: OpenAI's own models read 8,191."""
 
 BYTES_PER_TOKEN = 3
 """A text is cut there: English has more than four, and no tokenizer is at hand to count."""
 
-LARGEST_VECTOR = 65_536
+MAX_VECTOR = 65_536
 
 PROBE = "text"
 """What is sent to learn how long the vectors are."""
@@ -73,7 +73,7 @@ class OpenAI:
                 "timeout": choice.timeout,
                 "per_minute": choice.per_minute,
                 "batch": choice.batch,
-                "most_tokens": choice.max_length or MOST_TOKENS,
+                "most_tokens": choice.max_length or MAX_TOKENS,
                 "query_prompt": choice.query_prompt,
                 "passage_prompt": choice.passage_prompt,
             }
@@ -96,7 +96,7 @@ class OpenAIEncoder:
     """
 
     def __init__(self, folder: Path):
-        reader = Reader(LAYOUT, folder)
+        reader = MappedArrays(LAYOUT, folder)
         self._name, self._model, self._url = (str(reader.about(key)) for key in ("name", "model", "url"))
         self._dimensions, self._batch = int(reader.about("dimensions")), max(1, int(reader.about("batch")))
         self._most = int(reader.about("most_tokens")) * BYTES_PER_TOKEN
@@ -164,7 +164,7 @@ def embedded(server: ModelServer, model: str, texts: Sequence[str]) -> list[list
     for place, item in enumerate(items):
         vector = item.get("embedding") if isinstance(item, dict) else None
         number = item.get("index", place) if isinstance(item, dict) else place
-        if not isinstance(vector, list) or not 0 < len(vector) <= LARGEST_VECTOR or not all(map(_is_finite, vector)):
+        if not isinstance(vector, list) or not 0 < len(vector) <= MAX_VECTOR or not all(map(_is_finite, vector)):
             raise ModelServerError(f"the model server {server.url} gives a vector that is no list of finite numbers")
         if not isinstance(number, int) or not 0 <= number < len(texts) or number in found:
             raise ModelServerError(f"the model server {server.url} does not say which text each vector is of")

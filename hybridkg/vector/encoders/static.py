@@ -20,7 +20,7 @@ from hybridkg.errors import CorruptError, EncoderError
 from hybridkg.extras import check_extra, needs_extra
 from hybridkg.interfaces.encoder import NO_MODEL, ModelChoice, Texts, Vectors
 from hybridkg.interfaces.progress import Progress
-from hybridkg.storage.arrays import Layout, Reader, Writer
+from hybridkg.storage.arrays import FolderLayout, MappedArrays, Writer
 from hybridkg.vector.encoders.lsa import unit
 from hybridkg.vector.encoders.model_folder import ModelFolder, find_model
 from hybridkg.vector.encoders.transformer import INDEX_AGAIN, opened_tokenizer, token_starts
@@ -28,7 +28,7 @@ from hybridkg.vector.encoders.transformer import INDEX_AGAIN, opened_tokenizer, 
 KIND = "model2vec"
 FEATURE = f"encoder {KIND!r}"
 
-LAYOUT = Layout("hybridkg static", 1, "static.json", "table of tokens")
+LAYOUT = FolderLayout("hybridkg static", 1, "static.json", "table of tokens")
 
 DIMENSIONS = 256
 
@@ -96,7 +96,7 @@ class StaticEncoder:
     """
 
     def __init__(self, folder: Path):
-        reader = Reader(LAYOUT, folder)
+        reader = MappedArrays(LAYOUT, folder)
         self._folder, self._name = folder, str(reader.about("name"))
         self._unknown: int | None = reader.about("unknown")
         self._tokens: NDArray[Any] = reader.array("tokens")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-LEAST_WEIGHT = 1e-5
+MIN_WEIGHT = 1e-5
 """Of a direction, beside the largest: what float32 leaves of a product of zero."""
 
 OVERSAMPLING = 16
@@ -67,7 +67,7 @@ def _directions(columns: NDArray[Any], most: int) -> NDArray[np.float64]:
     tall = columns.astype(np.float64)
     squares, turned = np.linalg.eigh(tall.T @ tall)
     weights = np.sqrt(np.maximum(squares[::-1], 0.0))
-    enough = int(np.count_nonzero(weights > weights[0] * LEAST_WEIGHT)) if len(weights) and weights[0] > 0 else 0
+    enough = int(np.count_nonzero(weights > weights[0] * MIN_WEIGHT)) if len(weights) and weights[0] > 0 else 0
     kept = min(most, enough)
     found: NDArray[np.float64] = tall @ (turned[:, ::-1][:, :kept] / weights[:kept])
     return found

@@ -21,7 +21,7 @@ from hybridkg.errors import CorruptError, EncoderError, MissingExtraError
 from hybridkg.extras import check_extra, needs_extra
 from hybridkg.interfaces.encoder import NO_MODEL, Encoder, ModelChoice, Texts, Vectors
 from hybridkg.interfaces.progress import Progress
-from hybridkg.storage.arrays import Layout, Reader
+from hybridkg.storage.arrays import FolderLayout, MappedArrays
 from hybridkg.vector.encoders.lsa import unit
 from hybridkg.vector.encoders.model_folder import find_model
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 KIND = "sentence-transformers"
 FEATURE = f"encoder {KIND!r}"
 
-LAYOUT = Layout("hybridkg transformer", 1, "transformer.json", "copy of the model")
+LAYOUT = FolderLayout("hybridkg transformer", 1, "transformer.json", "copy of the model")
 
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 
@@ -105,7 +105,7 @@ class TransformerEncoder:
     """
 
     def __init__(self, folder: Path):
-        reader = Reader(LAYOUT, folder)
+        reader = MappedArrays(LAYOUT, folder)
         self._folder = folder
         self._name = str(reader.about("name"))
         self._dimensions = int(reader.about("dimensions"))

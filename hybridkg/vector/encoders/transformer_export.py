@@ -25,7 +25,7 @@ from hybridkg.vector.encoders.lsa import unit
 from hybridkg.vector.encoders.model_folder import ModelFolder
 from hybridkg.vector.encoders.transformer import LAYOUT, MODEL, TOKENIZER, TransformerEncoder, opened_session
 
-LARGEST_DIFFERENCE = 1e-4
+MAX_DIFFERENCE = 1e-4
 """Between a number of a vector of the model and of its copy."""
 
 KNOWN_MODULES = ("Transformer", "Pooling", "Dense", "Dropout", "LayerNorm", "Normalize")
@@ -162,7 +162,7 @@ def _compare(source: ModelFolder, model: Any, copy: TransformerEncoder, texts: T
     for prompt, encoded in ((copy.query_prompt, copy.queries), (copy.passage_prompt, copy.passages)):
         wanted = unit(np.asarray(model.encode(sample, prompt=prompt), np.float32))
         difference = float(np.abs(encoded(sample) - wanted).max())
-        if not difference <= LARGEST_DIFFERENCE:
+        if not difference <= MAX_DIFFERENCE:
             raise EncoderError(
                 f"the copy of the model {source.name!r} gives other vectors than the model: {difference:.2g} off",
                 hint="this model cannot be used; please report it",

@@ -21,7 +21,7 @@ KERNEL = LazyKernel("hybridkg.vector.index.codes_kernel")
 LARGEST = 127
 """Of the codes of a vector."""
 
-LARGEST_SUM = 2**31 - 1
+MAX_SUM = 2**31 - 1
 """Of the products of the codes of a vector and of a query."""
 
 LENGTH_ERROR = 1e-3
@@ -127,7 +127,7 @@ def proposed_in_pieces(
 def _coarse(vector: Vectors) -> tuple[NDArray[np.int16], float, float, float]:
     """A query as the kernel reads it: its numbers, what one means, and two parts of what a bound leaves room for."""
     wide = vector.astype(np.float64)
-    scale = float(np.abs(wide).max()) / min(2**15 - 1, LARGEST_SUM // (LARGEST * len(wide)))
+    scale = float(np.abs(wide).max()) / min(2**15 - 1, MAX_SUM // (LARGEST * len(wide)))
     query = np.rint(wide / scale).astype(np.int16)
     rest = float(np.linalg.norm(wide - query * scale))
     return query, scale, float(np.linalg.norm(wide)) + rest, (1 + LENGTH_ERROR) * rest + ROUNDING

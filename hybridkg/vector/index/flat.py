@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError
-from hybridkg.interfaces.encoder import Space, Vectors
+from hybridkg.interfaces.encoder import Vectors, VectorSpace
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import Encoded, StoredVectors, VectorQuery
 from hybridkg.rdf.terms import Node
-from hybridkg.storage.arrays import Reader
-from hybridkg.vector.encoders.embedding_cache import Known
+from hybridkg.storage.arrays import MappedArrays
+from hybridkg.vector.encoders.embedding_cache import CachedEmbeddings
 from hybridkg.vector.index.codes import Codes, proposed
 from hybridkg.vector.index.flat_files import LAYOUT, STARTS, FlatWriter, known_vectors, stored_vectors
 from hybridkg.vector.index.similarity import padded, similarities
@@ -66,7 +66,7 @@ class Flat:
     def build(
         self,
         folder: Path,
-        encoder: Space,
+        encoder: VectorSpace,
         kind: str,
         batches: Iterable[Encoded],
         progress: Progress,
@@ -81,13 +81,13 @@ class Flat:
 
     def open(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]) -> FlatIndex:
         """As VectorIndexKind has it."""
-        if Reader(LAYOUT, folder).has(STARTS):
+        if MappedArrays(LAYOUT, folder).has(STARTS):
             from hybridkg.vector.index.piece_index import PieceIndex
 
             return PieceIndex(folder, find, rank)
         return FlatIndex(folder, find, rank)
 
-    def known(self, folder: Path, encoder: str) -> Known | None:
+    def known(self, folder: Path, encoder: str) -> CachedEmbeddings | None:
         """As VectorIndexKind has it."""
         return known_vectors(folder, encoder)
 
@@ -112,7 +112,7 @@ class FlatIndex(Asking):
     max_remote_scan = 0
 
     def __init__(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]):
-        reader = Reader(LAYOUT, folder)
+        reader = MappedArrays(LAYOUT, folder)
         super().__init__(folder, reader, find, rank)
         self._vectors: Vectors = reader.array("vectors")
         self._codes = Codes(reader.array("codes"), reader.array("scales"), reader.array("errors"))
@@ -126,7 +126,7 @@ class FlatIndex(Asking):
         ):
             raise CorruptError("the vectors do not fit their header", hint="index again", place=str(folder))
 
-    def _fits(self, reader: Reader) -> bool:
+    def _fits(self, reader: MappedArrays) -> bool:
         """Whether each row is the vector of an entity."""
         return self._ids.shape == self._vectors.shape[:1]
 

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from hybridkg.config.settings import EncodingSettings
 from hybridkg.errors import CorruptError, VectorQueryError
-from hybridkg.interfaces.encoder import Space, Vectors
+from hybridkg.interfaces.encoder import Vectors, VectorSpace
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.interfaces.vector_index import Encoded, StoredVectors
-from hybridkg.storage.arrays import Array, Layout, Reader, Writer
-from hybridkg.vector.encoders.embedding_cache import HASH_BYTES, Hashes, Known
+from hybridkg.storage.arrays import Array, FolderLayout, MappedArrays, Writer
+from hybridkg.vector.encoders.embedding_cache import HASH_BYTES, CachedEmbeddings, Hashes
 from hybridkg.vector.index.codes import LENGTH_ERROR, coded
 from hybridkg.vector.index.similarity import padded
 
-LAYOUT = Layout("hybridkg vectors", 2, "vectors.json", "vector index")
+LAYOUT = FolderLayout("hybridkg vectors", 2, "vectors.json", "vector index")
 
 TEXTS = "texts"
 """The array of hashes of the texts, where an encoder's vectors can be used again."""
@@ -43,7 +43,7 @@ class FlatWriter:
         encoding: what has a vector.
     """
 
-    def __init__(self, folder: Path, encoder: Space, *, hashed: bool = False, encoding: EncodingSettings = WHOLE):
+    def __init__(self, folder: Path, encoder: VectorSpace, *, hashed: bool = False, encoding: EncodingSettings = WHOLE):
         self._writer, self._encoder, self._encoding = Writer(LAYOUT, folder), encoder, encoding
         self._columns = padded(encoder.dimensions)
         self._vectors = self._writer.stream("vectors", np.float32, self._columns)
@@ -130,14 +130,14 @@ def what(encoding: EncodingSettings) -> str:
     return f"chunks of {encoding.chunk:,} {encoding.unit}, overlap {encoding.overlap:,}"
 
 
-def known_vectors(folder: Path, encoder: str) -> Known | None:
+def known_vectors(folder: Path, encoder: str) -> CachedEmbeddings | None:
     """The vectors of an index by their texts; None unless it is whole and was made by an encoder of that name."""
     with suppress(CorruptError):
-        reader = Reader(LAYOUT, folder)
+        reader = MappedArrays(LAYOUT, folder)
         if reader.about("encoder") == encoder and reader.has(TEXTS):
             texts, vectors = reader.array(TEXTS), reader.array("vectors")
             if texts.shape == (len(vectors), HASH_BYTES):
-                return Known(texts, vectors)
+                return CachedEmbeddings(texts, vectors)
     return None
 
 
@@ -151,7 +151,7 @@ def stored_vectors(folder: Path) -> StoredVectors:
     Raises:
         CorruptError: a file is missing or damaged.
     """
-    reader = Reader(LAYOUT, folder)
+    reader = MappedArrays(LAYOUT, folder)
     dimensions = int(reader.about("dimensions"))
     vectors: Vectors = reader.array("vectors")
     texts: Hashes | None = reader.array(TEXTS) if reader.has(TEXTS) else None
@@ -173,7 +173,7 @@ def stored_vectors(folder: Path) -> StoredVectors:
     )  # fmt: skip
 
 
-def check_vectors(vectors: Vectors, encoder: Space) -> None:
+def check_vectors(vectors: Vectors, encoder: VectorSpace) -> None:
     """Raises VectorQueryError unless all are finite and of length 1 or 0."""
     if not np.isfinite(vectors).all():
         raise VectorQueryError(f"the encoder {encoder.name!r} gave a vector that is not finite")

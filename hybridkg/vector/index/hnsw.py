@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError, HybridkgError
-from hybridkg.interfaces.encoder import Space, Vectors
+from hybridkg.interfaces.encoder import Vectors, VectorSpace
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import Encoded, StoredVectors, VectorQuery
 from hybridkg.rdf.terms import Node
-from hybridkg.vector.encoders.embedding_cache import Known
+from hybridkg.vector.encoders.embedding_cache import CachedEmbeddings
 from hybridkg.vector.index.flat import ONE_OF_SOME, Flat, FlatIndex
-from hybridkg.vector.index.hnsw_graph import LINKS, Graph, GraphHeader, check_installed, read_header
+from hybridkg.vector.index.hnsw_graph import LINKS, GraphHeader, HnswGraph, check_installed, read_header
 from hybridkg.vector.index.stable_prefix import deepened
-from hybridkg.vector.index.vector_query import Asked, check_whole
+from hybridkg.vector.index.vector_query import ResolvedVectorQuery, check_whole
 
 if TYPE_CHECKING:
     from hybridkg.config.settings import Config
@@ -37,13 +37,13 @@ STEP = 60
 """Vectors that an exact search passes over in the time of one of those that a graph search looks at: 1.4 us and 23 ns
 for 384 numbers, 100,000 vectors."""
 
-LEAST_SHARE = 0.83 / LINKS
+MIN_SHARE = 0.83 / LINKS
 """Of all vectors, below which a candidate set is never left to the graph."""
 
 DEPTH, DEEPER = 32, 4
 """The best that a first search of the graph is for, and how many times more the next; as planners go deeper."""
 
-LEAST_BREADTH = 64
+MIN_BREADTH = 64
 """Vectors that the first search looks at, at least."""
 
 WANTED_RECALL = 0.99
@@ -81,7 +81,14 @@ class Hnsw:
         check_installed()
 
     def build(
-        self, folder: Path, encoder: Space, kind: str, batches: Iterable[Encoded], progress: Progress, *, hashed: bool
+        self,
+        folder: Path,
+        encoder: VectorSpace,
+        kind: str,
+        batches: Iterable[Encoded],
+        progress: Progress,
+        *,
+        hashed: bool,
     ) -> dict[str, Any]:
         """As VectorIndexKind has it; no graph where an exact search is as quick."""
         counts = self._flat.build(folder, encoder, kind, batches, progress, hashed=hashed)
@@ -92,7 +99,7 @@ class Hnsw:
         """As VectorIndexKind has it."""
         return HnswIndex(folder, find, rank)
 
-    def known(self, folder: Path, encoder: str) -> Known | None:
+    def known(self, folder: Path, encoder: str) -> CachedEmbeddings | None:
         """As VectorIndexKind has it."""
         return self._flat.known(folder, encoder)
 
@@ -139,11 +146,11 @@ class HnswIndex(FlatIndex):
         return {**found, **_about(self._header)}
 
     @cached_property
-    def _graph(self) -> Graph | None:
+    def _graph(self) -> HnswGraph | None:
         if self._header is None:
             return None
         try:
-            return Graph.read(self._folder, self._vectors.shape)
+            return HnswGraph.read(self._folder, self._vectors.shape)
         except CorruptError as e:
             self._lose(e)
             return None
@@ -164,7 +171,7 @@ class HnswIndex(FlatIndex):
         taking_part = self.size if among is None else min(among, self.size)
         share, exact = taking_part / self.size, taking_part * (1 if among is None else ONE_OF_SOME)
         depth, breadth = DEPTH, self._header.breadth
-        while share >= LEAST_SHARE and STEP * breadth / share < exact:
+        while share >= MIN_SHARE and STEP * breadth / share < exact:
             yield depth, int(breadth / share)
             depth, breadth = depth * DEEPER, breadth * DEEPER
 
@@ -187,7 +194,9 @@ class HnswIndex(FlatIndex):
             self._rank,
         )
 
-    def _found(self, graph: Graph, asked: Asked, breadth: int, among: Ids | None) -> tuple[Ids, Scores]:
+    def _found(
+        self, graph: HnswGraph, asked: ResolvedVectorQuery, breadth: int, among: Ids | None
+    ) -> tuple[Ids, Scores]:
         """What a search of the graph finds of some or of all, best first."""
         assert asked.vector is not None
         places = np.sort(graph.near(asked.vector, breadth))
@@ -222,15 +231,15 @@ def build_graph(folder: Path, seed: int, progress: Progress) -> GraphHeader | No
     index = FlatIndex(folder, lambda node: None, lambda ids: ids)
     vectors = index.vectors
     n = index.size
-    if n <= STEP * LEAST_BREADTH:
+    if n <= STEP * MIN_BREADTH:
         return None
-    graph = Graph.of(vectors, seed, progress)
+    graph = HnswGraph.of(vectors, seed, progress)
     kinds = _asked(vectors, seed)
     asked = [(number == 0, vector) for number, kind in enumerate(kinds) for vector in kind]
     progress.start("measuring the recall of the graph", len(asked))
     # Nobody overlooks the vector that is asked about.
     truth = [index.best_rows(vector, 11)[1:] if own else index.best_rows(vector, 10) for own, vector in asked]
-    breadth = LEAST_BREADTH
+    breadth = MIN_BREADTH
     while True:
         found = [_recall(graph.near(vector, breadth), best) for (_, vector), best in zip(asked, truth, strict=True)]
         recall = np.array(found).reshape(len(kinds), -1).mean(axis=1).round(4)

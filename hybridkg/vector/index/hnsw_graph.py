@@ -19,9 +19,9 @@ from hybridkg.errors import CorruptError, StorageError
 from hybridkg.extras import check_extra, needs_extra
 from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.progress import Progress
-from hybridkg.storage.arrays import Layout, Reader, Writer
+from hybridkg.storage.arrays import FolderLayout, MappedArrays, Writer
 
-LAYOUT = Layout("hybridkg vector graph", 1, "graph.json", "graph of vectors")
+LAYOUT = FolderLayout("hybridkg vector graph", 1, "graph.json", "graph of vectors")
 
 FILE = "graph.faiss"
 
@@ -75,14 +75,14 @@ def _faiss() -> Any:
         return import_module("faiss")
 
 
-class Graph:
+class HnswGraph:
     """A graph in memory, or mapped; safe to search from many threads."""
 
     def __init__(self, index: Any, faiss: Any):
         self._index, self._faiss = index, faiss
 
     @classmethod
-    def of(cls, vectors: Vectors, seed: int, progress: Progress) -> Graph:
+    def of(cls, vectors: Vectors, seed: int, progress: Progress) -> HnswGraph:
         """Builds the graph of vectors of length 1; its memory is about 660 bytes for each of 384 numbers.
 
         Args:
@@ -131,7 +131,7 @@ class Graph:
         )
 
     @classmethod
-    def read(cls, folder: Path, shape: tuple[int, ...]) -> Graph:
+    def read(cls, folder: Path, shape: tuple[int, ...]) -> HnswGraph:
         """The graph of a folder, mapped, once its bytes are known to be those that were written.
 
         Args:
@@ -142,7 +142,7 @@ class Graph:
             CorruptError: it is damaged, or one of other vectors.
         """
         faiss = _faiss()
-        wanted = Reader(LAYOUT, folder).about("sha256")
+        wanted = MappedArrays(LAYOUT, folder).about("sha256")
         try:
             with (folder / FILE).open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
@@ -172,7 +172,7 @@ def read_header(folder: Path) -> GraphHeader | None:
     """
     if not (folder / LAYOUT.header).exists():
         return None
-    reader = Reader(LAYOUT, folder)
+    reader = MappedArrays(LAYOUT, folder)
     breadth, recall, sample, seed = (reader.about(key) for key in ("breadth", "recall", "sample", "seed"))
     size = (folder / FILE).stat().st_size if (folder / FILE).exists() else -1
     whole = all(isinstance(number, int) and number >= 0 for number in (breadth, sample, seed)) and breadth > 0

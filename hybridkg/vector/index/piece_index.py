@@ -18,7 +18,7 @@ from hybridkg.interfaces.encoder import Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.rdf.terms import Node
-from hybridkg.storage.arrays import Reader
+from hybridkg.storage.arrays import MappedArrays
 from hybridkg.vector.index.aggregates import BEST_OF, aggregated
 from hybridkg.vector.index.codes import proposed_in_pieces
 from hybridkg.vector.index.flat import FlatIndex
@@ -26,7 +26,7 @@ from hybridkg.vector.index.flat_files import PIECES, SPANS, STARTS
 
 Places = NDArray[np.int64]
 
-LEAST_LENGTH = 1e-6
+MIN_LENGTH = 1e-6
 """Of the sum of the vectors of an entity, below which they say nothing together."""
 
 
@@ -46,7 +46,7 @@ class PieceIndex(FlatIndex):
         self._best = BEST_OF[self._pieces["aggregate"]]
         self._most = int(np.diff(self._starts).max(initial=1))
 
-    def _fits(self, reader: Reader) -> bool:
+    def _fits(self, reader: MappedArrays) -> bool:
         """Whether every entity has rows, and every row is the vector of a piece."""
         self._pieces: dict[str, Any] = reader.about(PIECES)
         self._starts: Places = reader.array(STARTS)
@@ -107,7 +107,7 @@ class PieceIndex(FlatIndex):
             return np.array(own[0])
         total = own.sum(axis=0, dtype=np.float64)
         length = np.linalg.norm(total)
-        return np.asarray(total / length, np.float32) if length > LEAST_LENGTH else None
+        return np.asarray(total / length, np.float32) if length > MIN_LENGTH else None
 
     def _rows(self, places: Places | None) -> tuple[Places | None, Places]:
         """The rows of the entities at some places (None: all rows), and where in these those of each begin, and end."""

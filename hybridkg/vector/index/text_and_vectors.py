@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from hybridkg.errors import IndexMissingError
 from hybridkg.interfaces.encoder import NO_ENCODER
-from hybridkg.interfaces.ranked_index import Question, RankedQuery
-from hybridkg.interfaces.text_index import Condition, Ids, Scores, TermStatistics, TextIndex, TextQuery, TextQuestion
+from hybridkg.interfaces.ranked_index import RankedQuery, RankedRequest
+from hybridkg.interfaces.text_index import (
+    Ids,
+    IndexRequest,
+    PushdownCondition,
+    Scores,
+    TermStatistics,
+    TextIndex,
+    TextQuery,
+)
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
 
 if TYPE_CHECKING:
@@ -47,7 +55,7 @@ class Ranked:
             )
         return self.vectors
 
-    def holds(self, condition: Condition) -> bool:
+    def holds(self, condition: PushdownCondition) -> bool:
         """As RankedIndex has it."""
         return self.text.holds(condition)
 
@@ -88,9 +96,9 @@ class Ranked:
         """As RankedIndex has it."""
         return self._near.estimates(query, among)
 
-    def answers(self, questions: Sequence[Question]) -> list[tuple[Ids, Scores]]:
+    def answers(self, questions: Sequence[RankedRequest]) -> list[tuple[Ids, Scores]]:
         """As RankedIndex has it."""
-        of_text = [TextQuestion(one.query, one.k) for one in questions if isinstance(one.query, TextQuery)]
+        of_text = [IndexRequest(one.query, one.k) for one in questions if isinstance(one.query, TextQuery)]
         answered = iter(self.text.answers(of_text) if of_text else ())
         found = []
         for one in questions:

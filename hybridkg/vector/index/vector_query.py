@@ -16,16 +16,16 @@ from hybridkg.interfaces.encoder import ENCODERS, Encoder, Vectors
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import ENCODER, VectorQuery
 from hybridkg.rdf.terms import Node
-from hybridkg.storage.arrays import Reader
+from hybridkg.storage.arrays import MappedArrays
 from hybridkg.vector.index.flat_files import check_vectors
 from hybridkg.vector.index.similarity import padded
 
-MOST_KNOWN = 64
+MAX_CACHED = 64
 """Questions whose vectors are remembered: a plan asks about the same one several times."""
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class ResolvedVectorQuery:
     """A question as numbers.
 
     Args:
@@ -47,13 +47,15 @@ class Asking:
         rank: order of the nodes, for ties: ids -> ranks.
     """
 
-    def __init__(self, folder: Path, reader: Reader, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]):
+    def __init__(
+        self, folder: Path, reader: MappedArrays, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]
+    ):
         self._folder, self._find, self._rank = folder, find, rank
         self._kind, self._name = str(reader.about("kind")), str(reader.about("encoder"))
         self._dimensions: int = reader.about("dimensions")
         self._ids: Ids = reader.array("ids")
         self._opened: Encoder | None = None
-        self._known: dict[VectorQuery, Asked] = {}
+        self._known: dict[VectorQuery, ResolvedVectorQuery] = {}
 
     def _vector_of(self, place: int) -> Vectors | None:
         """float32[columns], of length 1: what stands for an entity that others are compared with, by its place among
@@ -126,22 +128,22 @@ class Asking:
             self._opened = opened
         return self._opened
 
-    def _asked(self, query: VectorQuery) -> Asked:
+    def _asked(self, query: VectorQuery) -> ResolvedVectorQuery:
         asked = self._known.get(query)
         if asked is None:
-            if len(self._known) >= MOST_KNOWN:
+            if len(self._known) >= MAX_CACHED:
                 self._known.clear()
             asked = self._known[query] = self._numbers(query)
         return asked
 
-    def _numbers(self, query: VectorQuery) -> Asked:
+    def _numbers(self, query: VectorQuery) -> ResolvedVectorQuery:
         found = np.zeros(padded(self._dimensions), np.float32)
         if query.entity is not None:
             entity = self._find(query.entity)
             has, places = self._places(np.array([0 if entity is None else entity], np.uint32))
             if entity is None or not has[0]:
-                return Asked(None)
-            return Asked(self._vector_of(int(places[0])), entity)
+                return ResolvedVectorQuery(None)
+            return ResolvedVectorQuery(self._vector_of(int(places[0])), entity)
         if query.vector:
             wide = np.array(query.vector, np.float64)
             wide /= np.abs(wide).max()
@@ -150,7 +152,7 @@ class Asking:
             vectors = self.encoder.queries([query.text])
             check_vectors(vectors, self.encoder)
             found[: self._dimensions] = vectors[0]
-        return Asked(found if found.any() else None)
+        return ResolvedVectorQuery(found if found.any() else None)
 
     def _places(self, ids: Ids) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Which of some entities have a vector, and the places of those among all that have."""
@@ -185,7 +187,7 @@ def check_whole(index: str, what: str) -> None:
         )
 
 
-def kept_in(query: VectorQuery, asked: Asked, ids: Ids, scores: Scores) -> NDArray[np.bool_]:
+def kept_in(query: VectorQuery, asked: ResolvedVectorQuery, ids: Ids, scores: Scores) -> NDArray[np.bool_]:
     """Which entities are in the relation."""
     kept = np.ones(len(ids), bool) if query.within is None else scores >= query.within
     return kept & (ids != asked.entity) if asked.entity >= 0 else kept

@@ -13,13 +13,13 @@ from hybridkg.cli.repl.colours import pieces
 from hybridkg.cli.repl.completion import PLACEHOLDERS, suggest
 from hybridkg.cli.repl.reading import read, statements, undeclared
 from hybridkg.cli.repl.session import is_complete
-from hybridkg.cli.repl.vocabulary import Vocabulary
+from hybridkg.cli.repl.vocabulary import CompletionVocabulary
 from hybridkg.query.diagnostics.expected import kind
 
 ROOT = Path(__file__).resolve().parents[3]
 QUERIES = sorted([*(ROOT / "tests" / "cases").glob("*.hq"), *(ROOT / "examples").rglob("*.hq")])
 FIELDS = tuple({"field": name, "weight": 1.0} for name in ("title", "abstract"))
-WORDS = Vocabulary(
+WORDS = CompletionVocabulary(
     predicates=(("http://e/f#title", 30), ("http://e/f#year", 20), ("http://odd.example/a b", 1)),
     classes=(("http://e/f#Film", 12),),
     fields=FIELDS,

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from hybridkg import KnowledgeBase
 from hybridkg.cli import cli
-from hybridkg.cli.repl.running import Workers
+from hybridkg.cli.repl.running import InterruptibleRunner
 from hybridkg.cli.repl.screen import Terminal, pager
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -53,7 +53,7 @@ def test_piped_queries_go_on_after_a_mistake_and_the_exit_code_is_2(kb):
 
 
 def test_ctrl_c_leaves_the_work_behind_and_the_next_work_is_done():
-    workers, stop = Workers(), threading.Event()
+    workers, stop = InterruptibleRunner(), threading.Event()
     threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
         workers(lambda: stop.wait(20))
@@ -68,7 +68,7 @@ def test_ctrl_c_leaves_the_work_behind_and_the_next_work_is_done():
 
 
 def test_work_in_python_is_stopped():
-    workers = Workers()
+    workers = InterruptibleRunner()
     threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
 
     def endless() -> None:
@@ -82,7 +82,7 @@ def test_work_in_python_is_stopped():
 
 def test_what_work_raises_arrives():
     with pytest.raises(ValueError, match="seven"):
-        Workers()(lambda: int("seven"))
+        InterruptibleRunner()(lambda: int("seven"))
 
 
 def test_a_missing_pager_is_no_error(tmp_path, monkeypatch, capsys):
@@ -118,7 +118,7 @@ def test_a_long_history_loses_its_beginning(tmp_path, monkeypatch):
     from hybridkg.cli.repl.command import terminal
 
     monkeypatch.setenv("HYBRIDKG_CACHE", str(tmp_path))
-    monkeypatch.setattr(terminal, "LARGEST_HISTORY", 2_000)
+    monkeypatch.setattr(terminal, "MAX_HISTORY", 2_000)
     for i in range(200):
         terminal.history().append_string(f"ASK {{ ?x a {i} }}")
     found = list(terminal.history().load_history_strings())

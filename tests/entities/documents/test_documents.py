@@ -124,7 +124,7 @@ def test_a_byte_order_mark_is_skipped(tmp_path):
 
 
 def test_a_line_without_end_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(document_lines, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(document_lines, "MAX_LINE_LENGTH", 1000)
     (tmp_path / "d.jsonl").write_text('{"id": "a:b"}\n' + "x" * 5000)
     with pytest.raises(LoadError, match="a line of more than") as caught:
         add_documents([tmp_path / "d.jsonl"], None, tmp_path / "d")

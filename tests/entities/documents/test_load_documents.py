@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from hybridkg import KnowledgeBase
-from hybridkg.compute.worker_process import Aside
+from hybridkg.compute.worker_process import WorkerProcess
 from hybridkg.entities.documents.documents import Documents, add_documents
 from hybridkg.entities.documents.documents import documents as documents_module
 from hybridkg.entities.documents.documents import load_documents as adding_module
@@ -85,7 +85,7 @@ def test_an_error_is_that_of_the_line(files, tmp_path):
 def test_a_process_that_dies_costs_time_only(files, tmp_path, monkeypatch):
     want = add_documents(files, None, tmp_path / "want")
     kept = []
-    monkeypatch.setattr(adding_module, "Aside", lambda *given: kept.append(Aside(*given)) or kept[0])
+    monkeypatch.setattr(adding_module, "WorkerProcess", lambda *given: kept.append(WorkerProcess(*given)) or kept[0])
     with adding(files, None, tmp_path / "d", beside=True) as finish:
         os.kill(kept[0]._process.pid, signal.SIGKILL)
         assert finish(SILENT) == want
@@ -95,7 +95,7 @@ def test_a_process_that_dies_costs_time_only(files, tmp_path, monkeypatch):
 @pytest.mark.parametrize("beside", [True, False])
 def test_small_files_and_files_alone_need_no_process(files, tmp_path, monkeypatch, beside):
     monkeypatch.setattr(adding_module, "ASIDE_FROM", 0 if not beside else 1 << 30)
-    monkeypatch.setattr(adding_module, "Aside", None)
+    monkeypatch.setattr(adding_module, "WorkerProcess", None)
     with adding(files, None, tmp_path / "d", beside=beside) as finish:
         assert [count.documents for count in finish(SILENT)] == [N // 2, N // 2]
 
@@ -105,7 +105,7 @@ def test_values_are_read_in_another_process_as_here(files, tmp_path, monkeypatch
     add_documents(files[:1], None, tmp_path / "one")
     add_documents(files[1:], tmp_path / "one", tmp_path / "two")
     documents, kept = Documents.open(tmp_path / "two"), []
-    monkeypatch.setattr(documents_module, "Aside", lambda *given: kept.append(Aside(*given)) or kept[0])
+    monkeypatch.setattr(documents_module, "WorkerProcess", lambda *given: kept.append(WorkerProcess(*given)) or kept[0])
     found = []
     for n, value in enumerate(documents.values(field)):
         if n == killed_after:

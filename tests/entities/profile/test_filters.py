@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from hybridkg.entities.extraction import extract
 from hybridkg.entities.profile.filters import number_of, satisfies
-from hybridkg.entities.profile.paths import Predicate
+from hybridkg.entities.profile.paths import ShaclPredicate
 from hybridkg.entities.profile.profile import Field, Profile
 from hybridkg.entities.profile.profile_reader import load_profile
 from hybridkg.errors import ProfileError
-from hybridkg.interfaces.text_index import Condition
+from hybridkg.interfaces.text_index import PushdownCondition
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Quad, Triple
 from hybridkg.store.oxigraph import OxigraphStore
 
@@ -42,7 +42,7 @@ values = st.one_of(
 
 
 def extracted(store: OxigraphStore):
-    return extract(Profile("p", (Field("label", Predicate(LABEL.value)),)), store)
+    return extract(Profile("p", (Field("label", ShaclPredicate(LABEL.value)),)), store)
 
 
 @settings(max_examples=200, deadline=None)
@@ -111,12 +111,12 @@ def test_what_is_no_number_has_none(value):
 
 def test_a_constant_is_satisfied_by_the_same_term_and_a_range_by_any_number_within():
     both = [typed("2019", "integer"), typed("2025", "integer")]
-    assert satisfies(both, Condition(E, both[0]))
-    assert not satisfies(both, Condition(E, typed("2019", "decimal")))
-    assert satisfies(both, Condition(E, low=2025.0, high=2030.0))
-    assert not satisfies(both, Condition(E, low=2020.0, high=2024.0))
-    assert satisfies(both, Condition(E, high=2019.0))
-    assert not satisfies(['"2019"'], Condition(E, low=0.0))
+    assert satisfies(both, PushdownCondition(E, both[0]))
+    assert not satisfies(both, PushdownCondition(E, typed("2019", "decimal")))
+    assert satisfies(both, PushdownCondition(E, low=2025.0, high=2030.0))
+    assert not satisfies(both, PushdownCondition(E, low=2020.0, high=2024.0))
+    assert satisfies(both, PushdownCondition(E, high=2019.0))
+    assert not satisfies(['"2019"'], PushdownCondition(E, low=0.0))
 
 
 # --- hk:filters ---------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def only_field(folder: Path, inside: str) -> Field:
 
 
 E = "http://example.org/"
-A, B = p.Predicate(E + "a"), p.Predicate(E + "b")
+A, B = p.ShaclPredicate(E + "a"), p.ShaclPredicate(E + "b")
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,12 @@ A, B = p.Predicate(E + "a"), p.Predicate(E + "b")
         ("e:a", A),
         ("( e:a e:b )", p.Sequence((A, B))),
         ("( e:a )", A),
-        ("[ sh:inversePath e:a ]", p.Inverse(A)),
-        ("[ sh:alternativePath ( e:b e:a ) ]", p.Alternative((B, A))),
+        ("[ sh:inversePath e:a ]", p.ShaclInverse(A)),
+        ("[ sh:alternativePath ( e:b e:a ) ]", p.ShaclAlternative((B, A))),
         ("[ sh:alternativePath ( ( e:a e:b ) ) ]", p.Sequence((A, B))),
-        ("e:b , e:a", p.Alternative((A, B))),
+        ("e:b , e:a", p.ShaclAlternative((A, B))),
         ("[ sh:zeroOrMorePath e:a ]", p.Repeat(A, "*")),
-        ("[ sh:oneOrMorePath [ sh:inversePath e:a ] ]", p.Repeat(p.Inverse(A), "+")),
+        ("[ sh:oneOrMorePath [ sh:inversePath e:a ] ]", p.Repeat(p.ShaclInverse(A), "+")),
         ("( e:a [ sh:zeroOrOnePath ( e:a e:b ) ] )", p.Sequence((A, p.Repeat(p.Sequence((A, B)), "?")))),
     ],
 )
@@ -245,13 +245,13 @@ def test_the_ontology_declares_and_explains_every_name_that_profiles_use():
         assert (subject, RDFS.comment, None) in graph, name
 
 
-iris = st.sampled_from([E + "a", E + "b"]).map(p.Predicate)
+iris = st.sampled_from([E + "a", E + "b"]).map(p.ShaclPredicate)
 any_path = st.recursive(
     iris,
     lambda inner: st.one_of(
         st.lists(inner, min_size=1, max_size=3).map(lambda parts: p.Sequence(tuple(parts))),
-        st.lists(inner, min_size=1, max_size=3).map(lambda parts: p.Alternative(tuple(parts))),
-        inner.map(p.Inverse),
+        st.lists(inner, min_size=1, max_size=3).map(lambda parts: p.ShaclAlternative(tuple(parts))),
+        inner.map(p.ShaclInverse),
         st.builds(p.Repeat, inner, st.sampled_from("*+?")),
     ),
     max_leaves=6,
@@ -296,7 +296,9 @@ def test_json_with_a_path_that_is_no_iri_is_refused():
 def test_paths_print_as_sparql_that_oxigraph_reads():
     import pyoxigraph
 
-    path = p.Sequence((p.Inverse(p.Alternative((A, p.Repeat(B, "*")))), p.Repeat(p.Repeat(A, "+"), "?"), p.Inverse(A)))
+    path = p.Sequence(
+        (p.ShaclInverse(p.ShaclAlternative((A, p.Repeat(B, "*")))), p.Repeat(p.Repeat(A, "+"), "?"), p.ShaclInverse(A))
+    )
     assert p.to_sparql(path) == f"(^((<{E}a>|<{E}b>*))/(<{E}a>+)?/^<{E}a>)"
     pyoxigraph.Store().query(f"SELECT * {{ ?s {p.to_sparql(path)} ?o }}")
 

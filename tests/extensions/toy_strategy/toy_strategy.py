@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hybridkg.algebra.nodes import Plan, Slice
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.meter import ROWS_PASSED, Work
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import OneChild, PhysicalOperator
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.estimation_context import Known
+from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.planner.lower import lower
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.rdf.solutions import Solutions
 
 
@@ -25,7 +25,7 @@ class ToyRows(OneChild):
         """Those of the child."""
         return context.run(self.child)
 
-    def work(self, known: Known) -> Work | None:
+    def work(self, known: EstimationContext) -> Work | None:
         """A row passed, whatever the child gives."""
         return {ROWS_PASSED: 1}
 
@@ -40,16 +40,16 @@ class Toy(Strategy):
     preference = 45
     work: ClassVar[Work] = {ROWS_PASSED: 1}
 
-    def applies(self, logical: Plan, planning: Planning) -> bool:
+    def applies(self, logical: Plan, planning: PlannerContext) -> bool:
         """Whether the plan is a ranking with a limit."""
         return isinstance(logical, Slice) and planning.ranking(logical) is not None
 
-    def cost(self, logical: Plan, planning: Planning) -> Size:
+    def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         """The price of its work."""
         us = planning.cost.price(self.work)
-        return Size(us, us, us)
+        return Cardinality(us, us, us)
 
-    def plan(self, logical: Plan, planning: Planning) -> PhysicalOperator | None:
+    def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         """The operators of the reference below its own."""
         return ToyRows(lower(logical)) if self.applies(logical, planning) else None
 

@@ -22,13 +22,13 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.ranking_model import RANKING_MODELS, Postings, ScoredField, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_engine import NativeAnalysis, TextSource
 from hybridkg.interfaces.text_index import (
-    Condition,
     Ids,
     IndexedField,
+    IndexRequest,
+    PushdownCondition,
     Scores,
     TermStatistics,
     TextQuery,
-    TextQuestion,
 )
 
 FILE = "toy.json"
@@ -147,7 +147,7 @@ class ToyTextIndex:
     def about(self) -> dict[str, Any]:
         return {"engine": "toy", "most_words": self._most_words}
 
-    def holds(self, condition: Condition) -> bool:
+    def holds(self, condition: PushdownCondition) -> bool:
         return False
 
     def check(self, query: TextQuery) -> None:
@@ -219,7 +219,7 @@ class ToyTextIndex:
             text_lengths=self._lengths[rows].sum(axis=0),
         )
 
-    def answers(self, questions: Sequence[TextQuestion]) -> list[tuple[Ids, Scores]]:
+    def answers(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
         return [self.matching(one.query) if one.k is None else self.topk(one.query, one.k) for one in questions]
 
     def terms(self, query: TextQuery) -> list[TermStatistics]:

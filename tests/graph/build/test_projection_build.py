@@ -28,7 +28,7 @@ from projection_cases import (
 )
 
 from hybridkg.errors import CorruptError
-from hybridkg.graph.build.builder import ProjectionBuilder, Sizes
+from hybridkg.graph.build.builder import ProjectionBuilder, ProjectionBuildLimits
 from hybridkg.graph.build.term_runs import KEPT
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.rdf.stored import all_as_stored, as_stored
@@ -70,7 +70,7 @@ def test_the_bytes_depend_on_the_set_of_quads_alone(folder, statements, entities
     as_stored = stored(statements)
     with kernels(compiled=True):
         built(own / "p", [text_of(as_stored)], known, union=union)
-    for i, (compiled, sizes) in enumerate([(True, TINY), (False, TINY), (True, Sizes(200, 7, 1000))]):
+    for i, (compiled, sizes) in enumerate([(True, TINY), (False, TINY), (True, ProjectionBuildLimits(200, 7, 1000))]):
         shuffled = data.draw(st.permutations(as_stored + as_stored[:5]))
         cut = data.draw(st.integers(0, len(shuffled)))
         with kernels(compiled=compiled):
@@ -131,7 +131,9 @@ def test_many_runs_with_many_terms_are_merged(folder):
     ]
     known = table(own, e[100:200])
     with kernels(compiled=True):
-        found = built(own / "p", [text_of([q]) for q in statements], known, sizes=Sizes(3000, 50, 100_000))
+        found = built(
+            own / "p", [text_of([q]) for q in statements], known, sizes=ProjectionBuildLimits(3000, 50, 100_000)
+        )
         built(own / "q", [text_of(statements)], known)
     assert_equal(found, expected(statements, known))
     assert same_bytes(own / "p", own / "q")

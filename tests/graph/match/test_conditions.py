@@ -10,16 +10,26 @@ from hypothesis import strategies as st
 from test_patterns_equal_oxigraph import truth
 
 from hybridkg.graph.build.reference_builder import columns_of
-from hybridkg.graph.match.conditions import Condition
-from hybridkg.graph.match.strings import Strings
+from hybridkg.graph.match.conditions import IdTest
+from hybridkg.graph.match.strings import TermStrings
 from hybridkg.graph.projection import Projection
-from hybridkg.interfaces.graph_index import Comparison, Join, Link, Opaque, Restrict, Scan, StringTest, Test, Variable
+from hybridkg.interfaces.graph_index import (
+    Join,
+    Opaque,
+    PredicatePath,
+    Restrict,
+    Scan,
+    StringTest,
+    Test,
+    ValueComparison,
+    Variable,
+)
 from hybridkg.interfaces.meter import Meter
 from hybridkg.rdf.stored import as_stored
 from hybridkg.rdf.terms import XSD, Literal, NamedNode, Term, Triple
 
 P = NamedNode("x:p")
-ONE_SCAN = Scan(Variable("s"), Link("x:p"), Variable("o"))
+ONE_SCAN = Scan(Variable("s"), PredicatePath("x:p"), Variable("o"))
 TERMS: list[Term] = [*LITERALS, *NODES]
 TRIPLES = [Triple(NODES[0], P, term) for term in TERMS]  # type: ignore[arg-type]
 
@@ -45,7 +55,7 @@ def expected(expression: str, terms: list[Term] = TERMS) -> set[Term | None]:
 def test_a_comparison_is_true_where_oxigraph_says_so(op: str) -> None:
     for constant in TERMS:
         want = expected(f"?x {op} {constant}")
-        assert passing(EVERYTHING, Comparison("o", op, constant)) == want, f"?x {op} {constant}"
+        assert passing(EVERYTHING, ValueComparison("o", op, constant)) == want, f"?x {op} {constant}"
 
 
 @pytest.mark.parametrize("function", ["CONTAINS", "STRSTARTS", "STRENDS"])
@@ -61,8 +71,8 @@ def test_an_opaque_test_is_asked_of_oxigraph() -> None:
 
 def test_ill_typed_literals_are_no_numbers_and_dates() -> None:
     index = index_of([Triple(NODES[0], P, literal) for literal in ILL_TYPED])
-    assert passing(index, Comparison("o", ">", Literal("0", datatype=NamedNode(XSD + "integer")))) == set()
-    assert passing(index, Comparison("o", ">", Literal("1000-01-01", datatype=NamedNode(XSD + "date")))) == set()
+    assert passing(index, ValueComparison("o", ">", Literal("0", datatype=NamedNode(XSD + "integer")))) == set()
+    assert passing(index, ValueComparison("o", ">", Literal("1000-01-01", datatype=NamedNode(XSD + "date")))) == set()
 
 
 numbers = st.one_of(
@@ -88,7 +98,7 @@ def test_numbers_compare_as_in_oxigraph(some: list[tuple[str, str]], one: tuple[
     constant = as_stored(Literal(one[1], datatype=NamedNode(XSD + one[0])))
     index = index_of([Triple(NODES[0], P, term) for term in terms])  # type: ignore[arg-type]
     want = expected(f"?x {op} {constant}", terms)
-    assert passing(index, Comparison("o", op, constant)) == want
+    assert passing(index, ValueComparison("o", op, constant)) == want
 
 
 @settings(max_examples=80, deadline=None)
@@ -97,7 +107,7 @@ def test_strings_that_contain_or_end_with_a_text_are_found_in_the_bytes(texts: l
     columns = columns_of([Triple(NODES[0], P, Literal(value)) for value in texts])
     first, end = columns.terms.segments["string"]
     ids = np.arange(first, end, dtype=np.uint32)
-    strings = Strings(columns.terms)
+    strings = TermStrings(columns.terms)
     values = [term.value for term in columns.terms.terms(ids) if isinstance(term, Literal)]
     for some, kept in ((ids, values), (ids[::2], values[::2])):
         if text:
@@ -112,7 +122,7 @@ def test_a_year_needs_no_question_to_oxigraph() -> None:
     years = [Literal(str(year), datatype=NamedNode(XSD + "integer")) for year in range(1990, 2020)]
     index = Projection(columns_of([Triple(NODES[0], P, year) for year in years]), never)
     prepared = index.prepare(
-        Restrict(Join((ONE_SCAN,)), (Comparison("o", ">=", years[10]), Comparison("o", "<", years[12])))
+        Restrict(Join((ONE_SCAN,)), (ValueComparison("o", ">=", years[10]), ValueComparison("o", "<", years[12])))
     )
     assert prepared is not None
     assert index.terms(prepared.candidates("o", Meter())) == years[10:12]
@@ -122,17 +132,17 @@ def test_a_year_needs_no_question_to_oxigraph() -> None:
 def test_a_test_that_would_ask_oxigraph_too_often_is_declined(monkeypatch: pytest.MonkeyPatch) -> None:
     from hybridkg.graph.match import compile
 
-    monkeypatch.setattr(compile, "MOST_ASKED", 5)
+    monkeypatch.setattr(compile, "MAX_REQUESTED", 5)
     index = index_of([Triple(NODES[0], P, Literal(text)) for text in "abcdefgh"])
     assert index.prepare(Restrict(ONE_SCAN, (Opaque("o", "isNumeric(?x)"),))) is None
     assert index.prepare(Restrict(ONE_SCAN, (StringTest("CONTAINS", "o", Literal("a")),))) is not None
 
 
 def test_a_condition_is_false_for_an_unbound_variable() -> None:
-    from hybridkg.graph.match.ids import Ranges
-    from hybridkg.graph.match.run import Run
+    from hybridkg.graph.match.ids import IdRanges
+    from hybridkg.graph.match.run import PatternRun
     from hybridkg.interfaces.graph_index import UNBOUND
 
-    condition = Condition(Ranges(((0, 10),)))
+    condition = IdTest(IdRanges(((0, 10),)))
     column = np.array([3, UNBOUND, 12], np.uint32)
-    assert condition.holds(column, Run(Meter(), 10)).tolist() == [True, False, False]
+    assert condition.holds(column, PatternRun(Meter(), 10)).tolist() == [True, False, False]

@@ -15,7 +15,7 @@ from sampling import examples
 from test_patterns_equal_oxigraph import projection
 
 from hybridkg.graph.projection import Prepared
-from hybridkg.interfaces.graph_index import Form, Join, Link, Pattern, Scan, Variable
+from hybridkg.interfaces.graph_index import Form, Join, Pattern, PredicatePath, Scan, Variable
 from hybridkg.interfaces.meter import Meter
 from hybridkg.rdf.terms import NamedNode, Triple
 
@@ -83,7 +83,7 @@ def test_a_form_is_prepared_once(absent: bool, monkeypatch: pytest.MonkeyPatch) 
     node = index._node
     monkeypatch.setattr(index, "_node", lambda pattern, *more: asked.append(pattern) or node(pattern, *more))
     hole = NamedNode("x:placeholder")
-    form = Form(Join((Scan(S, Link("x:p"), hole), Scan(S, Link("x:p"), O))), (hole,))
+    form = Form(Join((Scan(S, PredicatePath("x:p"), hole), Scan(S, PredicatePath("x:p"), O))), (hole,))
     sizes = []
     for iri in (b, c, ABSENT if absent else b):
         pattern = changed(form.pattern, lambda one, iri=iri: iri if one == hole else one)

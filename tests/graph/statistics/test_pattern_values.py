@@ -16,21 +16,21 @@ from slow_patterns import SlowGraph
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.statistics import pattern_cardinality
 from hybridkg.graph.statistics.collect import collect
-from hybridkg.graph.statistics.pattern_cardinality import MOST_LOOKS, MOST_SCANS, values_of
+from hybridkg.graph.statistics.pattern_cardinality import MAX_LOOKUPS, MAX_SCANS, values_of
 from hybridkg.interfaces.graph_index import (
-    Alternative,
+    AlternativePath,
+    Cardinality,
     Closure,
-    Comparison,
     Exists,
-    Inverse,
+    InversePath,
     Join,
-    Link,
     Minus,
+    PredicatePath,
     Restrict,
     Scan,
-    Size,
     Steps,
     Union,
+    ValueComparison,
     Values,
     Variable,
 )
@@ -51,8 +51,8 @@ WRITTEN = [
 """Numbers as a query or an endpoint may write them, close to each other and far out, and what is none."""
 
 
-def exactly(count: float) -> Size:
-    return Size(count, count, count)
+def exactly(count: float) -> Cardinality:
+    return Cardinality(count, count, count)
 
 
 @settings(max_examples=examples(80, 600), deadline=None)
@@ -77,24 +77,24 @@ of_numbers = st.sampled_from(WRITTEN) | st.sampled_from(typed("integer", "0", "1
 @settings(max_examples=examples(100, 800), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(NODES), of_numbers), max_size=12),
-    st.lists(st.builds(Comparison, st.just("y"), st.sampled_from(OPERATORS), of_numbers), min_size=1, max_size=3),
+    st.lists(st.builds(ValueComparison, st.just("y"), st.sampled_from(OPERATORS), of_numbers), min_size=1, max_size=3),
 )
-@example([(NODES[0], typed("decimal", "1.000000000000000001")[0])], [Comparison("y", ">", Literal(1))])
-@example([(NODES[0], typed("decimal", "170141183460469231731.5")[0])], [Comparison("y", ">", Literal(2))])
-@example([(NODES[0], Literal(9))], [Comparison("y", "<", typed("integer", "9" * 400)[0])])
-@example([(NODES[0], Literal(9))], [Comparison("y", "<", typed("integer", "1_0")[0])])
+@example([(NODES[0], typed("decimal", "1.000000000000000001")[0])], [ValueComparison("y", ">", Literal(1))])
+@example([(NODES[0], typed("decimal", "170141183460469231731.5")[0])], [ValueComparison("y", ">", Literal(2))])
+@example([(NODES[0], Literal(9))], [ValueComparison("y", "<", typed("integer", "9" * 400)[0])])
+@example([(NODES[0], Literal(9))], [ValueComparison("y", "<", typed("integer", "1_0")[0])])
 @example(
     [(NODES[0], Literal(0)), (NODES[1], Literal(0))],
-    [Comparison("y", "=", Literal(0)), Comparison("y", "<", typed("integer", "9" * 20)[0])],
+    [ValueComparison("y", "=", Literal(0)), ValueComparison("y", "<", typed("integer", "9" * 20)[0])],
 )
-@example([(NODES[0], typed("double", "0.1")[0])], [Comparison("y", "=", typed("float", "0.1")[0])])
-@example([(NODES[0], Literal(16777217))], [Comparison("y", ">", typed("float", "16777216")[0])])
+@example([(NODES[0], typed("double", "0.1")[0])], [ValueComparison("y", "=", typed("float", "0.1")[0])])
+@example([(NODES[0], Literal(16777217))], [ValueComparison("y", ">", typed("float", "16777216")[0])])
 def test_the_truth_is_within_the_bounds_of_numbers(having, tests):
     store = Store()
     store.extend(Quad(node, NamedNode("x:p"), number) for node, number in having)
     triples = [quad.triple for quad in store]
     known = collect(columns_of(triples))
-    pattern = Restrict(Scan(X, Link("x:p"), Y), tuple(tests))
+    pattern = Restrict(Scan(X, PredicatePath("x:p"), Y), tuple(tests))
     solutions = SlowGraph(triples).solutions(pattern)
     for name in "xy":
         size = values_of(pattern, name, known)
@@ -106,7 +106,10 @@ def test_the_truth_is_within_the_bounds_of_numbers(having, tests):
     ("op", "size"), [(">", exactly(210)), (">=", exactly(240)), ("=", exactly(30)), ("<", exactly(60))]
 )
 def test_a_constant_that_many_have_is_told_from_its_neighbours(op, size):
-    assert values_of(Restrict(Scan(X, Link("x:year"), Y), (Comparison("y", op, Literal(2002)),)), "x", KNOWN) == size
+    assert (
+        values_of(Restrict(Scan(X, PredicatePath("x:year"), Y), (ValueComparison("y", op, Literal(2002)),)), "x", KNOWN)
+        == size
+    )
 
 
 CITES, YEAR, AUTHOR = (NamedNode(f"x:{name}") for name in ("cites", "year", "author"))
@@ -119,36 +122,36 @@ GRAPH = [
     *(Triple(node, NamedNode("x:works"), NamedNode(f"x:at{i % 2}")) for i, node in enumerate(NODES)),
 ]
 KNOWN = collect(columns_of(GRAPH))
-YEARS = (Comparison("y", ">=", Literal(2001)), Comparison("y", "<", Literal(2004)))
+YEARS = (ValueComparison("y", ">=", Literal(2001)), ValueComparison("y", "<", Literal(2004)))
 
 
 @pytest.mark.parametrize(
     ("pattern", "size"),
     [
-        (Scan(X, Link(RDF_TYPE), NamedNode("x:Paper")), exactly(300)),
-        (Scan(X, Link(RDF_TYPE), NamedNode("x:Absent")), exactly(0)),
-        (Scan(X, Link("x:cites"), PAPERS[1]), exactly(100)),
-        (Scan(PAPERS[1], Inverse(Link("x:cites")), X), exactly(100)),
-        (Scan(Y, Link("x:cites"), X), exactly(3)),
-        (Restrict(Scan(X, Link("x:year"), Y), YEARS), exactly(90)),
+        (Scan(X, PredicatePath(RDF_TYPE), NamedNode("x:Paper")), exactly(300)),
+        (Scan(X, PredicatePath(RDF_TYPE), NamedNode("x:Absent")), exactly(0)),
+        (Scan(X, PredicatePath("x:cites"), PAPERS[1]), exactly(100)),
+        (Scan(PAPERS[1], InversePath(PredicatePath("x:cites")), X), exactly(100)),
+        (Scan(Y, PredicatePath("x:cites"), X), exactly(3)),
+        (Restrict(Scan(X, PredicatePath("x:year"), Y), YEARS), exactly(90)),
         # 180 of 300 by three of five authors, which is what the graph has.
-        (Join((Scan(X, Link("x:author"), Y), Scan(Y, Link("x:works"), NamedNode("x:at0")))), Size(0, 180, 180)),
+        (Join((Scan(X, PredicatePath("x:author"), Y), Scan(Y, PredicatePath("x:works"), NamedNode("x:at0")))), Cardinality(0, 180, 180)),
         # As many as by chance: 97 cite the first paper, 180 of 300 have an author there.
         (
             Join((
-                Scan(X, Link("x:cites"), PAPERS[0]), Scan(X, Link("x:author"), Y),
-                Scan(Y, Link("x:works"), NamedNode("x:at0")),
+                Scan(X, PredicatePath("x:cites"), PAPERS[0]), Scan(X, PredicatePath("x:author"), Y),
+                Scan(Y, PredicatePath("x:works"), NamedNode("x:at0")),
             )),
-            Size(0, 97 * 0.6, 97),
+            Cardinality(0, 97 * 0.6, 97),
         ),
         (
-            Union((Scan(X, Link("x:cites"), PAPERS[0]), Scan(X, Link("x:cites"), PAPERS[1]))),
-            Size(100, 197, 197),
+            Union((Scan(X, PredicatePath("x:cites"), PAPERS[0]), Scan(X, PredicatePath("x:cites"), PAPERS[1]))),
+            Cardinality(100, 197, 197),
         ),
-        (Minus(Scan(X, Link(RDF_TYPE), NamedNode("x:Paper")), Scan(X, Link("x:cites"), PAPERS[0])),
-         Size(0, 300 * (1 - 97 / 305), 300)),
-        (Exists(Scan(X, Link(RDF_TYPE), NamedNode("x:Paper")), Scan(X, Link("x:cites"), PAPERS[0])),
-         Size(0, 300 * 97 / 305, 300)),
+        (Minus(Scan(X, PredicatePath(RDF_TYPE), NamedNode("x:Paper")), Scan(X, PredicatePath("x:cites"), PAPERS[0])),
+         Cardinality(0, 300 * (1 - 97 / 305), 300)),
+        (Exists(Scan(X, PredicatePath(RDF_TYPE), NamedNode("x:Paper")), Scan(X, PredicatePath("x:cites"), PAPERS[0])),
+         Cardinality(0, 300 * 97 / 305, 300)),
         (Values(("x",), ((PAPERS[0],), (PAPERS[1],), (PAPERS[0],))), exactly(2)),
     ],
 )  # fmt: skip
@@ -161,32 +164,32 @@ def test_what_a_pattern_is_expected_to_have(pattern, size):
 @pytest.mark.parametrize(
     "pattern",
     [
-        Scan(X, Closure(Link("x:cites"), 0, None), Y),
-        Scan(X, Steps((Link("x:cites"), Link("x:cites"))), Y),
-        Scan(X, Alternative((Link("x:cites"), Link("x:author"))), Y),
-        Scan(Z, Link("x:cites"), Y),
-        Union((Scan(X, Link("x:cites"), Y), Scan(Y, Link("x:cites"), Z))),
+        Scan(X, Closure(PredicatePath("x:cites"), 0, None), Y),
+        Scan(X, Steps((PredicatePath("x:cites"), PredicatePath("x:cites"))), Y),
+        Scan(X, AlternativePath((PredicatePath("x:cites"), PredicatePath("x:author"))), Y),
+        Scan(Z, PredicatePath("x:cites"), Y),
+        Union((Scan(X, PredicatePath("x:cites"), Y), Scan(Y, PredicatePath("x:cites"), Z))),
         Values(("x",), ((PAPERS[0],), (None,))),
-        Join(tuple(Scan(X, Link("x:cites"), Variable(f"v{i}")) for i in range(MOST_SCANS + 1))),
+        Join(tuple(Scan(X, PredicatePath("x:cites"), Variable(f"v{i}")) for i in range(MAX_SCANS + 1))),
     ],
 )
 def test_what_statistics_say_nothing_of(pattern):
     assert values_of(pattern, "x", KNOWN) is None
 
 
-WORKS_AT = Join((Scan(X, Link("x:author"), Y), Scan(Y, Link("x:works"), NamedNode("x:at0"))))
+WORKS_AT = Join((Scan(X, PredicatePath("x:author"), Y), Scan(Y, PredicatePath("x:works"), NamedNode("x:at0"))))
 
 
 @pytest.mark.parametrize(
     ("pattern", "rows", "read"),
     [
-        (Scan(X, Link("x:cites"), Y), 297, 297),
-        (Scan(X, Link("x:cites"), PAPERS[1]), 100, 100),
-        (Restrict(Scan(X, Link("x:year"), Y), YEARS), 90, 90),
+        (Scan(X, PredicatePath("x:cites"), Y), 297, 297),
+        (Scan(X, PredicatePath("x:cites"), PAPERS[1]), 100, 100),
+        (Restrict(Scan(X, PredicatePath("x:year"), Y), YEARS), 90, 90),
         (WORKS_AT, 300 * 3 / 5, 3),
-        (Union((Scan(X, Link("x:cites"), PAPERS[1]), WORKS_AT)), 280, 103),
-        (Minus(Scan(X, Link("x:cites"), PAPERS[1]), WORKS_AT), 100, 100),
-        (Scan(X, Closure(Link("x:cites"), 0, None), Y), None, None),
+        (Union((Scan(X, PredicatePath("x:cites"), PAPERS[1]), WORKS_AT)), 280, 103),
+        (Minus(Scan(X, PredicatePath("x:cites"), PAPERS[1]), WORKS_AT), 100, 100),
+        (Scan(X, Closure(PredicatePath("x:cites"), 0, None), Y), None, None),
     ],
 )
 def test_how_many_solutions_it_has_and_where_an_engine_had_best_begin(pattern, rows, read):
@@ -200,21 +203,21 @@ def test_many_ways_to_many_variables_end_soon(monkeypatch):
     by_edge = pattern_cardinality._Joined._by_edge
     monkeypatch.setattr(pattern_cardinality._Joined, "_by_edge", lambda *given: (looks.append(1), by_edge(*given))[1])
     names = [Variable(f"v{i}") for i in range(8)]
-    clique = Join(tuple(Scan(a, Link("x:cites"), b) for i, a in enumerate(names) for b in names[:i]))
-    chain = Join(tuple(Scan(a, Link("x:cites"), b) for a, b in pairwise(names[:7]) for _ in range(5)))
+    clique = Join(tuple(Scan(a, PredicatePath("x:cites"), b) for i, a in enumerate(names) for b in names[:i]))
+    chain = Join(tuple(Scan(a, PredicatePath("x:cites"), b) for a, b in pairwise(names[:7]) for _ in range(5)))
     for pattern in (clique, chain):
         looks.clear()
         assert values_of(pattern, "v0", KNOWN).high <= 300
-        assert len(looks) < 40 * MOST_LOOKS
+        assert len(looks) < 40 * MAX_LOOKUPS
 
 
 def nested_unions(depth: int, width: int) -> Join:
     """A clique of variables, beside branches of which the first is such a pattern."""
     names = [X, *(Variable(f"v{i}") for i in range(width))]
-    clique = tuple(Scan(a, Link("x:cites"), b) for i, a in enumerate(names) for b in names[i + 1 :])
+    clique = tuple(Scan(a, PredicatePath("x:cites"), b) for i, a in enumerate(names) for b in names[i + 1 :])
     pattern = Join(clique)
     for _ in range(depth):
-        pattern = Join((*clique, Union((pattern, Scan(X, Link("x:cites"), PAPERS[0])))))
+        pattern = Join((*clique, Union((pattern, Scan(X, PredicatePath("x:cites"), PAPERS[0])))))
     return pattern
 
 
@@ -236,11 +239,11 @@ def test_parts_within_parts_end_soon(pattern, monkeypatch):
         pattern_cardinality._Joined, "_values", lambda *given, **named: (looks.append(1), values(*given, **named))[1]
     )
     assert values_of(pattern, "x", KNOWN).high <= 2 * 297
-    assert len(looks) <= 2 * MOST_LOOKS
+    assert len(looks) <= 2 * MAX_LOOKUPS
     assert KNOWN.rows(pattern) is not None
     assert KNOWN.least_read(pattern) in (0, 297)  # 0 where unions alone are joined
 
 
 def test_every_branch_is_looked_at_however_many_there_are():
-    branches = tuple(Scan(X, Link("x:cites"), PAPERS[i % 3]) for i in range(3 * MOST_LOOKS))
-    assert values_of(Union(branches), "x", KNOWN).high == (97 + 100 + 100) * MOST_LOOKS
+    branches = tuple(Scan(X, PredicatePath("x:cites"), PAPERS[i % 3]) for i in range(3 * MAX_LOOKUPS))
+    assert values_of(Union(branches), "x", KNOWN).high == (97 + 100 + 100) * MAX_LOOKUPS

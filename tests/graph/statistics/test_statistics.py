@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from hybridkg.errors import CorruptError
 from hybridkg.graph.build.reference_builder import adjacency, columns_of
-from hybridkg.graph.columns import Columns
+from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.literal_order import SEGMENTS, literal_key
 from hybridkg.graph.statistics import grouping, histograms
 from hybridkg.graph.statistics.catalog import FILE, RDF_TYPE, Statistics, read_statistics, write_statistics
 from hybridkg.graph.statistics.collect import WITH_VALUES, collect
 from hybridkg.graph.statistics.histograms import degree_quantiles, equi_depth, most_frequent, triples_in_range
-from hybridkg.interfaces.graph_index import Size
+from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.statistics import Bucket
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Triple
 from hybridkg.store.oxigraph import OxigraphStore
@@ -59,7 +59,7 @@ def nearest_rank(values, percent):
     return sorted(values)[math.ceil(percent * len(values) / 100) - 1]
 
 
-def holds(size: Size, truth: float) -> None:
+def holds(size: Cardinality, truth: float) -> None:
     assert size.low <= truth <= size.high
     assert size.low <= size.guess <= size.high
 
@@ -106,7 +106,7 @@ def test_classes_are_counted_by_name(triples):
     assert found.other_classes.names == len(types) - len(named)
     assert found.other_classes.triples == sum(types.values()) - sum(named.values())
     for iri, n in named.items():
-        assert found.instances(iri) == Size(n, n, n)
+        assert found.instances(iri) == Cardinality(n, n, n)
 
 
 @few
@@ -129,15 +129,15 @@ def test_predicates_with_omitted_triples_have_no_upper_bound():
     a, p = NODES[0], PREDICATES[0]
     found = collect(columns_of([Triple(a, p, a), Triple(a, p, Triple(a, p, a))]))
     assert found.omitted == (p.value,)
-    assert found.triples_of(p.value) == Size(1, 1, math.inf)
+    assert found.triples_of(p.value) == Cardinality(1, 1, math.inf)
     assert found.star([(p.value, None)]).high == math.inf
 
 
 def test_a_graph_without_triples_has_statistics():
     found = collect(columns_of([]))
     assert (found.triples, found.subjects, found.predicates, found.sets.sets) == (0, 0, (), ())
-    assert found.star([("http://e/p", None)]) == found.star_rows([("http://e/p", None)]) == Size(0, 0, 0)
-    assert found.in_range("http://e/p", "number", 1.0) == Size(0, 0, 0)
+    assert found.star([("http://e/p", None)]) == found.star_rows([("http://e/p", None)]) == Cardinality(0, 0, 0)
+    assert found.in_range("http://e/p", "number", 1.0) == Cardinality(0, 0, 0)
 
 
 # --- histograms and frequent objects -------------------------------------------------
@@ -176,16 +176,16 @@ def test_a_range_has_as_many_triples_as_the_histogram_allows(values, n, low, hig
 
 def test_infinity_is_outside_of_what_is_less():
     buckets = (Bucket(-math.inf, math.inf, 7, 2),)
-    assert triples_in_range(buckets, None, math.inf, open_high=True) == Size(1, 3.5, 6)
-    assert triples_in_range(buckets, -math.inf, None, open_low=True) == Size(1, 3.5, 6)
-    assert triples_in_range(buckets, -math.inf, math.inf) == Size(7, 7, 7)
+    assert triples_in_range(buckets, None, math.inf, open_high=True) == Cardinality(1, 3.5, 6)
+    assert triples_in_range(buckets, -math.inf, None, open_low=True) == Cardinality(1, 3.5, 6)
+    assert triples_in_range(buckets, -math.inf, math.inf) == Cardinality(7, 7, 7)
 
 
 def test_a_frequent_value_has_a_bucket_for_itself():
     backward = adjacency(np.repeat([10, 11, 12, 13], [1, 1, 90, 8]), np.arange(100))
     buckets = equi_depth(backward, np.array([1.0, 2.0, 3.0, 4.0]), 10, 14, 4)
     assert Bucket(3.0, 3.0, 90, 1) in buckets
-    assert triples_in_range(buckets, 3.0, 3.0) == Size(90, 90, 90)
+    assert triples_in_range(buckets, 3.0, 3.0) == Cardinality(90, 90, 90)
 
 
 def test_a_uniform_column_is_guessed_by_the_width_of_the_range():
@@ -239,7 +239,7 @@ def test_stars_of_different_predicates_are_exact_while_every_set_is_kept(triples
     found = collect(columns_of(held))
     legs = [(iri, None) for iri in dict.fromkeys(iris)]
     subjects, rows = star_of(store, legs)
-    assert found.star(legs) == Size(subjects, subjects, subjects)
+    assert found.star(legs) == Cardinality(subjects, subjects, subjects)
     holds(found.star_rows(legs), rows)
     if len(legs) == 1:
         assert found.star_rows(legs).guess == rows
@@ -296,7 +296,7 @@ def test_sets_do_not_depend_on_how_the_nodes_are_cut(triples):
 
 
 def test_too_many_sets_are_forgotten_and_said_so(monkeypatch):
-    monkeypatch.setattr(grouping, "MOST_COUNTED", 2)
+    monkeypatch.setattr(grouping, "MAX_COUNTED", 2)
     monkeypatch.setattr(grouping, "NODES_AT_ONCE", 3)
     held = [Triple(NODES[i], PREDICATES[j], NODES[0]) for i in range(8) for j in range(5) if i >> j & 1]
     sets = collect(columns_of(held)).sets
@@ -321,7 +321,7 @@ def test_the_file_has_the_same_bytes_in_whatever_order_the_graph_came(tmp_path_f
     names = list(columns.predicates)
     random.shuffle(names)
     write_statistics(
-        folder, collect(Columns(columns.terms, {n: columns.predicates[n] for n in names}, columns.omitted))
+        folder, collect(ProjectionColumns(columns.terms, {n: columns.predicates[n] for n in names}, columns.omitted))
     )
     assert (folder / FILE).read_bytes() == first
 

@@ -82,7 +82,7 @@ def test_stats_show_statistics_and_costs(path):
 
 def test_a_small_graph_is_not_measured_and_a_large_one_is(path, monkeypatch):
     assert not (path / FILE).exists()
-    monkeypatch.setattr(calibrate, "LEAST_TRIPLES", 10)
+    monkeypatch.setattr(calibrate, "MIN_TRIPLES", 10)
     kb = KnowledgeBase.open(path)
     kb.index()
     assert (path / FILE).exists()
@@ -95,7 +95,7 @@ def test_a_small_graph_is_not_measured_and_a_large_one_is(path, monkeypatch):
 
 
 def test_who_wants_fixed_costs_has_nothing_measured(path, monkeypatch):
-    monkeypatch.setattr(calibrate, "LEAST_TRIPLES", 10)
+    monkeypatch.setattr(calibrate, "MIN_TRIPLES", 10)
     monkeypatch.setenv(FIXED, "default")
     kb = KnowledgeBase.open(path)
     kb.index()

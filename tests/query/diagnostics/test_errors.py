@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
-from hybridkg.errors import HybridkgError, QueryCheckError, Source
+from hybridkg.errors import HybridkgError, QueryCheckError, SourceName
 from hybridkg.query.checks.check import check
 from hybridkg.query.diagnostics import HELP
 from hybridkg.query.parser import parse
@@ -16,7 +16,7 @@ from hybridkg.query.parser import parse
 def error(text: str, kind: type[HybridkgError] = HybridkgError) -> HybridkgError:
     with pytest.raises(kind) as caught:
         check(parse(text))
-    return caught.value.at(Source("query", text))
+    return caught.value.at(SourceName("query", text))
 
 
 @pytest.mark.parametrize("entry", HELP, ids=lambda entry: entry.message)
@@ -228,6 +228,6 @@ def test_no_text_leads_to_anything_but_our_own_errors(text):
     try:
         check(parse(text))
     except HybridkgError as e:
-        found = e.at(Source("query", text))
+        found = e.at(SourceName("query", text))
     assert found is None or found.render()
     assert found is None or found.span is None or 0 <= found.span.start <= found.span.end <= len(text)

@@ -16,7 +16,7 @@ from hybridkg.errors import MissingExtraError, UserError
 from hybridkg.kb import KnowledgeBase
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, double
 from hybridkg.results.formats.arrow import typed_column
-from hybridkg.results.formats.html import MOST_ROWS, term_to_html
+from hybridkg.results.formats.html import MAX_ROWS, term_to_html
 from hybridkg.results.result_set import ResultSet
 
 FILMS = Path(__file__).resolve().parents[3] / "examples" / "films.ttl"
@@ -98,7 +98,7 @@ def test_scores_stand_right_and_are_rounded():
 def test_a_long_result_says_how_many_rows_are_not_shown():
     result = ResultSet(("n",), ("n",), [(Literal(i),) for i in range(1234)])
     html = result._repr_html_()
-    assert html.count("<tr>") == MOST_ROWS + 1
+    assert html.count("<tr>") == MAX_ROWS + 1
     assert "1,234 rows, 1,184 more not shown, exact" in html
 
 

@@ -12,14 +12,14 @@ from scripted_endpoint import Asked, Said, ScriptedEndpoint
 from hybridkg import KnowledgeBase
 from hybridkg.config.settings import Config, EndpointSettings
 from hybridkg.errors import UnsupportedQueryError
-from hybridkg.interfaces.graph_index import Size
-from hybridkg.interfaces.graph_store import Beginning
+from hybridkg.interfaces.graph_index import Cardinality
+from hybridkg.interfaces.graph_store import PrefixSample
 from hybridkg.planner import cardinality
 from hybridkg.store.endpoint import endpoint_store as asked_there
 from hybridkg.store.endpoint import recent_answers
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.endpoint_store import LATE_SHARE, EndpointStore
-from hybridkg.store.endpoint.recent_answers import KEPT_S, MOST_KEPT, KeptAnswers
+from hybridkg.store.endpoint.recent_answers import KEPT_S, MAX_CACHED, KeptAnswers
 from hybridkg.store.generations.generations import Folder
 
 RDFS_LABEL = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
@@ -43,11 +43,13 @@ def asking(endpoint: ScriptedEndpoint, longest: int = 10_000) -> EndpointStore:
     return EndpointStore(Connection(endpoint.url, EndpointSettings(timeout=60)), longest=longest)
 
 
-def begun(endpoint: ScriptedEndpoint, most: int = 5_000, sparql: str = PATTERN) -> Beginning | None:
+def begun(endpoint: ScriptedEndpoint, most: int = 5_000, sparql: str = PATTERN) -> PrefixSample | None:
     return asking(endpoint).beginning(sparql, "s", most, 10.0)
 
 
-@pytest.mark.parametrize(("most", "found"), [(5_000, Beginning(MANY, MANY, True)), (100, Beginning(100, 100, False))])
+@pytest.mark.parametrize(
+    ("most", "found"), [(5_000, PrefixSample(MANY, MANY, True)), (100, PrefixSample(100, 100, False))]
+)
 def test_it_reads_no_more_than_it_was_told(most, found):
     with ScriptedEndpoint(graph()) as endpoint:
         assert begun(endpoint, most) == found
@@ -58,14 +60,14 @@ def test_it_reads_no_more_than_it_was_told(most, found):
 def test_an_answer_that_may_have_been_cut_is_not_whole(longest):
     with ScriptedEndpoint(graph()) as endpoint:
         store = asking(endpoint, longest)
-        assert store.beginning(PATTERN, "s", 5_000, 10.0) == Beginning(MANY, MANY, False)
+        assert store.beginning(PATTERN, "s", 5_000, 10.0) == PrefixSample(MANY, MANY, False)
         list(store.select(PATTERN).rows)
         assert len(endpoint.asked) > 1
 
 
 def test_rows_and_values_are_counted_apart():
     with ScriptedEndpoint(graph()) as endpoint:
-        assert begun(endpoint, 10_000, TWICE) == Beginning(2 * MANY, MANY, True)
+        assert begun(endpoint, 10_000, TWICE) == PrefixSample(2 * MANY, MANY, True)
 
 
 @pytest.mark.parametrize(("sparql", "rows"), [(PATTERN, MANY), (TWICE, 2 * MANY)])
@@ -86,9 +88,9 @@ def test_a_whole_answer_is_given_once_without_asking_again(sparql, rows):
 
 def test_an_answer_is_not_kept_for_long_nor_are_many(monkeypatch):
     answers = KeptAnswers()
-    for i in range(MOST_KEPT + 3):
+    for i in range(MAX_CACHED + 3):
         answers.put(f"SELECT ?s {i}", ("s",), [(None,)])
-    assert [i for i in range(MOST_KEPT + 3) if answers.take(f"SELECT ?s {i}")] == list(range(3, MOST_KEPT + 3))
+    assert [i for i in range(MAX_CACHED + 3) if answers.take(f"SELECT ?s {i}")] == list(range(3, MAX_CACHED + 3))
     answers.put("SELECT ?s", ("s",), [(None,)])
     later = SimpleNamespace(monotonic=lambda: time.monotonic() + KEPT_S + 0.1)
     monkeypatch.setattr(recent_answers, "time", later)
@@ -148,12 +150,12 @@ def test_little_time_is_lost_to_what_comes_too_late(monkeypatch):
         assert len(list(store.select(PATTERN + " LIMIT 5").rows)) == 5  # for rows it has all the time that it takes
         later = SimpleNamespace(monotonic=lambda: began + 5.0 / LATE_SHARE)
         monkeypatch.setattr(asked_there, "time", later)
-        assert store.beginning(PATTERN, "s", 10, 5.0) == Beginning(10, 10, False)
+        assert store.beginning(PATTERN, "s", 10, 5.0) == PrefixSample(10, 10, False)
 
 
 @pytest.fixture
 def always_worth_it(monkeypatch):
-    monkeypatch.setattr(cardinality, "LEAST_READING_US", -1e9)
+    monkeypatch.setattr(cardinality, "MIN_READING_US", -1e9)
     monkeypatch.setattr(cardinality, "_worth_reading", lambda *_: 1_000)
 
 
@@ -224,17 +226,17 @@ def test_a_plan_that_is_asked_for_is_not_weighed(asked_kb):
 )
 def test_what_statistics_know_or_expect_to_be_large_is_not_begun(asked_kb, monkeypatch, pattern, is_begun):
     kb, asked = asked_kb
-    monkeypatch.setattr(cardinality, "LEAST_READING_US", -1e9)
+    monkeypatch.setattr(cardinality, "MIN_READING_US", -1e9)
     monkeypatch.setattr(cardinality, "PART_READ", 1e-9)
     before = len(asked)
     kb.explain(query(pattern))
-    assert any(f"LIMIT {cardinality.MOST_READ}" in one.query for one in asked[before:]) == is_begun
+    assert any(f"LIMIT {cardinality.MAX_READ}" in one.query for one in asked[before:]) == is_begun
 
 
 @pytest.mark.parametrize("values", [0, 1, 2])
 def test_a_beginning_that_contradicts_statistics_is_believed(values):
-    begun = Beginning(values, values, False)
-    assert cardinality.in_store(begun, 100.0, Size(0.0, 1.0, 1.0)) == Size(0.0, values, values)
+    begun = PrefixSample(values, values, False)
+    assert cardinality.in_store(begun, 100.0, Cardinality(0.0, 1.0, 1.0)) == Cardinality(0.0, values, values)
 
 
 def test_statistics_stay_where_the_projection_does_not(asked_kb):
@@ -264,7 +266,7 @@ def test_what_has_no_constant_or_has_to_be_read_whole_is_not_begun(asked_kb, pat
 
 def test_where_the_text_costs_little_nothing_is_read(asked_kb, monkeypatch):
     kb, asked = asked_kb
-    monkeypatch.setattr(cardinality, "LEAST_READING_US", 1e9)
+    monkeypatch.setattr(cardinality, "MIN_READING_US", 1e9)
     before = len(asked)
     kb.explain(query("?s <http://e/in> <http://e/many> ."))
     assert len(asked) == before

@@ -283,7 +283,7 @@ def test_a_bomb_is_not_unpacked():
 
 
 def test_an_endless_row_is_not_read_to_its_end(monkeypatch):
-    monkeypatch.setattr("hybridkg.store.endpoint.answers.LARGEST_ROW", 2**20)
+    monkeypatch.setattr("hybridkg.store.endpoint.answers.MAX_ROW", 2**20)
 
     def endless():
         yield BEGUN + b'{"s": {"type": "literal", "value": "'

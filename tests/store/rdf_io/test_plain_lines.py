@@ -125,7 +125,7 @@ def test_a_file_is_read_as_by_the_parser_alone(tmp_path_factory, data):
     with pytest.MonkeyPatch.context() as patched, InputFile(path) as file:
         patched.setattr(rdf_parsing, "PARSED_AT_ONCE", data.draw(st.sampled_from([1, 100, 64_000])))
         patched.setattr("hybridkg.rdf.input_file.BLOCK", data.draw(st.sampled_from([7, 300, 1 << 20])))
-        patched.setattr(rdf_parsing, "LONGEST_REST", data.draw(st.sampled_from([5, 1 << 20])))
+        patched.setattr(rdf_parsing, "MAX_REST_LENGTH", data.draw(st.sampled_from([5, 1 << 20])))
         assert written(quads_of(file, BlankNodeNames(1))) == reference(path, RdfFormat.N_QUADS)
 
 

@@ -63,7 +63,7 @@ def impatient(monkeypatch):
     """Waits little before the next try."""
     monkeypatch.setattr("hybridkg.remote.elasticsearch.server.WAITS", (0.01, 0.02))
     monkeypatch.setattr("hybridkg.remote.elasticsearch.bulk.FIRST_WAIT", 0.01)
-    monkeypatch.setattr("hybridkg.remote.elasticsearch.bulk.LONGEST_WAIT", 0.02)
+    monkeypatch.setattr("hybridkg.remote.elasticsearch.bulk.MAX_WAIT_S", 0.02)
 
 
 @pytest.fixture

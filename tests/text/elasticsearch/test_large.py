@@ -11,7 +11,14 @@ from engine_pair import assert_same_best, assert_same_relation, assert_same_scor
 from sampling import examples
 
 from hybridkg.entities.profile.filters import agrees
-from hybridkg.interfaces.text_index import AnyOf, Condition, FieldChoice, IndexedField, TextQuery, TextQuestion
+from hybridkg.interfaces.text_index import (
+    AnyCondition,
+    FieldChoice,
+    IndexedField,
+    IndexRequest,
+    PushdownCondition,
+    TextQuery,
+)
 from hybridkg.operators.pushdown_conditions import leaves
 from hybridkg.remote.elasticsearch.pages import BEST_FIRST, BY_NODE, Pages
 
@@ -130,7 +137,7 @@ class TestQuestionsTogether:
     def test_seventy_questions_need_few_requests_and_are_answered_as_one_by_one(self, large, requests):
         texts = [f"rare{chr(97 + i % 26)} {('red', 'sea', 'fish -man')[i % 3]}" for i in range(70)]
         questions = [
-            TextQuestion(TextQuery(text, fields=BOTH, model=MODELS[i % 3]), (None, 3)[i % 2])
+            IndexRequest(TextQuery(text, fields=BOTH, model=MODELS[i % 3]), (None, 3)[i % 2])
             for i, text in enumerate(texts)
         ]
         large.elastic.most(TextQuery("red"))
@@ -147,7 +154,7 @@ class TestQuestionsTogether:
 
     def test_questions_of_many_pages_together(self, large):
         queries = [TextQuery("same"), TextQuery("same red", model="bm25"), TextQuery("zebra"), TextQuery("red fish")]
-        questions = [TextQuestion(query, k) for query in queries for k in (None, SAME - 1_000)]
+        questions = [IndexRequest(query, k) for query in queries for k in (None, SAME - 1_000)]
         for question, (ids, scores) in zip(questions, large.elastic.answers(questions), strict=True):
             query, k = question.query, question.k
             wanted, wanted_scores = large.embedded.matching(query) if k is None else large.embedded.topk(query, k)
@@ -156,21 +163,24 @@ class TestQuestionsTogether:
 
 
 CONDITIONS = [
-    *(Condition(KIND, equals=value) for value in ("<http://e/a>", "<http://e/c>", '"a"', '"a"@en', '"_"', LONG)),
-    *(Condition(KIND, equals=value) for value in ('"größe \\n"', '""', '"' + "y" * 999 + '"')),
-    Condition(YEAR, equals=year(2000)),
-    Condition(YEAR, equals='"2000"'),
-    Condition(YEAR, low=1999.0, high=2000.0),
-    Condition(YEAR, low=2000.0),
-    Condition(YEAR, high=0.1),
-    Condition(YEAR, low=2001.0, high=1999.0),
-    Condition(YEAR, low=0.0, high=0.0),
-    Condition(YEAR, low=5e-324, high=1e308),
-    Condition(YEAR, low=1.7976931348623157e308),
-    Condition(YEAR, high=-1.7976931348623157e308),
-    Condition(YEAR),
-    Condition(LABEL, equals='"label 77"'),
-    Condition(LABEL, equals='"label 78"'),
+    *(
+        PushdownCondition(KIND, equals=value)
+        for value in ("<http://e/a>", "<http://e/c>", '"a"', '"a"@en', '"_"', LONG)
+    ),
+    *(PushdownCondition(KIND, equals=value) for value in ('"größe \\n"', '""', '"' + "y" * 999 + '"')),
+    PushdownCondition(YEAR, equals=year(2000)),
+    PushdownCondition(YEAR, equals='"2000"'),
+    PushdownCondition(YEAR, low=1999.0, high=2000.0),
+    PushdownCondition(YEAR, low=2000.0),
+    PushdownCondition(YEAR, high=0.1),
+    PushdownCondition(YEAR, low=2001.0, high=1999.0),
+    PushdownCondition(YEAR, low=0.0, high=0.0),
+    PushdownCondition(YEAR, low=5e-324, high=1e308),
+    PushdownCondition(YEAR, low=1.7976931348623157e308),
+    PushdownCondition(YEAR, high=-1.7976931348623157e308),
+    PushdownCondition(YEAR),
+    PushdownCondition(LABEL, equals='"label 77"'),
+    PushdownCondition(LABEL, equals='"label 78"'),
 ]
 
 
@@ -180,7 +190,7 @@ class TestConditions:
         held = filters()
         plain = TextQuery("same red sea", model=model)
         ids, scores = large.embedded.matching(plain)
-        branches = AnyOf(((CONDITIONS[0], CONDITIONS[12]), (CONDITIONS[2],), (CONDITIONS[11],)))
+        branches = AnyCondition(((CONDITIONS[0], CONDITIONS[12]), (CONDITIONS[2],), (CONDITIONS[11],)))
         some = [(one,) for one in CONDITIONS] + [tuple(CONDITIONS[9::-9]), (CONDITIONS[0], CONDITIONS[12])]
         for conditions in [*some, (branches,), (branches, CONDITIONS[1])]:
             if not all(large.elastic.holds(leaf) for one in conditions for leaf in leaves(one)):
@@ -199,13 +209,13 @@ class TestConditions:
             assert large.elastic.topk(query, 7)[0].tolist() == ids[kept][order].tolist()
 
     def test_there_is_one_zero(self, large):
-        zeros = [Condition(YEAR, low=low, high=high) for low in (0.0, -0.0, None) for high in (0.0, -0.0)]
+        zeros = [PushdownCondition(YEAR, low=low, high=high) for low in (0.0, -0.0, None) for high in (0.0, -0.0)]
         found = {zero: large.elastic.most(TextQuery("same", conditions=(zero,))) for zero in zeros}
         assert found[zeros[0]] == found[zeros[1]] == found[zeros[2]] == found[zeros[3]] > 0
         assert found[zeros[4]] == found[zeros[5]]
 
     def test_a_predicate_that_is_not_stored_is_not_held(self, large):
-        assert not large.elastic.holds(Condition("http://e/other", equals='"a"'))
+        assert not large.elastic.holds(PushdownCondition("http://e/other", equals='"a"'))
 
 
 class TestPointsInTime:
@@ -246,5 +256,5 @@ class TestPointsInTime:
         assert elastic.request("DELETE", "/_pit", {"id": place})[0] == 200
         large.elastic.matching(TextQuery("same"))
         large.elastic.topk(TextQuery("same"), SAME - 1_000)
-        large.elastic.answers([TextQuestion(TextQuery("same red"), None), TextQuestion(TextQuery("same"), 3)])
+        large.elastic.answers([IndexRequest(TextQuery("same red"), None), IndexRequest(TextQuery("same"), 3)])
         assert contexts() <= before

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybridkg.errors import HybridkgError
-from hybridkg.interfaces.links import Link, LinkedField, LinkedNode
+from hybridkg.interfaces.links import EntityLink, LinkedField, LinkedNode
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 
@@ -162,7 +162,7 @@ class SomeLinks:
     ) -> tuple[LinkedNode, ...]:
         ids = np.arange(0, N_NODES, 3, dtype=np.uint32)
         fields = LinkedField("http://e/p", ids, 9, 12, 20), LinkedField("", ids[2:3], 1, 40, 40)
-        return tuple(LinkedNode(Link(f"http://e/{n}", 1 / n), fields[: 3 - n]) for n in (1, 2) if given or text)
+        return tuple(LinkedNode(EntityLink(f"http://e/{n}", 1 / n), fields[: 3 - n]) for n in (1, 2) if given or text)
 
 
 class Indexes:
@@ -238,7 +238,7 @@ class TestTerms:
 
 
 def test_more_words_than_are_remembered_are_still_counted(elastic, elastic_name, tmp_path, monkeypatch):
-    monkeypatch.setattr("hybridkg.text.elasticsearch.wordcounts.MOST_REMEMBERED", 3)
+    monkeypatch.setattr("hybridkg.text.elasticsearch.wordcounts.MAX_CACHED", 3)
     pair = build_pair(
         elastic.url, elastic_name, tmp_path, {0: {"title": ["a b c d e f"], "body": ["a c x"]}}, FIELDS, N_NODES
     )

@@ -15,7 +15,7 @@ from hybridkg.compute.kernels import LazyKernel
 from hybridkg.errors import CorruptError, ProfileError, UnknownNameError
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
 from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
-from hybridkg.text.index.build.builder import Sizes
+from hybridkg.text.index.build.builder import BuildLimits
 from hybridkg.text.index.topk import block_max
 from hybridkg.text.models import additive
 
@@ -38,7 +38,7 @@ def test_neither_chunks_nor_the_order_of_entities_change_a_byte(build, docs, chu
     assert contents(build.folder) == want
     shuffled = list(docs.items())
     random.shuffle(shuffled)
-    build(dict(shuffled), n_nodes=21, sizes=Sizes(chunk_tokens=chunk))
+    build(dict(shuffled), n_nodes=21, sizes=BuildLimits(chunk_tokens=chunk))
     assert contents(build.folder) == want
     assert build.counts == counts
 
@@ -47,10 +47,10 @@ def test_long_streams_spill_to_disk_without_changing_a_byte(build, monkeypatch):
     docs = {e: {"title": f"red {e % 7}", "body": [f"fish {e} sea", "sea"]} for e in range(300)}
     build(docs)
     want = contents(build.folder)
-    monkeypatch.setattr("hybridkg.text.index.build.field_stream.MOST_TOKENS_IN_MEMORY", 10)
-    monkeypatch.setattr("hybridkg.text.index.build.tokens.MOST_REMEMBERED_WORDS", 3)
+    monkeypatch.setattr("hybridkg.text.index.build.field_stream.MAX_TOKENS_IN_MEMORY", 10)
+    monkeypatch.setattr("hybridkg.text.index.build.tokens.MAX_CACHED_WORDS", 3)
     monkeypatch.setattr("hybridkg.text.index.field_presence._NODES_AT_ONCE", 7)
-    build(docs, sizes=Sizes(chunk_tokens=50))
+    build(docs, sizes=BuildLimits(chunk_tokens=50))
     assert contents(build.folder) == want
 
 
@@ -128,7 +128,7 @@ def test_an_array_of_another_shape_is_a_corrupt_error(build, tmp_path, with_peak
 @pytest.fixture
 def with_peaks(monkeypatch):
     """Small indexes have peaks too."""
-    monkeypatch.setattr(block_max, "FEWEST_NODES", 1)
+    monkeypatch.setattr(block_max, "MIN_NODES", 1)
 
 
 @pytest.mark.parametrize(

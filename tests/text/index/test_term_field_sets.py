@@ -16,7 +16,7 @@ from hybridkg.text.index import term_field_sets
 from hybridkg.text.index.build.posting_lists import ListsWriter
 from hybridkg.text.index.layout import ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings
-from hybridkg.text.index.term_field_sets import MOST_FIELDS_OF_KERNEL, TermSets, count_numpy, mask_of, write_term_sets
+from hybridkg.text.index.term_field_sets import MAX_FIELDS_OF_KERNEL, TermSets, count_numpy, mask_of, write_term_sets
 
 
 def drawn(seed, n_terms, n_fields):
@@ -78,7 +78,7 @@ def test_the_df_over_any_fields_is_the_size_of_the_union(kernel, seed, n_terms, 
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(1, MOST_FIELDS_OF_KERNEL), st.integers(0, 500))
+@given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(1, MAX_FIELDS_OF_KERNEL), st.integers(0, 500))
 def test_the_kernel_writes_the_bytes_of_numpy(kernel, seed, n_terms, n_fields, at_once):
     lists, written = drawn(seed, n_terms, n_fields), []
     for plain in (True, False):
@@ -105,7 +105,7 @@ def test_an_index_without_terms_has_no_sets(tmp_path):
     assert sets.at_least(0) == []
 
 
-@pytest.mark.parametrize("n_fields", [2, MOST_FIELDS_OF_KERNEL, MOST_FIELDS_OF_KERNEL + 1, 64])
+@pytest.mark.parametrize("n_fields", [2, MAX_FIELDS_OF_KERNEL, MAX_FIELDS_OF_KERNEL + 1, 64])
 def test_an_index_tells_the_df_over_the_fields_of_a_query(build, n_fields):
     names = [f"f{i}" for i in range(n_fields)]
     rng = np.random.default_rng(n_fields)

@@ -220,8 +220,8 @@ def test_a_fuzzy_word_tells_how_many_terms_are_near(many):
 
 @pytest.mark.parametrize("text", ['"red{} no"', "red{}*", '"no red{}"~3'])
 def test_what_an_index_remembers_of_expansions_and_phrases_is_bounded_by_their_patterns(build, monkeypatch, text):
-    monkeypatch.setattr("hybridkg.text.index.positions.word_pairs.MOST_REMEMBERED_POSTINGS", 3_000)
-    monkeypatch.setattr("hybridkg.text.index.positions.occurrences.MOST_REMEMBERED_COUNTS", 100)
+    monkeypatch.setattr("hybridkg.text.index.positions.word_pairs.MAX_CACHED_POSTINGS", 3_000)
+    monkeypatch.setattr("hybridkg.text.index.positions.occurrences.MAX_CACHED_COUNTS", 100)
     words = " ".join(f"red{i:03}" for i in range(200))
     index = build({0: {"title": words, "body": words}, 1: {"body": "no"}})
     for i in range(200):

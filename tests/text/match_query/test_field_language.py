@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery, speaks
 from hybridkg.kb import KnowledgeBase
-from hybridkg.text.index.build.builder import Sizes
+from hybridkg.text.index.build.builder import BuildLimits
 from hybridkg.text.match_query.field_language import check_language
 
 words = st.sampled_from(["red", "fish", "models", "modelle", "häuser", "haus", "die", "of"])
@@ -62,7 +62,10 @@ def test_a_field_in_a_language_is_that_field_without_other_literals(build, texts
 @settings(max_examples=12, deadline=None)
 @given(documents, st.integers(1, 30))
 def test_the_size_of_a_chunk_changes_nothing(build, texts, chunk):
-    whole, cut = build(texts, FIELDS, n_nodes=13), build(texts, FIELDS, n_nodes=13, sizes=Sizes(chunk_tokens=chunk))
+    whole, cut = (
+        build(texts, FIELDS, n_nodes=13),
+        build(texts, FIELDS, n_nodes=13, sizes=BuildLimits(chunk_tokens=chunk)),
+    )
     for tag in whole._fields[0].languages:
         query = TextQuery("fish models haus", fields=(FieldChoice("title", language=tag),))
         assert whole.matching(query)[1].tolist() == cut.matching(query)[1].tolist()

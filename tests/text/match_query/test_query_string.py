@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridkg.errors import Source, Span, TextQueryError, UnknownNameError
+from hybridkg.errors import SourceName, Span, TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, TextQuery
 from hybridkg.text.match_query.query_string import DEEPEST, Clause, clauses_of, parse_query_string
 
@@ -107,7 +107,7 @@ def test_a_malformed_text_is_an_error_at_its_place(text, message, span):
 def test_an_error_renders_with_a_caret():
     with pytest.raises(TextQueryError) as e:
         parse_query_string('red "old man')
-    assert e.value.at(Source("text", 'red "old man')).render().splitlines()[:4] == [
+    assert e.value.at(SourceName("text", 'red "old man')).render().splitlines()[:4] == [
         "error[T701]: this quote is not closed",
         " --> text:1:5",
         "  |",

@@ -14,12 +14,12 @@ from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 from hybridkg.kb import KnowledgeBase
 from hybridkg.text.index import EmbeddedTextIndex
 from hybridkg.text.match_query import clause_items
-from hybridkg.text.match_query.clause_items import MOST_PAIRS, as_patterns, items_of, pair_of
-from hybridkg.text.match_query.items import OnField
+from hybridkg.text.match_query.clause_items import MAX_PAIRS, as_patterns, items_of, pair_of
+from hybridkg.text.match_query.items import ResolvedField
 from hybridkg.text.match_query.synonyms import (
     FILE,
     NO_SYNONYMS,
-    Rule,
+    SynonymRule,
     Synonyms,
     parse_synonyms,
     read_synonyms,
@@ -30,7 +30,7 @@ CHAINS = {name: ANALYZERS.get(name)() for name in ("standard", "stopped", "unste
 
 
 def on(*names):
-    return [OnField(i, f"f{i}", 1.0, 0.75, CHAINS[name], {}) for i, name in enumerate(names)]
+    return [ResolvedField(i, f"f{i}", 1.0, 0.75, CHAINS[name], {}) for i, name in enumerate(names)]
 
 
 def shown(text, *names, phrase=False, synonyms="", only=""):
@@ -142,9 +142,9 @@ def test_pairs_of_phrases_are_longer_phrases():
 def test_rules_are_read():
     text = "# all\n\nny, NYC ,new  york\ncolour=>color # British\na\\,b, c\\#1 => d\\=>e\n"
     assert parse_synonyms(text, "s").rules == (
-        Rule(("ny", "NYC", "new york"), ("ny", "NYC", "new york")),
-        Rule(("colour",), ("color",)),
-        Rule(("a,b", "c#1"), ("d=>e",)),
+        SynonymRule(("ny", "NYC", "new york"), ("ny", "NYC", "new york")),
+        SynonymRule(("colour",), ("color",)),
+        SynonymRule(("a,b", "c#1"), ("d=>e",)),
     )
 
 
@@ -152,7 +152,7 @@ entries = st.text(st.sampled_from("abé ,=>#\\"), max_size=8).map(lambda text: "
 sides = st.lists(entries, min_size=1, max_size=3).map(tuple)
 
 
-@given(st.lists(st.builds(Rule, sides, sides), max_size=4))
+@given(st.lists(st.builds(SynonymRule, sides, sides), max_size=4))
 def test_what_is_written_reads_back(rules):
     rules = [rule for rule in rules if rule.given != rule.meant or len(rule.given) > 1]
     whole = Synonyms(tuple(rules))
@@ -325,5 +325,5 @@ def test_a_word_with_the_most_synonyms_costs_no_second(monkeypatch, within):
     rules = parse_synonyms("\n".join(f"hub, h{i}a h{i}b" for i in range(500)), "t")
     with within(1, process_time):
         (_, first), (_, second), *_ = items_of("hub hub hub hub", False, "", "en", on("unstemmed"), rules)
-        assert len(pair_of(first, second, 1, 0).places[0]) == MOST_PAIRS
-    assert len(made) <= MOST_PAIRS
+        assert len(pair_of(first, second, 1, 0).places[0]) == MAX_PAIRS
+    assert len(made) <= MAX_PAIRS

@@ -16,15 +16,15 @@ from hybridkg.text.index.codec.packing import PADDING, blocks_of, pack_numpy
 from hybridkg.text.index.field_lengths import NO_LENGTHS, narrow_lengths
 from hybridkg.text.index.stored_fields import best
 from hybridkg.text.index.topk import topk
-from hybridkg.text.index.topk.block_max import FINE, RANGE, words_of
+from hybridkg.text.index.topk.block_max import DOC_BLOCK, FINE, words_of
 from hybridkg.text.models.additive import (
     SMALLEST,
     AdditiveForm,
-    Best,
     PackedPostings,
     QueryLists,
+    TopKHeap,
     rank,
-    rank_few,
+    rank_small,
     score_compiled,
     score_numpy,
 )
@@ -151,7 +151,7 @@ def test_the_kernel_gives_the_bits_of_numpy(kernel, made):
     want = exactly(score_numpy(form, lists))
     assert exactly(score_compiled(kernel, form, lists)) == want
     query, packed = packed_of(form, lists)
-    every = Best(int(query.sizes.sum()))
+    every = TopKHeap(int(query.sizes.sum()))
     rank(kernel, form, query, every, packed=packed, complete=True)
     assert exactly((every.ids[: every.n], every.scores[: every.n])) == want
     assert every.scored == every.n
@@ -180,7 +180,7 @@ def test_the_best_of_the_kernel_are_those_of_the_whole_ranking(kernel, made, k, 
         ids, scores = ids[kept], scores[kept]
     want = best(ids, scores, k, (lambda ids: ranks[ids]) if by_rank else None)
     query, packed = packed_of(form, lists)
-    found = Best(min(k, int(query.sizes.sum())))
+    found = TopKHeap(min(k, int(query.sizes.sum())))
     some = {"ranks": ranks} if by_rank else {}
     rank(kernel, form, query, found, packed=packed, allowed=allowed, **some)
     assert exactly(found.found()) == exactly(want)
@@ -194,7 +194,7 @@ def test_the_best_of_few_postings_are_those_of_the_whole_ranking(kernel, made, k
     want = best(*score_numpy(form, lists), k, (lambda ids: ranks[ids]) if by_rank else None)
     query, packed = packed_of(form, lists)
     narrow = narrow_lengths(form.lengths) if is_narrow else NO_LENGTHS
-    found = rank_few(
+    found = rank_small(
         kernel, form, query, int(query.sizes.sum()), k,
         packed=packed, ranks=ranks if by_rank else NO_POSTINGS.ids, narrow=narrow,
     )  # fmt: skip
@@ -209,17 +209,17 @@ def test_equal_gains_bound_the_scores_of_logarithms(kernel, kind, gain):
         form = form._replace(gain=np.full(4, gain))
         want = exactly(best(*score_numpy(form, lists), 5, None))
         query, packed = packed_of(form, lists)
-        found = Best(5)
+        found = TopKHeap(5)
         rank(kernel, form, query, found, packed=packed)
         assert exactly(found.found()) == want
         postings = int(query.sizes.sum())
-        few = rank_few(kernel, form, query, postings, 5, packed=packed, ranks=NO_POSTINGS.ids, narrow=NO_LENGTHS)
+        few = rank_small(kernel, form, query, postings, 5, packed=packed, ranks=NO_POSTINGS.ids, narrow=NO_LENGTHS)
         assert exactly(few) == want
 
 
 def no_peaks(n_nodes):
     """Peaks of an index that has no common terms."""
-    ranges = -(-n_nodes // RANGE)
+    ranges = -(-n_nodes // DOC_BLOCK)
     return SimpleNamespace(
         ranges=ranges,
         members=np.zeros((0, words_of(ranges)), np.uint64),
@@ -245,12 +245,12 @@ def test_ranges_passed_over_by_their_bounds_change_nothing(kernel, made, k, want
     query, packed = packed_of(form, lists)
     assume(len(query.sizes) > 0)
     lengths = narrow_lengths(form.lengths) if narrow else NO_LENGTHS
-    found = Best(min(k, int(query.sizes.sum())))
+    found = TopKHeap(min(k, int(query.sizes.sum())))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(topk, "FIRST_RANGES", wanted)
-        patch.setattr(topk, "MOST_RANGES", most)
-        patch.setattr(topk, "FEWEST_RANGES", 1)
-        topk.pruned(
+        patch.setattr(topk, "MAX_BLOCKS", most)
+        patch.setattr(topk, "MIN_BLOCKS", 1)
+        topk.rank_with_block_max(
             form, query, found, packed, no_peaks(n_nodes), {}, range(len(form.rows)), NO_POSTINGS.ids, allowed, lengths
         )
     assert found.scored <= len(ids)
@@ -273,10 +273,12 @@ def test_what_a_term_of_huge_gain_leaves_of_others_is_not_lost_in_rounding(kerne
             coefficient=np.ones((3, 1)),
             constant=np.full(3, 0.1 if kind == "jm" else 0.0),
         )
-        found = Best(320)
+        found = TopKHeap(320)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(topk, "MOST_RANGES", 64)
-            topk.pruned(form, query, found, packed, no_peaks(9000), {}, range(1), NO_POSTINGS.ids, None, NO_LENGTHS)
+            patch.setattr(topk, "MAX_BLOCKS", 64)
+            topk.rank_with_block_max(
+                form, query, found, packed, no_peaks(9000), {}, range(1), NO_POSTINGS.ids, None, NO_LENGTHS
+            )
         assert exactly(found.found()) == exactly(best(*score_numpy(form, lists), 320, None))
 
 
@@ -319,7 +321,7 @@ def test_nothing_is_left_in_the_scratch_memory_from_one_query_to_the_next(kernel
     want = [exactly(score_numpy(*task)) for task in tasks]
     for _ in range(2):
         for (form, lists), whole in zip(tasks, want, strict=True):
-            rank(kernel, form, QueryLists.plain(lists, 2), Best(3), allowed=np.arange(0, 9000, 7, dtype=np.uint32))
+            rank(kernel, form, QueryLists.plain(lists, 2), TopKHeap(3), allowed=np.arange(0, 9000, 7, dtype=np.uint32))
             assert exactly(score_compiled(kernel, form, lists)) == whole
 
 

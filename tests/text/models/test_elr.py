@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sampling import examples
 
 from hybridkg.errors import TextQueryError, UnknownNameError
-from hybridkg.interfaces.links import Link, LinkedField, LinkedNode
+from hybridkg.interfaces.links import EntityLink, LinkedField, LinkedNode
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 
@@ -37,7 +37,7 @@ class Graph:
         self.edges, self.links = edges, links
 
     def linked(self, text, given, *, language="", syntax=True):
-        return tuple(LinkedNode(Link(f"x:{e}", s), self.fields(e)) for e, s in self.links.items())
+        return tuple(LinkedNode(EntityLink(f"x:{e}", s), self.fields(e)) for e, s in self.links.items())
 
     def fields(self, e):
         found = []

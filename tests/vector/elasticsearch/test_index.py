@@ -132,7 +132,7 @@ def test_pages_and_batches_change_nothing(pair, monkeypatch):
     monkeypatch.setattr("hybridkg.remote.elasticsearch.pages.ROWS_AT_ONCE", 90)
     monkeypatch.setattr(module, "IDS_AT_ONCE", 150)
     monkeypatch.setattr("hybridkg.vector.elasticsearch.bodies.IDS_AT_ONCE", 40)
-    monkeypatch.setattr(module, "LEAST_PAGE", 5)
+    monkeypatch.setattr(module, "MIN_PAGE", 5)
     parts = index.matching(QUERIES[8]), index.topk(QUERIES[8], 500), index.score(QUERIES[8], some(2, 0.7))
     for one, other in zip((*whole[0], *whole[1], whole[2]), (*parts[0], *parts[1], parts[2]), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -195,7 +195,7 @@ def test_exact_within_and_few_candidates_are_told_and_answered_exactly(eager, mo
 
 def test_the_recall_of_the_graph_is_measured_when_it_is_built(elastic, elastic_name, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "STEP", 0)
-    monkeypatch.setattr(recall, "LEAST_BREADTH", 16)
+    monkeypatch.setattr(recall, "MIN_BREADTH", 16)
     own = kind(tmp_path, elastic.url, elastic_name)
     counts = own.build(tmp_path, Given(), "given", batches(drawn(600)), SILENT, hashed=False)
     assert min(counts["recall@10"], counts["recall@10 beside"]) >= 0.95

@@ -118,7 +118,7 @@ def test_a_build_that_fails_late_leaves_the_old_state_and_no_index(elastic, elas
 
 def test_a_load_that_the_server_refuses_leaves_the_old_state(elastic, elastic_name, tmp_path, monkeypatch):
     monkeypatch.setattr("hybridkg.remote.elasticsearch.bulk.FIRST_WAIT", 0.01)
-    monkeypatch.setattr("hybridkg.remote.elasticsearch.bulk.LONGEST_WAIT", 0.02)
+    monkeypatch.setattr("hybridkg.remote.elasticsearch.bulk.MAX_WAIT_S", 0.02)
     path = films(tmp_path / "kb", elastic.url, elastic_name, text="embedded")
     good, before = elastic.indexes(elastic_name), rows(path, NEAR)
     busy = elastic_answer(

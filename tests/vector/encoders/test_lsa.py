@@ -65,7 +65,7 @@ def test_every_text_with_a_word_has_a_vector_and_every_word_is_known(tmp_path, t
 
 
 def test_many_texts_are_sampled_evenly(tmp_path, monkeypatch):
-    monkeypatch.setattr(lsa, "MOST_TEXTS", 3)
+    monkeypatch.setattr(lsa, "MAX_TEXTS", 3)
     assert list(lsa._every(iter([["a", "b"], ["c"], ["d", "e", "f", "g", "h"]]), 3)) == ["a", "d", "g"]
     assert prepared(tmp_path).dimensions <= 3
 

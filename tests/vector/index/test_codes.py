@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hybridkg.vector.encoders.lsa import unit
 from hybridkg.vector.index import codes_kernel
-from hybridkg.vector.index.codes import LARGEST_SUM, Codes, coded, proposed
+from hybridkg.vector.index.codes import MAX_SUM, Codes, coded, proposed
 from hybridkg.vector.index.similarity import similarities
 
 pytestmark = pytest.mark.quick
@@ -66,7 +66,7 @@ def test_no_sum_overflows(d):
     level[1] *= -1
     own = coded(level)
     assert own.codes.tolist() == [[127] * d, [-127] * d]
-    assert 127 * d * min(2**15 - 1, LARGEST_SUM // (127 * d)) < 2**31
+    assert 127 * d * min(2**15 - 1, MAX_SUM // (127 * d)) < 2**31
     assert proposed(own, None, level[0], 1).tolist() == [0]
     assert proposed(own, None, level[1], 1).tolist() == [1]
 

@@ -18,7 +18,7 @@ from hybridkg.rdf.terms import NamedNode
 from hybridkg.vector.index import hnsw, hnsw_graph
 from hybridkg.vector.index.flat import FlatIndex
 from hybridkg.vector.index.hnsw import Hnsw, HnswIndex
-from hybridkg.vector.index.hnsw_graph import Graph, GraphHeader, read_header
+from hybridkg.vector.index.hnsw_graph import GraphHeader, HnswGraph, read_header
 
 pytest.importorskip("faiss")
 
@@ -47,7 +47,7 @@ def small():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hnsw, "STEP", 1)
         patch.setattr(hnsw, "DEPTH", 10)
-        patch.setattr(hnsw, "LEAST_BREADTH", 16)
+        patch.setattr(hnsw, "MIN_BREADTH", 16)
         yield
 
 
@@ -135,8 +135,8 @@ def test_exact_and_within_are_exact(index, flat, more):
 
 
 def test_few_candidates_are_compared_one_by_one(index, flat, monkeypatch):
-    monkeypatch.setattr(Graph, "near", lambda *a: pytest.fail("the graph was asked"))
-    among = some(3, hnsw.LEAST_SHARE * 0.9 / 2)
+    monkeypatch.setattr(HnswGraph, "near", lambda *a: pytest.fail("the graph was asked"))
+    among = some(3, hnsw.MIN_SHARE * 0.9 / 2)
     assert index.is_exact(QUERIES[0], 10, len(among))
     assert index.topk(QUERIES[0], 10, among)[0].tolist() == flat.topk(QUERIES[0], 10, among)[0].tolist()
 

@@ -9,7 +9,7 @@ from hybridkg.algebra.rules import rewrite
 from hybridkg.interfaces.ranked_index import is_remote_relation
 from hybridkg.interfaces.text_index import TextQuery
 from hybridkg.interfaces.vector_index import VectorQuery
-from hybridkg.planner.planner_context import Planning
+from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query.parser import parse
 from hybridkg.vector.index.text_and_vectors import Ranked
 
@@ -49,7 +49,7 @@ def test_a_server_of_vectors_leaves_the_text_where_it_is(text, vectors, of_words
 def test_a_plan_is_as_far_away_as_what_it_matches(pattern, by, far):
     logical = rewrite(from_ast(parse(f"SELECT * {{ {pattern} }} RANK BY {by} LIMIT 3")))
     for index, expected in ((ranked(None, 7), far), (ranked(5, None), True), (ranked(None, None), False)):
-        planning = Planning(None, index)
+        planning = PlannerContext(None, index)
         ranking = planning.ranking(logical)
         assert ranking is not None
         assert planning.is_far(ranking.matches) is expected

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.errors import ConfigError
-from hybridkg.evaluation.experiment.answers import Answer, Answers
+from hybridkg.evaluation.experiment.answers import Answers, TopicRanking
 from hybridkg.evaluation.experiment.collection import Collection, file_hash, run_hash
 from hybridkg.evaluation.experiment.kinds import Refuse
 from hybridkg.evaluation.experiment.spec import SystemSpec
@@ -92,7 +92,7 @@ class LearnedSystem:
             weights = rank_svm([pairs[topic] for topic in fold.training], self._cost)
             learned[fold.name] = dict(zip(self._features, np.round(weights, 6).tolist(), strict=True))
             for topic in fold.testing:
-                answers.add(Answer(topic, ranked(runs[0], topic, features[topic] @ weights)))
+                answers.add(TopicRanking(topic, ranked(runs[0], topic, features[topic] @ weights)))
             progress.advance(1, len(fold.testing))
         progress.done(len(topics))
         answers.learned = learned

@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any
 
 from hybridkg.errors import ParameterError
-from hybridkg.evaluation.experiment.answers import Answer, Answers
-from hybridkg.evaluation.experiment.asked import Asked
+from hybridkg.evaluation.experiment.answers import Answers, TopicRanking
+from hybridkg.evaluation.experiment.asked import AskedSystem
 from hybridkg.evaluation.experiment.collection import Collection, content_of, file_hash
 from hybridkg.evaluation.experiment.kinds import Refuse
 from hybridkg.evaluation.experiment.spec import TEXT, SystemSpec
@@ -28,7 +28,7 @@ class QuerySystem:
     def __init__(self, spec: SystemSpec, collection: Collection):
         path = collection.path_of(spec.kb, spec.name)
         kb = collection.knowledge_base(path)
-        self._asked = Asked(
+        self._asked = AskedSystem(
             system=spec.name,
             kb=path,
             content=content_of(kb),
@@ -85,7 +85,7 @@ class QuerySystem:
             progress.advance(1, 1)
         progress.done(len(self._values))
 
-    def _here(self, todo: Mapping[str, Mapping[str, str]]) -> Iterator[Answer]:
+    def _here(self, todo: Mapping[str, Mapping[str, str]]) -> Iterator[TopicRanking]:
         # The first question reads tables and kernels from the disk, which is no part of what a topic takes.
         for topic, values in islice(todo.items(), 1):
             self._asked.answer(self._prepared, topic, values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hybridkg.evaluation.experiment.answers import Answer, Answers
+from hybridkg.evaluation.experiment.answers import Answers, TopicRanking
 from hybridkg.evaluation.experiment.collection import Collection, file_hash
 from hybridkg.evaluation.experiment.kinds import Refuse
 from hybridkg.evaluation.experiment.spec import SystemSpec
@@ -36,4 +36,4 @@ class RunSystem:
         """As SystemKind has it."""
         for topic in self._topics.texts:
             if topic in self._run.rankings:
-                answers.add(Answer(topic, self._run.rankings[topic]))
+                answers.add(TopicRanking(topic, self._run.rankings[topic]))

@@ -6,7 +6,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from hybridkg.errors import ConfigError
-from hybridkg.evaluation.experiment.answers import Answer, Answers, Told
+from hybridkg.evaluation.experiment.answers import Answers, Told, TopicRanking
 from hybridkg.evaluation.experiment.collection import Collection, content_of, file_hash
 from hybridkg.evaluation.experiment.kinds import Refuse
 from hybridkg.evaluation.experiment.spec import SystemSpec
@@ -84,7 +84,7 @@ class TunedSystem:
             for topic in outcome.training.testing
         }
         for topic, ranking in tuning.ranked(report, self._name).rankings.items():
-            answers.add(Answer(topic, ranking, Told(plan=model[topic])))
+            answers.add(TopicRanking(topic, ranking, Told(plan=model[topic])))
         answers.learned = {outcome.training.name: outcome.to_json() for outcome in report.outcomes}
 
 

@@ -37,10 +37,10 @@ RATE = 0.1
 PENALTY = 1.0
 """Added to the second derivative of a leaf, so that few rows make small steps."""
 
-LEAST_ROWS = 20
+MIN_ROWS = 20
 """In a leaf."""
 
-LEAST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 """Below it is rounding."""
 
 
@@ -176,9 +176,9 @@ class _Growth:
         number, total, bends = in_bins[0].sum(axis=0)
         count, pull, bend = np.moveaxis(in_bins.cumsum(axis=1)[:, :-1], 2, 0)
         gain = pull**2 / (bend + PENALTY) + (total - pull) ** 2 / (bends - bend + PENALTY)
-        gain[(count < LEAST_ROWS) | (number - count < LEAST_ROWS)] = 0.0
+        gain[(count < MIN_ROWS) | (number - count < MIN_ROWS)] = 0.0
         best = int(gain.argmax())
-        if gain.flat[best] - total**2 / (bends + PENALTY) <= LEAST_GAIN:
+        if gain.flat[best] - total**2 / (bends + PENALTY) <= MIN_GAIN:
             return None
         feature, last = divmod(best, BINS - 1)
         return feature, last

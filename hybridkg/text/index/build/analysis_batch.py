@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 from hybridkg import __version__
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.text.index.build.runs import NEXT_VALUE, U32
-from hybridkg.text.index.build.token_columns import KERNEL, MOST_LETTERS, Columns, Texts, Words, columns, suits
-from hybridkg.text.index.build.tokens import Analysis, TokenStream
+from hybridkg.text.index.build.token_columns import KERNEL, MAX_LETTERS, Texts, TokenColumns, Words, columns, suits
+from hybridkg.text.index.build.tokens import TermNumberer, TokenStream
 
 VERSION = 1
 """Of both formats; a file of another one has another name and is never read."""
 
-MOST_REMEMBERED_TERMS = 3_000_000
+MAX_CACHED_TERMS = 3_000_000
 """Distinct terms after which an analyst starts with an empty memory, at about 150 bytes each."""
 
 COMPILED_FROM = 1_000_000
@@ -215,7 +215,7 @@ class Analyst:
         self._forget()
 
     def _forget(self) -> None:
-        self._analysis = Analysis(self._analyzers)
+        self._analysis = TermNumberer(self._analyzers)
         self._words: Words | None = None
 
     def _words_for(self, size: int) -> Words | None:
@@ -234,8 +234,8 @@ class Analyst:
             KeyError: the analyzer is not among them.
             ValueError: the analyzer has another chain here.
         """
-        if len(self._analysis.numbers) > MOST_REMEMBERED_TERMS or (
-            self._words is not None and self._words.letters > MOST_LETTERS
+        if len(self._analysis.numbers) > MAX_CACHED_TERMS or (
+            self._words is not None and self._words.letters > MAX_LETTERS
         ):
             self._forget()
         end_of_head = payload.index(b"\n") + 1
@@ -260,14 +260,14 @@ def _texts(payload: bytes, cuts: list[int], languages: list[str]) -> Texts:
     return Texts(counts, np.cumsum(lengths), tags if len(tags) else np.zeros_like(lengths), languages, text)
 
 
-def _read_one_by_one(texts: Texts, name: str, analysis: Analysis) -> Columns:
+def _read_one_by_one(texts: Texts, name: str, analysis: TermNumberer) -> TokenColumns:
     """The twin of `columns`, for every analyzer."""
     values = ((texts.value(i), texts.languages[tag]) for i, tag in enumerate(texts.tags.tolist()))
     records = ((i, list(islice(values, count))) for i, count in enumerate(texts.counts.tolist()))
     stream = TokenStream()
     analysis.add(name, records, stream, len(texts.counts), float("inf"))
     tagged = stream.tagged
-    return Columns(
+    return TokenColumns(
         tokens=_array(stream.tokens),
         records=_array(stream.entities),
         slots=_array(stream.slots),
@@ -278,7 +278,7 @@ def _read_one_by_one(texts: Texts, name: str, analysis: Analysis) -> Columns:
     )
 
 
-def _numbered_alone(found: Columns, numbers: dict[str, int], text_bytes: int) -> AnalyzedBatch:
+def _numbered_alone(found: TokenColumns, numbers: dict[str, int], text_bytes: int) -> AnalyzedBatch:
     """A stream with the numbers of its own terms, in the order in which they are met."""
     tokens = found.tokens
     real = tokens < NEXT_VALUE
@@ -296,7 +296,7 @@ def _numbered_alone(found: Columns, numbers: dict[str, int], text_bytes: int) ->
     return AnalyzedBatch(terms, local, **_others(found), text_bytes=text_bytes)
 
 
-def _others(found: Columns) -> dict[str, Any]:
+def _others(found: TokenColumns) -> dict[str, Any]:
     return {name: getattr(found, name) for name in ("records", "slots", "changed", "changed_at", "tags", "languages")}
 
 

@@ -17,11 +17,11 @@ NAME = ".text-work"
 SUFFIX = ".batch"
 """Of the files."""
 
-MOST_BYTES = 8 << 30
+MAX_BYTES = 8 << 30
 """460 million tokens take 2.3 GB."""
 
 
-def opened(folder: Path, most: int = MOST_BYTES) -> Path:
+def opened(folder: Path, most: int = MAX_BYTES) -> Path:
     """Makes the folder, or clears it of unfinished files and of the oldest beyond `most` bytes.
 
     Raises:

@@ -19,7 +19,7 @@ VALUE_BYTES = 32
 """What a value costs beside its characters."""
 
 
-class Collected:
+class PendingTexts:
     """Texts that wait.
 
     Args:

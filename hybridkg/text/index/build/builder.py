@@ -27,20 +27,20 @@ from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.text.index.build import batch_cache
 from hybridkg.text.index.build.analysis_batch import AnalyzedBatch
-from hybridkg.text.index.build.batch_collector import BATCH_BYTES, Collected
+from hybridkg.text.index.build.batch_collector import BATCH_BYTES, PendingTexts
 from hybridkg.text.index.build.field_stream import FieldStream
-from hybridkg.text.index.build.merging import RANGE_TOKENS, Blocks, Ranges, Spill, SpilledRun, merged
+from hybridkg.text.index.build.merging import RANGE_TOKENS, Blocks, ListRanges, RunSpill, SpilledRun, merged
 from hybridkg.text.index.build.posting_lists import ListsWriter, Piece
 from hybridkg.text.index.build.runs import CHUNK_TOKENS, U32
 from hybridkg.text.index.build.sorting import FieldInOrder, SortedChunk, table_of
-from hybridkg.text.index.build.tokens import Analysis, TokenStream, Values
+from hybridkg.text.index.build.tokens import TermNumberer, TokenStream, Values
 from hybridkg.text.index.build.worker_pool import WorkerPool, cores
-from hybridkg.text.index.field_presence import MOST_FIELDS, describe_fields, write_presence
+from hybridkg.text.index.field_presence import MAX_FIELDS, describe_fields, write_presence
 from hybridkg.text.index.language_view import LanguageRuns
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings, prefixes_of
 from hybridkg.text.index.term_field_sets import write_term_sets
-from hybridkg.text.index.topk.block_max import write_peaks
+from hybridkg.text.index.topk.block_max import write_block_maxima
 
 SEGMENT = "1"
 """Of an index that is built anew."""
@@ -56,7 +56,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class Sizes:
+class BuildLimits:
     """What bounds memory and work; never changes the result.
 
     Args:
@@ -96,12 +96,12 @@ class EmbeddedTextBuilder:
         fields: Sequence[IndexedField],
         n_nodes: int,
         *,
-        sizes: Sizes = Sizes(),
+        sizes: BuildLimits = BuildLimits(),
         kept: Path | None = None,
         progress: Progress = SILENT,
     ):
-        if len(fields) > MOST_FIELDS:
-            raise ProfileError(f"{len(fields)} text fields; an index holds at most {MOST_FIELDS}")
+        if len(fields) > MAX_FIELDS:
+            raise ProfileError(f"{len(fields)} text fields; an index holds at most {MAX_FIELDS}")
         names = [field.name for field in fields]
         for name in names:
             if names.count(name) > 1:
@@ -114,14 +114,14 @@ class EmbeddedTextBuilder:
         }
         self._streams = [FieldStream(folder / f"field{i}.tokens.tmp") for i in range(len(fields))]
         self._direct: list[TokenStream | None] = [TokenStream() for _ in fields]
-        self._collected = [Collected(f.analyzer, self._analyzers[f.analyzer].chain) for f in fields]
-        self._analysis = Analysis(self._analyzers)
+        self._collected = [PendingTexts(f.analyzer, self._analyzers[f.analyzer].chain) for f in fields]
+        self._analysis = TermNumberer(self._analyzers)
         self._text_bytes = 0
         self._threads = cores() if sizes.workers is None else sizes.workers
         self._pool: WorkerPool | None = None
         self._pending: deque[tuple[int, U32, Future[AnalyzedBatch]]] = deque()
         self._executor: ThreadPoolExecutor | None = None
-        self._spill: Spill | None = None
+        self._spill: RunSpill | None = None
 
     def add(self, entity: int, field: int, values: Values) -> None:
         """All values of one field of one entity, once: (text, language tag or ""), in a deterministic order.
@@ -268,7 +268,7 @@ class EmbeddedTextBuilder:
         out.finish(about)
         reader = ArrayReader(self._folder, SEGMENT)
         defaults = [(field.weight, field.b) for field in self._fields]
-        peaks = write_peaks(out, reader, lists, reader.array("lengths"), defaults, totals)
+        peaks = write_block_maxima(out, reader, lists, reader.array("lengths"), defaults, totals)
         out.finish({**about, "peaks": peaks})
 
     def _placed(self, terms: list[str]) -> U32:
@@ -276,7 +276,7 @@ class EmbeddedTextBuilder:
         numbers = self._analysis.numbers
         places = np.zeros(len(terms), np.uint32)
         places[np.fromiter((numbers[term] for term in terms), np.int64, len(terms))] = np.arange(len(terms))
-        self._analysis = Analysis(self._analyzers)
+        self._analysis = TermNumberer(self._analyzers)
         return places
 
     def _sort(self, places: U32, lengths: Array) -> tuple[list[SpilledRun], int, list[LanguageRuns]]:
@@ -285,7 +285,7 @@ class EmbeddedTextBuilder:
         cf = [np.zeros(n_terms, np.int64) for _ in self._streams]
         for own, stream in zip(cf, self._streams, strict=True):
             own[places] = stream.counts(n_terms)
-        self._spill = spill = Spill(self._folder / "postings.tmp", Ranges.of(cf, self._sizes.range_tokens))
+        self._spill = spill = RunSpill(self._folder / "postings.tmp", ListRanges.of(cf, self._sizes.range_tokens))
         del cf
         total = sum(stream.n_tokens for stream in self._streams)
         self._progress.start("sorting words", total)

@@ -14,7 +14,7 @@ from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM, U32
 from hybridkg.text.index.build.tokens import TokenStream
 from hybridkg.text.index.language_view import TaggedValues
 
-MOST_TOKENS_IN_MEMORY = 1_000_000
+MAX_TOKENS_IN_MEMORY = 1_000_000
 
 MARKS = 2
 """How far a token moves so that the two marks come before the numbers (they wrap around to 0 and 1)."""
@@ -85,7 +85,7 @@ class FieldStream:
         self._parts.append(whole[moved])
         self.n_tokens += len(tokens)
         self._in_memory += len(tokens)
-        if self._in_memory > MOST_TOKENS_IN_MEMORY:
+        if self._in_memory > MAX_TOKENS_IN_MEMORY:
             with self._path.open("ab") as file:
                 for part in self._parts:
                     part.tofile(file)

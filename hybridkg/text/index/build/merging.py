@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.text.index.build.runs import KERNEL, U32, Run, chunks
+from hybridkg.text.index.build.runs import KERNEL, U32, PostingRun, chunks
 from hybridkg.text.index.layout import Array, smallest_unsigned
 
 RANGE_TOKENS = 4_000_000
@@ -30,7 +30,7 @@ _Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Ranges:
+class ListRanges:
     """Consecutive ranges of lists; list number = term * fields + field.
 
     Args:
@@ -42,7 +42,7 @@ class Ranges:
     n_fields: int
 
     @classmethod
-    def of(cls, cf: Sequence[_Counts], limit: int = RANGE_TOKENS) -> Ranges:
+    def of(cls, cf: Sequence[_Counts], limit: int = RANGE_TOKENS) -> ListRanges:
         """The ranges of an index.
 
         Args:
@@ -87,7 +87,7 @@ class SpilledRun:
     at: _Counts
 
 
-class Spill:
+class RunSpill:
     """The temporary file of runs. Safe to use from many threads.
 
     Args:
@@ -95,7 +95,7 @@ class Spill:
         ranges: the lists.
     """
 
-    def __init__(self, path: Path, ranges: Ranges):
+    def __init__(self, path: Path, ranges: ListRanges):
         self.ranges = ranges
         self._path, self._size, self._lock = path, 0, threading.Lock()
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -107,7 +107,7 @@ class Spill:
             self._path.unlink(missing_ok=True)
             self._file = -1
 
-    def write(self, run: Run, field: int) -> SpilledRun:
+    def write(self, run: PostingRun, field: int) -> SpilledRun:
         """Writes a run, which is empty for no more than its field."""
         base = int(run.ids.min()) if len(run.ids) else 0
         arrays = (run.terms, run.df, run.cf, run.ids - np.uint32(base), run.tf, run.positions)
@@ -175,7 +175,7 @@ class Blocks:
     positions: U32
 
     @classmethod
-    def read(cls, spill: Spill, runs: Sequence[SpilledRun], i: int) -> Blocks:
+    def read(cls, spill: RunSpill, runs: Sequence[SpilledRun], i: int) -> Blocks:
         """The blocks of range `i`.
 
         Args:

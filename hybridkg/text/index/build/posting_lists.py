@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybridkg.text.index.codec.packing import PADDING, U32, Packed, blocks_of, pack
+from hybridkg.text.index.codec.packing import PADDING, U32, PackedLists, blocks_of, pack
 from hybridkg.text.index.layout import Array, ArrayWriter, smallest_unsigned
 
 
@@ -28,7 +28,7 @@ class Piece:
 
     df: Array
     cf: Array
-    packed: Packed
+    packed: PackedLists
     positions: Array
 
 

@@ -35,7 +35,7 @@ U32 = NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
-class Run:
+class PostingRun:
     """The postings of some entities, ascending by (term number, entity).
 
     Args:
@@ -70,7 +70,7 @@ def chunks(slots: NDArray[np.integer[Any]], limit: int = CHUNK_TOKENS) -> Iterat
         first = last
 
 
-def sort_run(tokens: U32, entities: U32, slots: U32) -> tuple[Run, NDArray[np.int64]]:
+def sort_run(tokens: U32, entities: U32, slots: U32) -> tuple[PostingRun, NDArray[np.int64]]:
     """Sorts one chunk.
 
     Args:
@@ -92,10 +92,10 @@ def sort_run(tokens: U32, entities: U32, slots: U32) -> tuple[Run, NDArray[np.in
     n_terms, n_postings, n_tokens, row = sizes.tolist()
     terms, df, cf = (a[:n_terms] for a in found[:3])
     ids, tf = (a[:n_postings] for a in found[3:])
-    return Run(terms, df, cf, ids, tf, scratch[row, :n_tokens]), counts
+    return PostingRun(terms, df, cf, ids, tf, scratch[row, :n_tokens]), counts
 
 
-def sort_run_numpy(tokens: U32, entities: U32, slots: U32) -> tuple[Run, NDArray[np.int64]]:
+def sort_run_numpy(tokens: U32, entities: U32, slots: U32) -> tuple[PostingRun, NDArray[np.int64]]:
     """What the kernel does."""
     step = np.where(tokens == NEXT_VALUE, VALUE_GAP, 1).astype(np.int64)
     before = np.cumsum(step) - step
@@ -118,7 +118,7 @@ def sort_run_numpy(tokens: U32, entities: U32, slots: U32) -> tuple[Run, NDArray
     new_posting[1:] |= record_sorted[1:] != record_sorted[:-1]
     posting_starts = np.flatnonzero(new_posting)
     term_starts = np.flatnonzero(new_term)
-    run = Run(
+    run = PostingRun(
         terms=term[term_starts],
         df=_widths(np.flatnonzero(new_term[posting_starts]), len(posting_starts)),
         cf=_widths(term_starts, len(term)),

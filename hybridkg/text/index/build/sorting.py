@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.text.index.build.field_stream import MARKS, FieldStream
-from hybridkg.text.index.build.merging import Spill, SpilledRun
+from hybridkg.text.index.build.merging import RunSpill, SpilledRun
 from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM, U32, chunks, sort_run
 from hybridkg.text.index.language_view import LanguageRuns, places_of
 
@@ -70,7 +70,7 @@ class FieldInOrder:
         """Ranges of records, each of at most `limit` slots or of one record."""
         return list(chunks(self._slots, limit))
 
-    def sort(self, first: int, last: int, table: U32, spill: Spill) -> SortedChunk:
+    def sort(self, first: int, last: int, table: U32, spill: RunSpill) -> SortedChunk:
         """Sorts some records.
 
         Args:

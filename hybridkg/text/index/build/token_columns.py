@@ -1,7 +1,7 @@
 """Analyses a whole batch at once: words numbered by a compiled kernel, everything else in columns.
 
 For the analyzers that split text by `split_words`; each distinct word then
-goes through the analyzer once. Gives what `Analysis.add` gives, some ten times
+goes through the analyzer once. Gives what `TermNumberer.add` gives, some ten times
 as fast; texts that are not plain (other letters than Latin ones) go through that.
 """
 
@@ -20,14 +20,14 @@ from hybridkg.compute.kernels import LazyKernel
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.text.analysis.standard import StandardAnalyzer
 from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM, U32
-from hybridkg.text.index.build.tokens import Analysis
+from hybridkg.text.index.build.tokens import TermNumberer
 
 KERNEL = LazyKernel("hybridkg.text.index.build.words_kernel")
 
-MOST_STEMMERS = 8
+MAX_STEMMERS = 8
 """Of a batch; each reads all of its words once more."""
 
-MOST_LETTERS = 256_000_000
+MAX_LETTERS = 256_000_000
 """Bytes of distinct words that are remembered."""
 
 _UNKNOWN = NO_TERM - 2
@@ -60,7 +60,7 @@ class Texts:
 
 
 @dataclass(frozen=True)
-class Columns:
+class TokenColumns:
     """A token stream; the arrays of AnalyzedBatch, with the numbers of an Analysis."""
 
     tokens: U32
@@ -148,10 +148,10 @@ class Words:
 
 def suits(analyzer: Analyzer, languages: Sequence[str]) -> bool:
     """Whether a batch can be analysed here."""
-    return type(analyzer) is StandardAnalyzer and len({analyzer.stemmer(tag) for tag in languages}) <= MOST_STEMMERS
+    return type(analyzer) is StandardAnalyzer and len({analyzer.stemmer(tag) for tag in languages}) <= MAX_STEMMERS
 
 
-def columns(texts: Texts, name: str, analyzer: Analyzer, analysis: Analysis, words: Words) -> Columns:
+def columns(texts: Texts, name: str, analyzer: Analyzer, analysis: TermNumberer, words: Words) -> TokenColumns:
     """Analyses a batch.
 
     Args:
@@ -179,8 +179,10 @@ def columns(texts: Texts, name: str, analyzer: Analyzer, analysis: Analysis, wor
     return _laid_out(texts, plain, per_value, numbers, others)
 
 
-def _laid_out(texts: Texts, plain: NDArray[np.bool_], per_value: _I64, numbers: U32, others: dict[int, U32]) -> Columns:
-    """Puts the values of each record one after another, as `Analysis.add` does."""
+def _laid_out(
+    texts: Texts, plain: NDArray[np.bool_], per_value: _I64, numbers: U32, others: dict[int, U32]
+) -> TokenColumns:
+    """Puts the values of each record one after another, as `TermNumberer.add` does."""
     record = np.repeat(np.arange(len(texts.counts)), texts.counts)
     last = np.cumsum(texts.counts)
     first = last - texts.counts
@@ -203,7 +205,7 @@ def _laid_out(texts: Texts, plain: NDArray[np.bool_], per_value: _I64, numbers: 
     changes = np.flatnonzero((texts.tags != before) & kept[record])
     tags = {"": 0}
     final = np.array([tags.setdefault(tag.lower(), len(tags)) for tag in texts.languages], np.int64)
-    return Columns(
+    return TokenColumns(
         tokens=tokens,
         records=np.flatnonzero(kept).astype(np.uint32),
         slots=per_record[kept].astype(np.uint32),

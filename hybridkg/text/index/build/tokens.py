@@ -14,14 +14,14 @@ from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM
 from hybridkg.text.index.language_view import TaggedValues
 
-MOST_REMEMBERED_WORDS = 1_000_000
-LONGEST_REMEMBERED_WORD = 255
+MAX_CACHED_WORDS = 1_000_000
+MAX_CACHED_WORD_LENGTH = 255
 
-MOST_REMEMBERED_VALUES = 200_000
+MAX_CACHED_VALUES = 200_000
 """The label of a node comes back with every link to it; at most about 300 bytes each."""
-LONGEST_REMEMBERED_VALUE = 150
+MAX_CACHED_VALUE_LENGTH = 150
 
-MOST_LANGUAGE_TAGS = 1_000
+MAX_LANGUAGE_TAGS = 1_000
 
 Values = Sequence[tuple[str, str]]
 """(text, language tag or "") each."""
@@ -60,9 +60,9 @@ class _TermNumbers(dict[str, int]):
         if tokens is not None:
             return tokens
         found = map(self.__getitem__, self._analyzer.words(text))
-        if len(text) > LONGEST_REMEMBERED_VALUE:
+        if len(text) > MAX_CACHED_VALUE_LENGTH:
             return found
-        if len(self._values) >= MOST_REMEMBERED_VALUES:
+        if len(self._values) >= MAX_CACHED_VALUES:
             self._values.clear()
         tokens = self._values[text] = array("I", found)
         return tokens
@@ -70,14 +70,14 @@ class _TermNumbers(dict[str, int]):
     def __missing__(self, word: str) -> int:
         term = self._analyzer.term(word, self._stemmer)
         number = self._numbers.setdefault(term, len(self._numbers)) if term else NO_TERM
-        if len(word) <= LONGEST_REMEMBERED_WORD:
-            if len(self) >= MOST_REMEMBERED_WORDS:
+        if len(word) <= MAX_CACHED_WORD_LENGTH:
+            if len(self) >= MAX_CACHED_WORDS:
                 self.clear()
             self[word] = number
         return number
 
 
-class Analysis:
+class TermNumberer:
     """Numbers terms in the order in which they are first met. One thread at a time.
 
     Args:
@@ -143,6 +143,6 @@ class Analysis:
         key = name, analyzer.stemmer(language)
         if key not in self._words:
             self._words[key] = _TermNumbers(analyzer, key[1], self.numbers)
-        if len(self._of_language[name]) < MOST_LANGUAGE_TAGS:
+        if len(self._of_language[name]) < MAX_LANGUAGE_TAGS:
             self._of_language[name][language] = self._words[key]
         return self._words[key]

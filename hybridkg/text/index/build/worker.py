@@ -32,7 +32,7 @@ def frame(path: Path, payload: bytes) -> bytes:
     return len(name).to_bytes(8, "little") + len(payload).to_bytes(8, "little") + name
 
 
-class Answering:
+class BatchWorker:
     """Works batches out, remembering words from one to the next. One thread at a time."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Answering:
 
 def serve(frames: BinaryIO, answers: BinaryIO) -> None:
     """Answers frames until they end."""
-    answering = Answering()
+    answering = BatchWorker()
     while len(head := frames.read(16)) == 16:
         path = frames.read(int.from_bytes(head[:8], "little"))
         size = int.from_bytes(head[8:], "little")

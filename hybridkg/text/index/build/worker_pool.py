@@ -23,10 +23,10 @@ from hybridkg.text.index.build.analysis_batch import Analyst, AnalyzedBatch, key
 from hybridkg.text.index.build.batch_cache import SUFFIX
 from hybridkg.text.index.build.worker import DONE, frame
 
-MOST_WORKERS = 8
+MAX_WORKERS = 8
 """The process that feeds them and collects what they find is busy with about ten; each takes up to 0.6 GB."""
 
-MOST_DEATHS = 3
+MAX_DEATHS = 3
 """Processes that may end by themselves, before no other one is started."""
 
 _START = "import sys; sys.path[:] = sys.argv[1:]; from hybridkg.text.index.build.worker import main; main()"
@@ -51,7 +51,7 @@ class WorkerPool:
     """
 
     def __init__(
-        self, folder: Path, analyzers: Mapping[str, Analyzer], workers: int, most: int = batch_cache.MOST_BYTES
+        self, folder: Path, analyzers: Mapping[str, Analyzer], workers: int, most: int = batch_cache.MAX_BYTES
     ):
         self.found = 0
         """Batches that had a file already."""
@@ -146,7 +146,7 @@ class WorkerPool:
                 raise CancelledError
             if self._idle:
                 return self._idle.pop()
-            if not self._workers or self._deaths >= MOST_DEATHS:
+            if not self._workers or self._deaths >= MAX_DEATHS:
                 return None
             try:
                 process = started(_START)

@@ -39,7 +39,7 @@ I64 = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedLists:
     """Some consecutive lists, packed.
 
     Args:
@@ -64,7 +64,7 @@ def blocks_of(df: NDArray[np.integer]) -> I64:
     return (np.asarray(df, np.int64) + (BLOCK - 1)) // BLOCK
 
 
-def pack(df: I64, ids: U32, tf: U32) -> Packed:
+def pack(df: I64, ids: U32, tf: U32) -> PackedLists:
     """Packs lists that lie one behind the other.
 
     Args:
@@ -84,13 +84,13 @@ def pack(df: I64, ids: U32, tf: U32) -> Packed:
     rows = kernel.measure(df, ids, tf, first, at, widths)
     words = np.zeros(rows * LANES, np.uint32)
     kernel.pack(df, ids, tf, at, widths, words)
-    return Packed(first, at, widths, words)
+    return PackedLists(first, at, widths, words)
 
 
-def pack_numpy(df: I64, ids: U32, tf: U32) -> Packed:
+def pack_numpy(df: I64, ids: U32, tf: U32) -> PackedLists:
     """The kernel's twin: every value at once."""
     if not len(ids):
-        return Packed(*(np.zeros(0, np.uint32),) * 2, np.zeros((0, 2), np.uint8), np.zeros(0, np.uint32))
+        return PackedLists(*(np.zeros(0, np.uint32),) * 2, np.zeros((0, 2), np.uint8), np.zeros(0, np.uint32))
     sizes = _block_sizes(df)
     ends = np.cumsum(sizes)
     starts = ends - sizes
@@ -111,7 +111,7 @@ def pack_numpy(df: I64, ids: U32, tf: U32) -> Packed:
         # Bits of different values never meet, so sums are exact: below 2**32 in a float64.
         words += np.bincount(word, (shifted & np.uint64(0xFFFF_FFFF)).astype(np.float64), len(words))
         words += np.bincount(word + LANES, (shifted >> np.uint64(32)).astype(np.float64), len(words))
-    return Packed(
+    return PackedLists(
         ids[starts],
         at.astype(np.uint32),
         np.stack(bits, axis=1).astype(np.uint8),

@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.core.types import Array
 from numba.extending import intrinsic
 
-from hybridkg.text.index.topk.block_max import RANGE, SHIFT
+from hybridkg.text.index.topk.block_max import DOC_BLOCK, SHIFT
 
 BLOCK = 128
 
@@ -317,7 +317,7 @@ def highest(sizes: Any, ids: Any, tf: Any, lengths: Any, coefficient: Any, base:
         cursor[f] = start
         start += sizes[f]
         stop[f] = start
-    for low in range(0, len(out) * RANGE, width):
+    for low in range(0, len(out) * DOC_BLOCK, width):
         for f in range(n_fields):
             length = lengths[f if len(lengths) > 1 else 0]
             i = cursor[f]
@@ -330,7 +330,7 @@ def highest(sizes: Any, ids: Any, tf: Any, lengths: Any, coefficient: Any, base:
             cursor[f] = i
         for r in range(low >> SHIFT, min(len(out), (low + width) >> SHIFT)):
             largest = 0.0
-            for d in range((r << SHIFT) - low, (r << SHIFT) - low + RANGE):
+            for d in range((r << SHIFT) - low, (r << SHIFT) - low + DOC_BLOCK):
                 largest = max(largest, x[d])
                 x[d] = 0.0
             out[r] = largest

@@ -15,13 +15,13 @@ from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.id_sets import NO_POSTINGS, merged, restricted, union
 from hybridkg.text.index.language_view import Views
 from hybridkg.text.index.positions.phrases import pattern_postings
-from hybridkg.text.index.positions.word_pairs import Found, Pairs, Remembered, pair_key
+from hybridkg.text.index.positions.word_pairs import PairPostings, Pairs, Remembered, pair_key
 from hybridkg.text.index.postings import SegmentPostings, TermDictionary
 from hybridkg.text.index.term_field_sets import TermSets
-from hybridkg.text.match_query.items import Item, OnField, Pattern, Patterns, ResolvedQuery
+from hybridkg.text.match_query.items import Item, Pattern, Patterns, ResolvedField, ResolvedQuery
 from hybridkg.text.models.additive import QueryLists
 
-MOST_REMEMBERED_COUNTS = 100_000
+MAX_CACHED_COUNTS = 100_000
 """Document frequencies over several fields that an open index remembers; a prefix is as many as it has patterns."""
 
 
@@ -121,14 +121,14 @@ class Occurrences:
             word = own
         return self._terms.number(word) if word else -1, mask
 
-    def in_field(self, field: OnField, patterns: Patterns) -> Postings:
+    def in_field(self, field: ResolvedField, patterns: Patterns) -> Postings:
         """Postings of the alternatives in one field."""
         if len(patterns) < 2:
             return self._pattern(field, patterns[0]) if patterns else NO_POSTINGS
         key = (*_key(field), patterns)
         return self._remembered(key, len(patterns), lambda: merged([self._pattern(field, one) for one in patterns]))
 
-    def _list(self, field: OnField, patterns: Patterns) -> int | None:
+    def _list(self, field: ResolvedField, patterns: Patterns) -> int | None:
         """The number of the list of a single word, -1 where nothing can match; None for anything else."""
         if not patterns:
             return -1
@@ -137,7 +137,7 @@ class Occurrences:
         term = self._terms.number(patterns[0].words[0][1])
         return term * self._n_fields + field.number if term >= 0 else -1
 
-    def _pattern(self, field: OnField, pattern: Pattern) -> Postings:
+    def _pattern(self, field: ResolvedField, pattern: Pattern) -> Postings:
         """Postings of a word, a phrase or words in a window."""
         numbers = tuple((offset, self._terms.number(term)) for offset, term in pattern.words)
         if any(number < 0 for _, number in numbers):
@@ -156,7 +156,7 @@ class Occurrences:
         found = self._found.found.get(key)
         if found is None:
             postings = find()
-            found = Found(postings, int(postings.tf.sum(dtype=np.int64)))
+            found = PairPostings(postings, int(postings.tf.sum(dtype=np.int64)))
             self._found.keep(key, found, patterns)
         return found.postings
 
@@ -175,11 +175,11 @@ class Occurrences:
             size = sum(map(len, item.places))
             with self._lock:
                 self._df_size += size
-                if self._df_size > MOST_REMEMBERED_COUNTS:
+                if self._df_size > MAX_CACHED_COUNTS:
                     self._df, self._df_size = {}, size
                 self._df[key] = df
         return df
 
 
-def _key(field: OnField) -> tuple[int, str]:
+def _key(field: ResolvedField) -> tuple[int, str]:
     return field.number, field.language

@@ -19,7 +19,7 @@ from hybridkg.text.id_sets import NO_POSTINGS
 from hybridkg.text.index.positions.phrases import KERNEL, pair_postings
 from hybridkg.text.index.postings import FieldPostings, SegmentPostings
 
-MOST_REMEMBERED_POSTINGS = 2_000_000
+MAX_CACHED_POSTINGS = 2_000_000
 """Postings of phrases and expansions that an open index remembers; 8 bytes each."""
 
 PATTERN_AS_POSTINGS = 60
@@ -31,14 +31,14 @@ Pair = tuple[int, int, int]
 """(number of a term, number of another or the same, places from the first to the second)."""
 
 
-class Found(NamedTuple):
+class PairPostings(NamedTuple):
     """Postings, and their occurrences all together."""
 
     postings: Postings
     occurrences: int
 
 
-NOTHING = Found(NO_POSTINGS, 0)
+NOTHING = PairPostings(NO_POSTINGS, 0)
 
 
 class Remembered:
@@ -47,16 +47,16 @@ class Remembered:
     """
 
     def __init__(self) -> None:
-        self.found: dict[object, Found] = {}
+        self.found: dict[object, PairPostings] = {}
         self._size = 0
         self._lock = threading.Lock()
 
-    def keep(self, key: object, found: Found, patterns: int = 1) -> None:
+    def keep(self, key: object, found: PairPostings, patterns: int = 1) -> None:
         """Remembers what was found of so many patterns."""
         size = len(found.postings.ids) + PATTERN_AS_POSTINGS * patterns
         with self._lock:
             self._size += size
-            if self._size > MOST_REMEMBERED_POSTINGS:
+            if self._size > MAX_CACHED_POSTINGS:
                 self.found, self._size = {}, size
             self.found[key] = found
 
@@ -137,14 +137,14 @@ class Pairs:
 
     def _all(
         self, pairs: Sequence[Pair], fields: Sequence[int], window: int
-    ) -> dict[tuple[int, int], tuple[Found, Found]]:
+    ) -> dict[tuple[int, int], tuple[PairPostings, PairPostings]]:
         """(phrase, windows) by pair and field, of those that may have any."""
         if all(min(first, second) < 0 for first, second, _ in pairs):
             return {}
         jobs = self._jobs(pairs, fields)
         size = np.minimum(jobs[:, :, 2], jobs[:, :, 7])
         known = self._remembered.found
-        found: dict[tuple[int, int], tuple[Found, Found]] = {}
+        found: dict[tuple[int, int], tuple[PairPostings, PairPostings]] = {}
         missing: list[tuple[int, int]] = []
         # Field by field, so that a word's list serves two neighbouring pairs.
         for f, p in zip(*(places.tolist() for places in np.nonzero(size.T)), strict=True):
@@ -186,7 +186,7 @@ class Pairs:
         window: int,
         wanted: Sequence[tuple[int, int]],
         jobs: NDArray[np.uint64],
-    ) -> list[tuple[Found, Found]]:
+    ) -> list[tuple[PairPostings, PairPostings]]:
         """Of each wanted (pair, field), of which the jobs are, what it has."""
         kernel = KERNEL.for_work(int(jobs[:, 2].sum() + jobs[:, 7].sum())) if self._positions is not None else None
         if kernel is not None:
@@ -199,7 +199,7 @@ class Pairs:
             new.append((_counted(both[0]), _counted(both[1])))
         return new
 
-    def _compiled(self, kernel: Any, jobs: NDArray[np.uint64], window: int) -> list[tuple[Found, Found]]:
+    def _compiled(self, kernel: Any, jobs: NDArray[np.uint64], window: int) -> list[tuple[PairPostings, PairPostings]]:
         room = int(np.minimum(jobs[:, 2], jobs[:, 7]).sum())
         ids, tf, near_ids, near_tf = (np.empty(room, np.uint32) for _ in range(4))
         counts = np.empty((len(jobs), 4), np.uint64)
@@ -214,15 +214,15 @@ class Pairs:
         for n, phrases, n_near, windows in counts.tolist():
             one = other = NOTHING
             if n:
-                one = Found(Postings(ids[at : at + n].copy(), tf[at : at + n].copy()), phrases)
+                one = PairPostings(Postings(ids[at : at + n].copy(), tf[at : at + n].copy()), phrases)
             if n_near:
                 end = near_at + n_near
-                other = Found(Postings(near_ids[near_at:end].copy(), near_tf[near_at:end].copy()), windows)
+                other = PairPostings(Postings(near_ids[near_at:end].copy(), near_tf[near_at:end].copy()), windows)
             at += n
             near_at += n_near
             new.append((one, other))
         return new
 
 
-def _counted(postings: Postings) -> Found:
-    return Found(postings, int(postings.tf.sum(dtype=np.int64))) if len(postings.ids) else NOTHING
+def _counted(postings: Postings) -> PairPostings:
+    return PairPostings(postings, int(postings.tf.sum(dtype=np.int64))) if len(postings.ids) else NOTHING

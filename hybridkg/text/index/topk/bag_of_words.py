@@ -29,17 +29,17 @@ from hybridkg.text.index.topk.single_call import MAX_WORDS as MAX_WORDS_OF_CALL
 from hybridkg.text.match_query.items import ResolvedQuery
 from hybridkg.text.match_query.resolve import UNORDERED_WINDOW
 from hybridkg.text.match_query.vocabulary import encoded
-from hybridkg.text.models.additive import KERNEL, AdditiveForm, AdditiveModel, Frame, QueryLists
+from hybridkg.text.models.additive import KERNEL, AdditiveForm, AdditiveModel, FormTemplate, QueryLists
 
-MOST_REMEMBERED_WORDS = 100_000
+MAX_CACHED_WORDS = 100_000
 """Words whose terms an open index remembers, of each analyzer and language."""
 
-MOST_REMEMBERED_SHAPES = 64
+MAX_CACHED_SHAPES = 64
 
-MOST_REMEMBERED_TEXTS = 32
+MAX_CACHED_TEXTS = 32
 """Texts of a shape whose words an open index remembers: a plan asks for their frequencies, then for the best."""
 
-MOST_WORDS = 256
+MAX_WORDS = 256
 """A longer text goes the general way, which has its own limits."""
 
 END = "\n"
@@ -49,14 +49,14 @@ OF_INDEX = "<u8", "<u8", "|u1", "<u4", "<u4", "<u4", "<u4", "|u1", "<u4"
 """Types in which the kernel takes `terms.prefixes`, `.offsets`, `.text`, `lists.postings`, `.tokens`, `.blocks`,
 `terms.sets.offsets`, `.fields` and `.entities`."""
 
-LACKING = -1
+MISSING_TERM = -1
 """Number of a term that the index lacks."""
 
 STOPPED = ""
 """The term of a stop word."""
 
 
-class PlainQuery(NamedTuple):
+class BagQuery(NamedTuple):
     """A query in numbers.
 
     Args:
@@ -100,7 +100,7 @@ class _Words(NamedTuple):
 class _Shape:
     """What queries have in common that differ in their texts only."""
 
-    frame: Frame
+    frame: FormTemplate
     analyzer: StandardAnalyzer
     stemmer: str
     fields: list[int]
@@ -116,7 +116,7 @@ class _Shape:
     """The frame as the kernel of `SingleCall` takes it, once a query has needed it."""
 
 
-class PlainQueries:
+class BagOfWords:
     """Reads plain queries of one segment. Safe to use from many threads.
 
     Args:
@@ -189,7 +189,7 @@ class PlainQueries:
         wanted = np.frombuffer(encoded(END.join(words) + END), np.uint8)
         return single_call.best(shape.single_call[0], wanted, len(words), k)
 
-    def read(self, query: TextQuery) -> PlainQuery | None:
+    def read(self, query: TextQuery) -> BagQuery | None:
         """The query in numbers; None where it is not plain, or its model has no frame."""
         read = self._read(query)
         if read is None:
@@ -199,15 +199,15 @@ class PlainQueries:
         pairs = _pairs(words.terms, self._places(shape, query)) if shape.window else {}
         if not pairs:
             form = shape.frame.form(often, words.df, words.cf)
-            return PlainQuery(form, QueryLists(words.lists), words.postings, words.numbers, shape.fields)
+            return BagQuery(form, QueryLists(words.lists), words.postings, words.numbers, shape.fields)
         number = dict(zip(words.counts, words.numbers, strict=True))
         wanted = [(number[a], number[b], far) for a, b, far in pairs]
         found = self._pairs.lists(wanted, shape.fields, shape.window)
         found.rows[0] += len(often)
         lists = QueryLists(np.concatenate((words.lists, found.rows), axis=1), found.ids, found.tf)
         form = shape.frame.form([*often, *pairs.values()], words.df, np.concatenate((words.cf, found.cf)))
-        numbers = words.numbers + [LACKING] * (2 * len(pairs))
-        return PlainQuery(form, lists, words.postings + len(found.ids), numbers, shape.fields)
+        numbers = words.numbers + [MISSING_TERM] * (2 * len(pairs))
+        return BagQuery(form, lists, words.postings + len(found.ids), numbers, shape.fields)
 
     def frequencies(self, query: TextQuery) -> dict[str, int] | None:
         """Each term of the query, in order, and how many entities have it in an ON field; None as `read` has it."""
@@ -230,7 +230,7 @@ class PlainQueries:
                 return None
             shape = self._shape(query)
             with self._lock:
-                if len(self._shapes) >= MOST_REMEMBERED_SHAPES:
+                if len(self._shapes) >= MAX_CACHED_SHAPES:
                     self._shapes.clear()
                 self._shapes[key] = shape
         return shape
@@ -242,14 +242,14 @@ class PlainQueries:
         words = shape.texts.get(query.text)
         if words is None:
             raw = shape.analyzer.words(query.text)
-            if len(raw) > MOST_WORDS:
+            if len(raw) > MAX_WORDS:
                 return None
             words = self._look_up(shape, self._terms_of(shape, raw))
             self._remember(shape, query.text, words)
         return shape, words
 
     def _remember(self, shape: _Shape, text: str, words: _Words) -> None:
-        if len(shape.texts) >= MOST_REMEMBERED_TEXTS:
+        if len(shape.texts) >= MAX_CACHED_TEXTS:
             shape.texts.clear()
         shape.texts[text] = words
 
@@ -260,7 +260,7 @@ class PlainQueries:
         for word in words:
             term = known.get(word)
             if term is None:
-                if len(known) >= MOST_REMEMBERED_WORDS:
+                if len(known) >= MAX_CACHED_WORDS:
                     known.clear()
                 term = known[word] = shape.analyzer.term(word, shape.stemmer)
             terms.append(term)
@@ -271,7 +271,7 @@ class PlainQueries:
         before that is not a stop word.
         """
         if not query.syntax or query.text.isascii():
-            return range(MOST_WORDS)
+            return range(MAX_WORDS)
         places: list[int] = []
         begin = 0
         for clause in query.text.split():

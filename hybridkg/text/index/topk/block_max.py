@@ -34,7 +34,7 @@ from hybridkg.text.index.term_field_sets import TermSets
 from hybridkg.text.models.additive import AdditiveForm, Floats
 
 SHIFT = 2
-RANGE = 1 << SHIFT
+DOC_BLOCK = 1 << SHIFT
 """For six common words, of ranges of 64 ids 94 % must be looked at, of 16 ids 17 %, of 8 ids 1.8 % and of 4 ids 0.2 %,
 if nothing is rounded; a word of 40,000 of 500,000 entities is in 29,000 ranges of 8 ids and in 34,000 of 4."""
 
@@ -60,14 +60,14 @@ CLASSES = 256
 COMMON = 64
 """A word has peaks if at least one in so many entities has it; rarer ones cost little."""
 
-FEWEST_NODES = 20_000
+MIN_NODES = 20_000
 """In a smaller index nothing is worth passing over."""
 
 TEXT_MU = 1500.0
 """The default of the language models of one text."""
 
 
-MOST_KNOWN = 64
+MAX_CACHED = 64
 """Coefficients of which an open index remembers what bounds each common term."""
 
 MOST = 1e100
@@ -75,7 +75,7 @@ MOST = 1e100
 
 
 @dataclass(frozen=True)
-class PeakForm:
+class BlockMaxForm:
     """A form that peaks are kept for.
 
     Args:
@@ -98,7 +98,7 @@ class PeakForm:
         return {**numbers, "together": self.together, "levels": self.levels}
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> PeakForm:
+    def from_json(cls, stored: dict[str, Any]) -> BlockMaxForm:
         """What `to_json` made."""
         numbers = (np.array(stored[name], np.float64) for name in ("coefficient", "base", "slope"))
         if stored["levels"] not in (FINE, COARSE):
@@ -106,7 +106,7 @@ class PeakForm:
         return cls(next(numbers), next(numbers), next(numbers), bool(stored["together"]), stored["levels"])
 
 
-def default_forms(fields: Sequence[tuple[float, float]], totals: Sequence[tuple[int, int]]) -> list[PeakForm]:
+def default_forms(fields: Sequence[tuple[float, float]], totals: Sequence[tuple[int, int]]) -> list[BlockMaxForm]:
     """The forms of the models with default weights.
 
     Args:
@@ -117,20 +117,20 @@ def default_forms(fields: Sequence[tuple[float, float]], totals: Sequence[tuple[
     mean = np.array([tokens / entities if entities else 1.0 for entities, tokens in totals])
     ones = np.ones(len(weight))
     return [
-        PeakForm(weight, 1.0 - b, b / mean, together=False, levels=FINE),
-        PeakForm(weight / (weight.sum() or 1.0), mean, ones, together=False, levels=COARSE),
-        PeakForm(ones, ones * TEXT_MU, ones, together=len(weight) > 1, levels=COARSE),
+        BlockMaxForm(weight, 1.0 - b, b / mean, together=False, levels=FINE),
+        BlockMaxForm(weight / (weight.sum() or 1.0), mean, ones, together=False, levels=COARSE),
+        BlockMaxForm(ones, ones * TEXT_MU, ones, together=len(weight) > 1, levels=COARSE),
     ]
 
 
-class Bounding(NamedTuple):
+class BlockMaxBounds(NamedTuple):
     """What bounds a term in a form.
 
     Args:
-        members: row of `Peaks.members`.
-        levels: where its levels begin in `Peaks.levels`.
+        members: row of `BlockMaxIndex.members`.
+        levels: where its levels begin in `BlockMaxIndex.levels`.
         sets: where its sets of fields do.
-        codes: column of its levels in `Peaks.codes`.
+        codes: column of its levels in `BlockMaxIndex.codes`.
         halves: 1 where two levels are in a byte, 0 where one is.
         factor: what x of a level is multiplied with.
     """
@@ -143,7 +143,7 @@ class Bounding(NamedTuple):
     factor: float
 
 
-class Peaks:
+class BlockMaxIndex:
     """The peaks of a segment.
 
     Args:
@@ -154,14 +154,14 @@ class Peaks:
 
     def __init__(self, reader: ArrayReader, n_fields: int, n_nodes: int):
         try:
-            self._forms = [PeakForm.from_json(form) for form in reader.about("peaks")]
+            self._forms = [BlockMaxForm.from_json(form) for form in reader.about("peaks")]
         except (KeyError, TypeError, ValueError) as e:
             raise CorruptError(f"the header of a segment of the text index is damaged: {e}", hint="index again") from e
         self.members, self.levels = reader.array("peaks.members"), reader.array("peaks.levels")
         self.codes, self._starts = reader.array("peaks.codes"), reader.array("peaks.starts")
         self._longest = reader.array("peaks.longest").astype(np.float64)
         terms = reader.array("peaks.terms")
-        self.ranges = -(-n_nodes // RANGE)
+        self.ranges = -(-n_nodes // DOC_BLOCK)
         ends = np.cumsum([0, *(form.levels for form in self._forms)])
         self._per_term = len(self._forms) + 1
         whole = (
@@ -182,9 +182,9 @@ class Peaks:
         self._columns = ends[:-1]
         self._halves = np.array([form.levels == COARSE for form in self._forms], np.int64)
         self._place = {int(term): i for i, term in enumerate(terms.tolist())}
-        self._known: dict[object, list[Bounding | None]] = {}
+        self._known: dict[object, list[BlockMaxBounds | None]] = {}
 
-    def of(self, terms: Sequence[int], form: AdditiveForm, numbers: Sequence[int]) -> dict[int, Bounding]:
+    def of(self, terms: Sequence[int], form: AdditiveForm, numbers: Sequence[int]) -> dict[int, BlockMaxBounds]:
         """What bounds some terms in a form, by row of the form. Terms without peaks, or without any that bound this
         form, are left out.
 
@@ -201,7 +201,7 @@ class Peaks:
             key = form.coefficient[row].tobytes(), *shared
             known = self._known.get(key)
             if known is None:
-                if len(self._known) >= MOST_KNOWN:
+                if len(self._known) >= MAX_CACHED:
                     self._known.clear()
                 known = self._known[key] = self._bounding(form, form.coefficient[row], list(numbers), together)
             own = known[place]
@@ -211,7 +211,7 @@ class Peaks:
 
     def _bounding(
         self, form: AdditiveForm, coefficient: Floats, numbers: list[int], together: bool
-    ) -> list[Bounding | None]:
+    ) -> list[BlockMaxBounds | None]:
         """What `of` tells of each common term, where it has these coefficients."""
         n_forms = len(self._forms)
         # How much larger an x of the query's form can be than one of each kept form.
@@ -228,10 +228,10 @@ class Peaks:
         # Where a weight is huge, what it is multiplied with must stay a number as well.
         bounded = steps[every, best] < MOST
         rows = zip(*(column.tolist() for column in (bounded, *columns)), strict=True)
-        return [Bounding(*own) if bounds else None for bounds, *own in rows]
+        return [BlockMaxBounds(*own) if bounds else None for bounds, *own in rows]
 
     def _ratio(
-        self, kept: PeakForm, form: AdditiveForm, coefficient: Floats, numbers: list[int], together: bool
+        self, kept: BlockMaxForm, form: AdditiveForm, coefficient: Floats, numbers: list[int], together: bool
     ) -> float:
         if kept.together and not (together and len(numbers) == len(self._longest) - 1):
             return np.inf
@@ -259,7 +259,7 @@ def words_of(ranges: int) -> int:
     return max(1, -(-ranges // 64))
 
 
-def write_peaks(
+def write_block_maxima(
     out: ArrayWriter,
     reader: ArrayReader,
     lists: SegmentPostings,
@@ -280,9 +280,9 @@ def write_peaks(
     n_fields, n_nodes = lengths.shape
     forms = default_forms(fields, totals)
     sets = TermSets(reader, (len(lists.ends) - 1) // n_fields)
-    terms = [] if n_nodes < FEWEST_NODES else sets.at_least(n_nodes // COMMON)
+    terms = [] if n_nodes < MIN_NODES else sets.at_least(n_nodes // COMMON)
     whole = lengths.sum(axis=0, dtype=np.uint32)
-    ranges = -(-n_nodes // RANGE)
+    ranges = -(-n_nodes // DOC_BLOCK)
     members = out.stream("peaks.members", "<u8", words_of(ranges))
     levels = out.stream("peaks.levels", "<u1")
     codes, starts = [], [0]
@@ -290,13 +290,13 @@ def write_peaks(
     for term in terms:
         sizes, ids, tf = lists.lists(term * n_fields, (term + 1) * n_fields)
         there = np.zeros(words_of(ranges) * 64, bool)
-        there[ids // RANGE] = True
+        there[ids // DOC_BLOCK] = True
         members.append(np.packbits(there, bitorder="little").view("<u8")[None, :])
         sets_of = np.zeros(len(there), np.uint8)
         for f, (end, size) in enumerate(zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True)):
-            sets_of[ids[end - size : end] // RANGE] |= 1 << f % SETS
-        for place in range(RANGE):
-            sets_of[ids[ids % RANGE == place] // RANGE] |= 1 << SETS + place
+            sets_of[ids[end - size : end] // DOC_BLOCK] |= 1 << f % SETS
+        for place in range(DOC_BLOCK):
+            sets_of[ids[ids % DOC_BLOCK == place] // DOC_BLOCK] |= 1 << SETS + place
         for form in forms:
             kernel = KERNEL.for_work(len(ids))
             own = np.stack([whole]) if form.together else lengths
@@ -369,7 +369,7 @@ def highest_numpy(
     ids: NDArray[np.uint32],
     tf: NDArray[np.uint32],
     lengths: NDArray[np.uint32],
-    form: PeakForm,
+    form: BlockMaxForm,
     x: Floats,
 ) -> Floats:
     """The kernel's twin: float64[ranges], the largest x in each range.
@@ -388,6 +388,6 @@ def highest_numpy(
         length = lengths[f if len(lengths) > 1 else 0, own]
         x[own] += form.coefficient[f] * occurrences * (1.0 / (form.base[f] + form.slope[f] * length))
         start += size
-    padded = np.zeros(-(-len(x) // RANGE) * RANGE)
+    padded = np.zeros(-(-len(x) // DOC_BLOCK) * DOC_BLOCK)
     padded[: len(x)] = x
-    return np.asarray(padded.reshape(-1, RANGE).max(axis=1))
+    return np.asarray(padded.reshape(-1, DOC_BLOCK).max(axis=1))

@@ -21,10 +21,23 @@ from hybridkg.text.index.codec.cursor_kernel import LISTS, OPTIONS, ROOM, SEGMEN
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.field_lengths import LONG
 from hybridkg.text.index.topk.block_choice_kernel import next_cut, next_listed, next_ranges, reached_in
-from hybridkg.text.index.topk.block_max import FINE, RANGE, SHIFT
+from hybridkg.text.index.topk.block_max import DOC_BLOCK, FINE, SHIFT
 from hybridkg.text.index.topk.blocks_kernel import take_all, take_near, take_plain
-from hybridkg.text.index.topk.bounds_kernel import UNITS, bound_of, fill_bounds, list_levels, steps_of, weigh
-from hybridkg.text.index.topk.entity_bounds_kernel import discount, expect, give_up, parts_of_nothing, settle
+from hybridkg.text.index.topk.bounds_kernel import (
+    UNITS,
+    bound_of,
+    fill_bounds,
+    list_levels,
+    steps_of,
+    term_upper_bounds,
+)
+from hybridkg.text.index.topk.entity_bounds_kernel import (
+    empty_doc_parts,
+    init_upper_bounds,
+    prune_blocks,
+    replace_bound_by_score,
+    tighten_by_length,
+)
 from hybridkg.text.index.topk.heap_kernel import offer, order_best
 from hybridkg.text.index.topk.mixture_kernel import bounds_of_terms, least_product, logarithms
 from hybridkg.text.models.additive import CHUNK
@@ -67,7 +80,7 @@ def _least(score: Any, limit: Any, is_sum: Any, nothing: Any, common: Any, lowes
 def _allow(allowed: Any, bounds: Any, out: Any) -> None:
     """Leaves bounds only to ranges with any of some entities; out: uint8[ranges], 0, gets which of them."""
     for j in range(len(allowed)):
-        out[allowed[j] >> SHIFT] |= uint8(1) << uint8(allowed[j] & (RANGE - 1))
+        out[allowed[j] >> SHIFT] |= uint8(1) << uint8(allowed[j] & (DOC_BLOCK - 1))
     for r in range(len(bounds)):
         if out[r] == 0:
             bounds[r] = uint16(0)
@@ -86,7 +99,7 @@ def _allow(allowed: Any, bounds: Any, out: Any) -> None:
     ),
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
-def best(
+def top_k(
     members: Any, levels: Any, where: Any, codes: Any, factor: Any, bit_of: Any, place: Any, highest: Any,
     packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any,
     lengths: Any, narrow: Any, rows: Any, base: Any, slope: Any, coefficient: Any, gain: Any, k1: Any,
@@ -110,7 +123,7 @@ def best(
         rank_of: uint32[nodes], what decides ties; empty for the ids themselves.
         wanted: about how many ranges come first.
         most: ranges of a batch, at most.
-        bounds: uint16[ranges], gets the bounds, as of `weigh`.
+        bounds: uint16[ranges], gets the bounds, as of `term_upper_bounds`.
         sums: float64[ranges], 0 and will be.
         slot_of: int32[ranges], -1 and will be.
         floats: float64[((terms + 3) * RANGE + terms) * most or more].
@@ -119,7 +132,7 @@ def best(
         out_ids, out_ranks, out_scores: room for k.
 
     Returns:
-        How many there are, how many entities were scored, and what bounds mean, as `weigh` returns it.
+        How many there are, how many entities were scored, and what bounds mean, as `term_upper_bounds` returns it.
     """
     n_terms, n_fields, n_lists, n_ranges = len(gain), len(rows), lists.shape[1], len(bounds)
     saturates, is_narrow = k1 > 0.0, len(narrow) > 0
@@ -136,7 +149,7 @@ def best(
     is_sum = saturates or common == 0.0
     by_lengths = not is_sum and not together
     if by_lengths:
-        parts_of_nothing(base, slope, background, constant, upon, parts, shares_at)
+        empty_doc_parts(base, slope, background, constant, upon, parts, shares_at)
     n_others, n_own = 0, 0
     begins, often_in_all = np.zeros(n_terms + 1, np.int64), np.zeros(n_terms, np.int64)
     for i in range(n_lists):
@@ -157,7 +170,7 @@ def best(
     before = np.empty((n_terms, n_words), np.uint32)
     steps, own_at, own_steps = np.empty((n_terms, FINE)), np.zeros(n_others + 1, np.int64), np.empty(n_own)
     shares = np.empty((n_terms, FINE + 1))
-    nothing, unit = weigh(
+    nothing, unit = term_upper_bounds(
         where, codes, factor, place, gain, k1, is_sum, highest, packed, first, at, widths, lists, plain, plain_tf,
         lengths, rows, base, slope, coefficient, begins, others, before, steps, shares, own_at, own_steps, sums,
     )  # fmt: skip
@@ -188,7 +201,7 @@ def best(
         lower = reached_in(listed[:n_listed], bounds, floor, wanted) if is_filled else floor
     # Of entities: x of each term, then its share; what came of the terms so far, room for a share, what the terms still
     # to come do at most. Of ranges: what each term does at most.
-    width, size = uint64(RANGE * most), uint64(n_terms) * uint64(RANGE * most)
+    width, size = uint64(DOC_BLOCK * most), uint64(n_terms) * uint64(DOC_BLOCK * most)
     x, total, share = floats[:size], floats[size : size + width], floats[size + width : size + 2 * width]
     rest, step = floats[size + 2 * width : size + 3 * width], floats[size + 3 * width :]
     # Of postings: entity in the batch, its id, occurrences. Of ranges: which they are, those that live, those of these
@@ -226,16 +239,16 @@ def best(
                     t, ranges, n, members, levels, where, place, others, before, steps, own_at, own_steps,
                     step[t * uint64(most) :], sets[t * uint64(most) :],
                 )  # fmt: skip
-            expect(n, n_terms, is_sum, step, sets, uint64(most), total, rest)
+            init_upper_bounds(n, n_terms, is_sum, step, sets, uint64(most), total, rest)
             for j in range(n):
                 live[j] = j
-            n_live = give_up(live, n, is_sum, least, total, rest, ranges, slot_of)
+            n_live = prune_blocks(live, n, is_sum, least, total, rest, ranges, slot_of)
             if by_lengths and least > 0.0:
-                discount(
+                tighten_by_length(
                     live, n_live, ranges, lengths, narrow, rows, parts, shares_at, least, step, sets, uint64(most),
                     total, rest,
                 )  # fmt: skip
-                n_live = give_up(live, n_live, is_sum, least, total, rest, ranges, slot_of)
+                n_live = prune_blocks(live, n_live, is_sum, least, total, rest, ranges, slot_of)
             for j in range(n_live):
                 slot = uint64(live[j])
                 slot_of[ranges[slot]] = int32(slot)
@@ -295,11 +308,11 @@ def best(
                     if t < words:
                         for j in range(m):
                             matched[docs[j]] = 1
-                settle(
+                replace_bound_by_score(
                     having[:n_having], own, own_sets, is_sum, gain[t], k1, highest[t], of_x, shares[t, FINE], upon[t],
                     of_term, total, rest,
                 )  # fmt: skip
-                n_live = give_up(live, n_live, is_sum, least, total, rest, ranges, slot_of)
+                n_live = prune_blocks(live, n_live, is_sum, least, total, rest, ranges, slot_of)
                 if n_live == uint64(0):
                     break
             j = uint64(0)
@@ -309,10 +322,10 @@ def best(
                     known = out_scores[0]
                     limit = _limit(known, unit * UNITS)
                     least = _least(known, limit, is_sum, nothing, common, lowest)
-                while j < n_live and m + uint64(RANGE) <= uint64(CHUNK):
+                while j < n_live and m + uint64(DOC_BLOCK) <= uint64(CHUNK):
                     slot = uint64(live[j])
                     j += uint64(1)
-                    for e in range(uint64(RANGE)):
+                    for e in range(uint64(DOC_BLOCK)):
                         d = (slot << uint64(SHIFT)) + e
                         slots[m], entities[m] = d, (uint64(ranges[slot]) << uint64(SHIFT)) + e
                         taken = (matched[d] != 0) & (not total[d] < least)

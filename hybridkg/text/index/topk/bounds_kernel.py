@@ -17,7 +17,7 @@ from hybridkg.text.models.logarithm_kernel import log
 UNITS = 60_000
 """Of the largest bound that there can be; rounding adds one for each term, and there are at most 64."""
 
-LEAST_UNIT = 1e-250
+MIN_UNIT = 1e-250
 """Of weights that leave next to nothing: a score divided by it is a number."""
 
 
@@ -95,7 +95,7 @@ def _level(levels: Any, begin: Any, nth: Any, halves: Any) -> Any:
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def weigh(
+def term_upper_bounds(
     where: Any, codes: Any, factor: Any, place: Any, gain: Any, k1: Any, is_sum: Any, background: Any, packed: Any,
     first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any, lengths: Any, rows: Any, base: Any,
     slope: Any, coefficient: Any, begins: Any, others: Any, before: Any, steps: Any, shares: Any, own_at: Any,
@@ -147,7 +147,7 @@ def weigh(
             largest = share_of(largest, gain[t], k1, background[t]) - absent
             own_at[-c] = n_own
         most += largest
-    return nothing, max(most / UNITS, LEAST_UNIT)
+    return nothing, max(most / UNITS, MIN_UNIT)
 
 
 @njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
@@ -165,9 +165,9 @@ def fill_bounds(
 
     What it takes:
         members, levels, where: as `pruned_kernel.best`.
-        place ... shares, own_at: as `weigh`; `before` gets the ranges before each word for terms with peaks, too.
+        place ... shares, own_at: as `term_upper_bounds`; `before` gets the ranges before each word for terms with peaks, too.
         own_steps: float64[...], the largest x of each range; gets what it does at most.
-        unit: as `weigh` returned it.
+        unit: as `term_upper_bounds` returned it.
         out: uint16[ranges].
     """
     n_words, per_unit = uint64(before.shape[1]), 1.0 / unit

@@ -21,19 +21,19 @@ from numba import float64, njit, uint8, uint32, uint64
 
 from hybridkg.text.index.codec.cursor_kernel import OPTIONS
 from hybridkg.text.index.field_lengths import LONG
-from hybridkg.text.index.topk.block_max import RANGE, SETS, SHIFT
+from hybridkg.text.index.topk.block_max import DOC_BLOCK, SETS, SHIFT
 from hybridkg.text.index.topk.bounds_kernel import share_of
 from hybridkg.text.models.additive import SMALLEST
 
 BLOCK = 512
 """Entities of which lengths are read together."""
 
-LEAST_LACK = 1e-4
+MIN_MISSING_FACTOR = 1e-4
 """A product of as many as a query may have is far above the smallest number."""
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def parts_of_nothing(base: Any, slope: Any, background: Any, constant: Any, upon: Any, out: Any, shares: Any) -> None:
+def empty_doc_parts(base: Any, slope: Any, background: Any, constant: Any, upon: Any, out: Any, shares: Any) -> None:
     """Tells what each field is of `nothing`.
 
     What it takes:
@@ -52,11 +52,11 @@ def parts_of_nothing(base: Any, slope: Any, background: Any, constant: Any, upon
         for f in range(last):
             is_part = upon[t] > 0.0 and background[t, f] > 0.0
             out[t, f] = background[t, f] / base[f] / nothing if is_part else 0.0
-        out[t, last] = constant[t] / nothing + max(SMALLEST / nothing, LEAST_LACK) if upon[t] > 0.0 else 1.0
+        out[t, last] = constant[t] / nothing + max(SMALLEST / nothing, MIN_MISSING_FACTOR) if upon[t] > 0.0 else 1.0
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def expect(n: Any, terms: Any, is_sum: Any, step: Any, sets: Any, most: Any, total: Any, rest: Any) -> None:
+def init_upper_bounds(n: Any, terms: Any, is_sum: Any, step: Any, sets: Any, most: Any, total: Any, rest: Any) -> None:
     """Begins with the entities of some ranges: puts what terms do at most into the rest of those that have them.
 
     What it takes:
@@ -83,13 +83,13 @@ def expect(n: Any, terms: Any, is_sum: Any, step: Any, sets: Any, most: Any, tot
                 d *= own if has & uint8(8) else 1.0
         at = j << uint64(SHIFT)
         rest[at], rest[at + uint64(1)], rest[at + uint64(2)], rest[at + uint64(3)] = a, b, c, d
-        for e in range(at, at + uint64(RANGE)):
+        for e in range(at, at + uint64(DOC_BLOCK)):
             total[e] = nothing
 
 
 # What is compared has a margin for rounding, so a product and a sum may be rounded together.
 @njit(**{**OPTIONS, "fastmath": {"contract"}})  # type: ignore[untyped-decorator, unused-ignore]
-def discount(
+def tighten_by_length(
     live: Any, n_live: Any, ranges: Any, lengths: Any, narrow: Any, rows: Any, parts: Any, shares: Any, least: Any,
     step: Any, sets: Any, most: Any, total: Any, rest: Any,
 ) -> None:  # fmt: skip
@@ -99,9 +99,9 @@ def discount(
         live: uint32[n_live or more], which of the ranges live.
         ranges: uint32[n].
         lengths, narrow, rows: as `pruned_kernel.best`.
-        parts, shares: of `parts_of_nothing`.
+        parts, shares: of `empty_doc_parts`.
         least: what an entity has to reach; others have a total of 0.
-        step ... rest: as of `expect`.
+        step ... rest: as of `init_upper_bounds`.
     """
     nodes, is_narrow, n_rows = uint64(lengths.shape[1]), len(narrow) > 0, uint64(len(rows))
     places, entities = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32)
@@ -109,10 +109,10 @@ def discount(
     i = uint64(0)
     while i < uint64(n_live):
         n = uint64(0)
-        while i < uint64(n_live) and n + uint64(RANGE) <= uint64(BLOCK):
+        while i < uint64(n_live) and n + uint64(DOC_BLOCK) <= uint64(BLOCK):
             j = uint64(live[i])
             i += uint64(1)
-            for e in range(uint64(RANGE)):
+            for e in range(uint64(DOC_BLOCK)):
                 at = (j << uint64(SHIFT)) + e
                 places[n], entities[n] = at, (uint64(ranges[j]) << uint64(SHIFT)) + e
                 total[at] = 0.0
@@ -136,7 +136,7 @@ def discount(
                     lack[d] += part * own[d]
             of_ranges, of_steps = sets[t * most :], step[t * most :]
             for d in range(n):
-                j, e = uint64(places[d]) >> uint64(SHIFT), uint64(places[d]) & uint64(RANGE - 1)
+                j, e = uint64(places[d]) >> uint64(SHIFT), uint64(places[d]) & uint64(DOC_BLOCK - 1)
                 # Without a branch: whether an entity has a term cannot be foreseen.
                 has_it = float64((uint64(of_ranges[j]) >> (uint64(SETS) + e)) & uint64(of_steps[j] >= 0.0))
                 lacks[d] *= lack[d] + has_it * (1.0 - lack[d])
@@ -145,7 +145,7 @@ def discount(
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def settle(
+def replace_bound_by_score(
     having: Any, own: Any, sets: Any, is_sum: Any, gain: Any, k1: Any, background: Any, of_x: Any, absent: Any,
     upon: Any, x: Any, total: Any, rest: Any,
 ) -> None:  # fmt: skip
@@ -159,12 +159,12 @@ def settle(
         absent: what the term adds without occurrences.
         upon: of `mixture_kernel.bounds_of_terms`.
         x: float64[RANGE * ranges], of the term; where k1 is above 0 it gets its share.
-        total, rest: as of `expect`.
+        total, rest: as of `init_upper_bounds`.
     """
     for j in range(uint64(len(having))):
         slot = uint64(having[j])
         has = sets[slot] >> uint8(SETS)
-        for e in range(uint64(RANGE)):
+        for e in range(uint64(DOC_BLOCK)):
             d, has_it = (slot << uint64(SHIFT)) + e, (has >> e) & uint64(1)
             if k1 > 0.0:
                 x[d] = gain * x[d] / (k1 + x[d])
@@ -181,7 +181,9 @@ def settle(
 
 
 @njit(**OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def give_up(live: Any, n_live: Any, is_sum: Any, least: Any, total: Any, rest: Any, ranges: Any, slot_of: Any) -> Any:
+def prune_blocks(
+    live: Any, n_live: Any, is_sum: Any, least: Any, total: Any, rest: Any, ranges: Any, slot_of: Any
+) -> Any:
     """Leaves those ranges of a batch alive in which an entity can reach the least; how many there are."""
     left = uint64(0)
     for j in range(uint64(n_live)):

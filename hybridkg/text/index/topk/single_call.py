@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.index.layout import Array
-from hybridkg.text.models.additive import CHUNK, KERNEL, AdditiveForm, PackedPostings, WordNumbers
+from hybridkg.text.models.additive import CHUNK, KERNEL, AdditiveForm, FormCoefficients, PackedPostings
 
 MAX_POSTINGS = 5_000
-"""Postings of a query; block-max pruning begins at topk.FEWEST_POSTINGS, which is no less."""
+"""Postings of a query; block-max pruning begins at topk.MIN_POSTINGS, which is no less."""
 
 MAX_WORDS = 16
 
@@ -54,7 +54,7 @@ class SingleCall:
         self._lengths, self._narrow = lengths, narrow
         self._segment = n_fields, *arrays, packed.words, packed.first, packed.at, packed.widths, ranks
 
-    def frame(self, fields: NDArray[np.int64], form: AdditiveForm, numbers: WordNumbers) -> SingleCallFrame:
+    def frame(self, fields: NDArray[np.int64], form: AdditiveForm, numbers: FormCoefficients) -> SingleCallFrame:
         """The frame as the kernel takes it.
 
         Args:

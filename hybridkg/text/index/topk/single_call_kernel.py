@@ -15,7 +15,7 @@ from numba.core import types
 
 from hybridkg.text.index.codec.cursor_kernel import OPTIONS, SEGMENT
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
-from hybridkg.text.index.topk.small_kernel import rank_few
+from hybridkg.text.index.topk.small_kernel import rank_small
 from hybridkg.text.index.topk.word_lookup_kernel import look_up
 
 _RANKING: Any = types.Tuple((int64, uint32[::1], float64[::1]))  # type: ignore[no-untyped-call, unused-ignore]
@@ -74,7 +74,7 @@ def rank_words(
 ) -> Any:  # fmt: skip
     """The best entities of distinct words, best first.
 
-    Args beyond those of the segment, which are as of `look_up` and `rank_few`:
+    Args beyond those of the segment, which are as of `look_up` and `rank_small`:
         wanted: uint8[...], as of `look_up`.
         n_terms: how many words there are.
         k: entities at most.
@@ -84,8 +84,8 @@ def rank_words(
         norms: float64[2, fields], base and slope of the form.
         weights: float64[4, ...], of `additive.WordNumbers` all but the gains.
         gain_of: float64[most + 1], of `additive.WordNumbers`.
-        k1, lengths, narrow: as of `rank_few`.
-        table, whole, floats: as of `rank_few`, with room for `most` postings.
+        k1, lengths, narrow: as of `rank_small`.
+        table, whole, floats: as of `rank_small`, with room for `most` postings.
 
     Returns:
         The postings of the words; ids and scores, which are empty where there are more than `most`.
@@ -100,7 +100,7 @@ def rank_words(
     coefficient, gain, background, constant = _form_of(
         df, cf, k1, gain_of, weights[0], weights[1], weights[2], weights[3]
     )  # fmt: skip
-    ids, scores = rank_few(
+    ids, scores = rank_small(
         packed, first, at, widths, lists, table[:0], table[:0], lengths, narrow, fields[1], norms[0], norms[1],
         coefficient, gain, k1, background, constant, n_terms, rank_of, table, whole[: 6 * (size + 4)], floats,
         min(k, size),

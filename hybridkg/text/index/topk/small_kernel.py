@@ -74,7 +74,7 @@ def _unpacked(
     ),
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
-def rank_few(
+def rank_small(
     packed: Any, first: Any, at: Any, widths: Any, lists: Any, plain: Any, plain_tf: Any,
     lengths: Any, narrow: Any, rows: Any, base: Any, slope: Any, coefficient: Any, gain: Any, k1: Any,
     background: Any, constant: Any, words: Any, rank_of: Any,

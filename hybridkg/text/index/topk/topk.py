@@ -15,47 +15,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.compute.kernels import PATIENCE, LazyKernel
+from hybridkg.compute.kernels import LOAD_AFTER_POSTINGS, LazyKernel
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.index.field_lengths import NO_LENGTHS
-from hybridkg.text.index.topk.bag_of_words import PlainQuery
-from hybridkg.text.index.topk.block_max import RANGE, SETS, Bounding, Peaks
+from hybridkg.text.index.topk.bag_of_words import BagQuery
+from hybridkg.text.index.topk.block_max import DOC_BLOCK, SETS, BlockMaxBounds, BlockMaxIndex
 from hybridkg.text.models.additive import (
     CHUNK,
     AdditiveForm,
-    Best,
     PackedPostings,
     QueryLists,
+    TopKHeap,
     rank,
-    rank_few,
+    rank_small,
 )
 
 BOUNDS = LazyKernel("hybridkg.text.index.topk.block_max_kernel", behind=True)
 
-FEWEST_POSTINGS = 5_000
+MIN_POSTINGS = 5_000
 """With fewer it takes less time to score them all."""
 
 FEW_POSTINGS = 500_000
 """Without common words, so many are unpacked at once."""
 
-MOST_TERMS = 64
+MAX_TERMS = 64
 """Terms of a query that is pruned."""
 
 FIRST_RANGES = 32
 """Ranges scored before there is a threshold, and one more for each entity wanted."""
 
-MOST_LOOK_UPS = 50_000
+MAX_LOOKUPS = 50_000
 """Entities times lists. To look for one of many entities in a list takes about 7 ns, so these take 0.35 ms, less than
 the bounds of two common words in 100,000 entities. To rank a posting takes 4 to 11 ns.
 """
 
-MOST_RANGES = 2_048
+MAX_BLOCKS = 2_048
 """Ranges that are looked at together."""
 
-FEWEST_RANGES = 128
+MIN_BLOCKS = 128
 """The same of queries of many terms."""
 
-MOST_SUMS = 8_192
+MAX_SUMS = 8_192
 """Ranges times terms that are looked at together, so that what comes of their entities stays in the cache."""
 
 ROOM = 256
@@ -64,12 +64,12 @@ ROOM = 256
 NO_IDS = np.zeros(0, np.uint32)
 
 
-def best_of(
+def top_k(
     kernel: Any,
-    query: PlainQuery,
+    query: BagQuery,
     k: int,
     packed: PackedPostings,
-    peaks: Peaks,
+    peaks: BlockMaxIndex,
     ranks: Ids,
     among: Ids | None,
     narrow: NDArray[np.uint8] = NO_LENGTHS,
@@ -87,30 +87,30 @@ def best_of(
         narrow: uint8[nodes, rows], of `narrow_lengths`; empty if not at hand.
     """
     form, lists, postings, words, fields = query
-    if among is not None and look_ups(among, lists) <= min(postings, MOST_LOOK_UPS):
+    if among is not None and look_ups(among, lists) <= min(postings, MAX_LOOKUPS):
         lists, postings = restricted(kernel, lists, packed, among)
-        return rank_few(kernel, form, lists, postings, k, packed=packed, ranks=ranks, narrow=narrow)
-    prunable = postings >= FEWEST_POSTINGS and len(words) <= MOST_TERMS and not (form.gain < 0).any()
+        return rank_small(kernel, form, lists, postings, k, packed=packed, ranks=ranks, narrow=narrow)
+    prunable = postings >= MIN_POSTINGS and len(words) <= MAX_TERMS and not (form.gain < 0).any()
     # Who has loaded one kernel needs the other as well; until it is there nothing is passed over.
-    prunable = prunable and BOUNDS.for_work(PATIENCE) is not None
+    prunable = prunable and BOUNDS.for_work(LOAD_AFTER_POSTINGS) is not None
     common = peaks.of(words, form, fields) if prunable else {}
     if not common and among is None and postings <= FEW_POSTINGS:
-        return rank_few(kernel, form, lists, postings, k, packed=packed, ranks=ranks, narrow=narrow)
-    best = Best(min(k, postings))
+        return rank_small(kernel, form, lists, postings, k, packed=packed, ranks=ranks, narrow=narrow)
+    best = TopKHeap(min(k, postings))
     if common:
-        pruned(form, lists, best, packed, peaks, common, fields, ranks, among, narrow)
+        rank_with_block_max(form, lists, best, packed, peaks, common, fields, ranks, among, narrow)
     else:
         rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks)
     return best.found()
 
 
-def pruned(
+def rank_with_block_max(
     form: AdditiveForm,
     lists: QueryLists,
-    best: Best,
+    best: TopKHeap,
     packed: PackedPostings,
-    peaks: Peaks,
-    common: Mapping[int, Bounding],
+    peaks: BlockMaxIndex,
+    common: Mapping[int, BlockMaxBounds],
     numbers: Sequence[int],
     ranks: Ids,
     among: Ids | None,
@@ -126,9 +126,9 @@ def pruned(
         peaks: of the same segment.
         common: what `peaks.of` tells of the terms that are bounded by peaks; the others are by their postings.
         numbers: the index's number of each field of the form.
-        ranks: as of `best_of`.
-        among: as of `best_of`.
-        narrow: as of `best_of`.
+        ranks: as of `top_k`.
+        among: as of `top_k`.
+        narrow: as of `top_k`.
     """
     n_terms, n_fields = form.coefficient.shape
     place = np.arange(-1, -1 - n_terms, -1)
@@ -139,11 +139,11 @@ def pruned(
     if not form.k1:
         with np.errstate(divide="ignore", invalid="ignore"):
             highest = highest + np.where(form.background > 0, form.background / form.base, 0.0).sum(axis=1)
-    most = min(MOST_RANGES, max(FEWEST_RANGES, MOST_SUMS // n_terms))
+    most = min(MAX_BLOCKS, max(MIN_BLOCKS, MAX_SUMS // n_terms))
     kernel = BOUNDS.loaded
     assert kernel is not None  # or nothing is pruned
     _scratch.grow(
-        peaks.ranges, ((n_terms + 3) * RANGE + n_terms) * most, 3 * (RANGE * most + ROOM) + 4 * most,
+        peaks.ranges, ((n_terms + 3) * DOC_BLOCK + n_terms) * most, 3 * (DOC_BLOCK * most + ROOM) + 4 * most,
         (n_terms + n_fields + 3) * CHUNK,
     )  # fmt: skip
     best.n, best.scored, nothing, unit = kernel.best(
@@ -160,7 +160,7 @@ def pruned(
     return nothing, unit
 
 
-def scores_of(kernel: Any, query: PlainQuery, packed: PackedPostings, wanted: Ids) -> tuple[Ids, Scores]:
+def scores_of(kernel: Any, query: BagQuery, packed: PackedPostings, wanted: Ids) -> tuple[Ids, Scores]:
     """(ids ascending, scores) of those of some entities that match.
 
     Args:
@@ -173,7 +173,7 @@ def scores_of(kernel: Any, query: PlainQuery, packed: PackedPostings, wanted: Id
     allowed: Ids | None = wanted
     if look_ups(wanted, lists) <= postings:
         (lists, postings), allowed = restricted(kernel, lists, packed, wanted), None
-    found = Best(min(len(wanted), postings))
+    found = TopKHeap(min(len(wanted), postings))
     rank(kernel, form, lists, found, packed=packed, allowed=allowed, complete=True)
     return found.found()
 

@@ -34,11 +34,11 @@ from hybridkg.text.index.topk.heap_kernel import offer, order_best
 from hybridkg.text.index.topk.mixture_kernel import bounds_of_terms, least_product, logarithms
 from hybridkg.text.index.topk.restrict_kernel import restrict
 from hybridkg.text.index.topk.single_call_kernel import rank_words
-from hybridkg.text.index.topk.small_kernel import rank_few
+from hybridkg.text.index.topk.small_kernel import rank_small
 from hybridkg.text.index.topk.word_lookup_kernel import look_up
 from hybridkg.text.models.additive import CHUNK
 
-__all__ = ["look_up", "rank", "rank_few", "rank_words", "restrict"]
+__all__ = ["look_up", "rank", "rank_small", "rank_words", "restrict"]
 
 _THREE: Any = types.Tuple((int64, int64, int64))  # type: ignore[no-untyped-call, unused-ignore]
 

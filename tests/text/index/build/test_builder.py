@@ -16,10 +16,10 @@ from hybridkg.errors import ProfileError
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.text.index import EmbeddedTextBuilder
 from hybridkg.text.index.build import field_stream, tokens
-from hybridkg.text.index.build.builder import Sizes
+from hybridkg.text.index.build.builder import BuildLimits
 
 FIELDS = [IndexedField("title"), IndexedField("body", analyzer="stopped"), IndexedField("notes", analyzer="unstemmed")]
-SMALL = Sizes(direct_bytes=1, batch_bytes=60, chunk_tokens=3, range_tokens=4, workers=0)
+SMALL = BuildLimits(direct_bytes=1, batch_bytes=60, chunk_tokens=3, range_tokens=4, workers=0)
 words = st.sampled_from(["red", "Sea", "seas", "the", "Straße", "rouges", "-"])
 values = st.lists(
     st.tuples(st.lists(words, max_size=5).map(" ".join), st.sampled_from(["", "en", "fr", "de-AT"])),
@@ -28,7 +28,7 @@ values = st.lists(
 )
 records = st.dictionaries(st.tuples(st.integers(0, 9), st.integers(0, 2)), values, max_size=15)
 sizes = st.builds(
-    Sizes,
+    BuildLimits,
     direct_bytes=st.sampled_from([0, 10, 10_000]),
     batch_bytes=st.sampled_from([1, 60, 300, 10_000]),
     chunk_tokens=st.sampled_from([1, 3, 1000]),
@@ -88,11 +88,11 @@ def test_what_is_remembered_or_spilled_changes_nothing(records):
 
 
 LIMITS = {
-    "MOST_REMEMBERED_VALUES": (tokens, 1),
-    "LONGEST_REMEMBERED_VALUE": (tokens, 6),
-    "MOST_REMEMBERED_WORDS": (tokens, 1),
-    "MOST_LANGUAGE_TAGS": (tokens, 1),
-    "MOST_TOKENS_IN_MEMORY": (field_stream, 2),
+    "MAX_CACHED_VALUES": (tokens, 1),
+    "MAX_CACHED_VALUE_LENGTH": (tokens, 6),
+    "MAX_CACHED_WORDS": (tokens, 1),
+    "MAX_LANGUAGE_TAGS": (tokens, 1),
+    "MAX_TOKENS_IN_MEMORY": (field_stream, 2),
 }
 
 
@@ -116,11 +116,11 @@ def test_a_list_larger_than_a_range_is_a_range_of_its_own(tmp_path):
         (tmp_path / name).mkdir()
     records = {(i, 0): [("same " * 20 + f"w{i % 3}", "")] for i in range(200)}
     want = build(tmp_path / "one", records, n_nodes=200)
-    sizes = Sizes(chunk_tokens=64, range_tokens=100)
+    sizes = BuildLimits(chunk_tokens=64, range_tokens=100)
     assert build(tmp_path / "other", records, n_nodes=200, sizes=sizes) == want
 
 
-@pytest.mark.parametrize("sizes", [Sizes(), SMALL])
+@pytest.mark.parametrize("sizes", [BuildLimits(), SMALL])
 def test_an_entity_is_added_once_and_in_range(tmp_path, sizes):
     made = EmbeddedTextBuilder(tmp_path, FIELDS, 2, sizes=sizes)
     made.add(0, 0, [("red sea", "")])
@@ -140,7 +140,7 @@ def test_fields_have_names_of_their_own(tmp_path):
         EmbeddedTextBuilder(tmp_path, FIELDS * 2, 1)
 
 
-@pytest.mark.parametrize("sizes", [Sizes(), replace(SMALL, workers=1)])
+@pytest.mark.parametrize("sizes", [BuildLimits(), replace(SMALL, workers=1)])
 def test_close_without_finish_leaves_no_thread_and_no_process(tmp_path, sizes):
     before = threading.active_count()
     made = EmbeddedTextBuilder(tmp_path, FIELDS, 50, sizes=sizes)

@@ -24,14 +24,14 @@ from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.text.index import EmbeddedTextBuilder
 from hybridkg.text.index.build import batch_cache, builder, worker_pool
 from hybridkg.text.index.build.analysis_batch import Analyst, AnalyzedBatch, payload_of
-from hybridkg.text.index.build.builder import Sizes
+from hybridkg.text.index.build.builder import BuildLimits
 from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM
-from hybridkg.text.index.build.worker import Answering, frame
+from hybridkg.text.index.build.worker import BatchWorker, frame
 from hybridkg.text.index.build.worker_pool import WorkerPool
 from hybridkg.text.index.engine import KEPT, EmbeddedTextEngine
 
 BOTH = {name: ANALYZERS.get(name)() for name in ("standard", "stopped")}
-SIZES = Sizes(direct_bytes=1, batch_bytes=300, workers=1)
+SIZES = BuildLimits(direct_bytes=1, batch_bytes=300, workers=1)
 FIELDS = [IndexedField("title"), IndexedField("body")]
 
 texts = st.text(st.sampled_from("abéß'. ,1\0\u4e2d\ud800"), max_size=12)
@@ -179,7 +179,7 @@ def test_an_analyzer_that_a_process_has_otherwise_is_used_here(tmp_path):
             return getattr(BOTH["standard"], name)
 
     payload = payload_of("standard", "other/1", ["red seas"], [""], [1])
-    assert Answering().answer(tmp_path / "x.batch", payload) == b"-"
+    assert BatchWorker().answer(tmp_path / "x.batch", payload) == b"-"
     made = WorkerPool(tmp_path, {"standard": Other()}, 1)
     assert made.submit(payload, 1).result().terms == ["red", "sea"]
     made.close()

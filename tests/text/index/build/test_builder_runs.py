@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridkg.text.index.build import merging, runs
-from hybridkg.text.index.build.merging import Blocks, Ranges, Spill
+from hybridkg.text.index.build.merging import Blocks, ListRanges, RunSpill
 from hybridkg.text.index.build.runs import NEXT_VALUE, NO_TERM, VALUE_GAP
 
 pytestmark = pytest.mark.quick
@@ -81,10 +81,10 @@ def test_ranges_hold_every_list_in_order(tmp_path_factory, records, per_run, lim
         np.add.at(cf[field], np.array(tokens, int), 1)
         for term in sorted(set(tokens)):
             want[term * 3 + field].append((entity, [i for i, one in enumerate(tokens) if one == term]))
-    ranges = Ranges.of(cf, limit)
+    ranges = ListRanges.of(cf, limit)
     assert ranges.bounds[0] == 0
     assert ranges.bounds[-1] == 3 * TERMS
-    spill = Spill(tmp_path_factory.mktemp("spill") / "runs", ranges)
+    spill = RunSpill(tmp_path_factory.mktemp("spill") / "runs", ranges)
     spilled = []
     for field in range(3):
         own = {e: tokens for (e, f), tokens in sorted(records.items()) if f == field and tokens}

@@ -15,7 +15,7 @@ from hybridkg.compute.kernels import LazyKernel
 from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.text import id_sets
 from hybridkg.text.index.build.posting_lists import ListsWriter
-from hybridkg.text.index.codec.packing import BLOCK, PADDING, Packed, blocks_of, pack_numpy, unpack_numpy
+from hybridkg.text.index.codec.packing import BLOCK, PADDING, PackedLists, blocks_of, pack_numpy, unpack_numpy
 from hybridkg.text.index.layout import ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings
 from hybridkg.text.index.topk import topk
@@ -68,7 +68,7 @@ def compiled_pack(packing, df, ids, tf):
     first, at, widths = np.empty(blocks, np.uint32), np.empty(blocks, np.uint32), np.empty((blocks, 2), np.uint8)
     words = np.zeros(4 * packing.measure(df, ids, tf, first, at, widths), np.uint32)
     packing.pack(df, ids, tf, at, widths, words)
-    return Packed(first, at, widths, words)
+    return PackedLists(first, at, widths, words)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from hybridkg.errors import TextQueryError, UnknownNameError
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 from hybridkg.text.index.postings import prefixes_of
 from hybridkg.text.index.stored_fields import best
-from hybridkg.text.index.topk.bag_of_words import END, MOST_REMEMBERED_TEXTS, MOST_WORDS, PlainQueries
+from hybridkg.text.index.topk.bag_of_words import END, MAX_CACHED_TEXTS, MAX_WORDS, BagOfWords
 from hybridkg.text.match_query.vocabulary import encoded
 
 pytestmark = pytest.mark.quick
@@ -69,7 +69,7 @@ def test_the_short_way_gives_the_answers_of_the_long_one(indexes, name, text, on
     query = TextQuery(text, language=language, syntax=syntax, fields=on, all_terms=every, model=model)
     some = np.array([7, 7, *range(250, 20, -9), 299], np.uint32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PlainQueries, "_read", lambda self, query: None)
+        patch.setattr(BagOfWords, "_read", lambda self, query: None)
         want = exactly(index.topk(query, 7))
         assert want == exactly(best(*index.matching(query), 7, None))
         scores, terms, most = index.score(query, some).tobytes(), index.terms(query), index.most(query)
@@ -102,7 +102,7 @@ def test_what_is_remembered_of_texts_is_little_and_of_one_question_only(indexes)
     index = indexes["alike"]
     queries = [
         TextQuery(text, fields=on, model=model)
-        for text in (*WORDS, *(f"red {i}" for i in range(MOST_REMEMBERED_TEXTS)))
+        for text in (*WORDS, *(f"red {i}" for i in range(MAX_CACHED_TEXTS)))
         for on in ((FieldChoice("body"),), (FieldChoice("title"),))
         for model in ("bm25f", "lm")
     ]
@@ -111,7 +111,7 @@ def test_what_is_remembered_of_texts_is_little_and_of_one_question_only(indexes)
         return index.most(query), exactly(index.topk(query, 3))
 
     remembered = list(map(answer, queries))
-    assert max(len(shape.texts) for shape in index._plain._shapes.values() if shape) <= MOST_REMEMBERED_TEXTS
+    assert max(len(shape.texts) for shape in index._plain._shapes.values() if shape) <= MAX_CACHED_TEXTS
     for query, found in zip(queries, remembered, strict=True):
         index._plain._shapes.clear()
         assert answer(query) == found
@@ -137,8 +137,8 @@ def test_plain_queries_are_those_of_words_in_fields_that_are_analysed_alike(inde
     assert plain(model="fsdm")
     assert not plain(model="prms")
     assert not plain(model="bm25")
-    assert plain(" ".join(f"w{i}" for i in range(MOST_WORDS)))
-    assert not plain(" ".join(f"w{i}" for i in range(MOST_WORDS + 1)))
+    assert plain(" ".join(f"w{i}" for i in range(MAX_WORDS)))
+    assert not plain(" ".join(f"w{i}" for i in range(MAX_WORDS + 1)))
 
 
 @pytest.mark.parametrize(

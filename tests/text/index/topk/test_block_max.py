@@ -6,7 +6,7 @@ import pytest
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
 from hybridkg.text.index.stored_fields import best
 from hybridkg.text.index.topk import block_max, topk
-from hybridkg.text.index.topk.block_max import COARSE, FINE, RANGE, SETS, code_of
+from hybridkg.text.index.topk.block_max import COARSE, DOC_BLOCK, FINE, SETS, code_of
 
 pytestmark = pytest.mark.quick
 
@@ -17,7 +17,7 @@ N = 700
 
 @pytest.fixture
 def index(build, monkeypatch):
-    monkeypatch.setattr(block_max, "FEWEST_NODES", 1)
+    monkeypatch.setattr(block_max, "MIN_NODES", 1)
     monkeypatch.setattr(block_max, "COMMON", 20)
     rng = np.random.default_rng(4)
 
@@ -44,10 +44,10 @@ def test_levels_sets_and_members_are_those_of_the_postings(index):
         term = index._plain._terms.number(word)
         place = kept._place[term]
         postings = [index._lists.postings(term * len(FIELDS) + f) for f in range(len(FIELDS))]
-        sets = np.zeros(-(-N // RANGE), np.uint8)
+        sets = np.zeros(-(-N // DOC_BLOCK), np.uint8)
         for f, own in enumerate(postings):
             for entity in own.ids.tolist():
-                sets[entity // RANGE] |= 1 << f % SETS | 1 << SETS + entity % RANGE
+                sets[entity // DOC_BLOCK] |= 1 << f % SETS | 1 << SETS + entity % DOC_BLOCK
         bits = np.unpackbits(kept.members[place].view(np.uint8), bitorder="little")[: len(sets)]
         assert (bits == (sets > 0)).all()
         n = int(bits.sum())
@@ -55,11 +55,11 @@ def test_levels_sets_and_members_are_those_of_the_postings(index):
         assert (numbers(kept.levels, starts[len(kept._forms)], n, FINE) == sets[sets > 0]).all()
         column = 0
         for form, begin in zip(kept._forms, starts, strict=False):
-            x = np.zeros(len(sets) * RANGE)
+            x = np.zeros(len(sets) * DOC_BLOCK)
             for f, own in enumerate(postings):
                 length = (lengths.sum(axis=0) if form.together else lengths[f])[own.ids]
                 x[own.ids] += form.coefficient[f] * own.tf / (form.base[f] + form.slope[f] * length)
-            highest = x.reshape(-1, RANGE).max(axis=1)[sets > 0]
+            highest = x.reshape(-1, DOC_BLOCK).max(axis=1)[sets > 0]
             code = kept.codes[place, column : column + form.levels]
             level = numbers(kept.levels, begin, n, form.levels)
             assert (code[level] >= highest * (1 - 1e-12)).all()
@@ -81,9 +81,9 @@ def test_levels_ascend_to_the_largest(levels):
 @pytest.mark.parametrize("k1", [1e-300, 1e-16, 1e-15, 1e-14, 1.2])
 def test_shares_that_rounding_puts_out_of_order_lose_no_entity(build, monkeypatch, kernel, k1):
     # x / (k1 + x) is 1, or a little less, in no order of x.
-    for name, value in (("FEWEST_POSTINGS", 1), ("FIRST_RANGES", 1)):
+    for name, value in (("MIN_POSTINGS", 1), ("FIRST_RANGES", 1)):
         monkeypatch.setattr(topk, name, value)
-    monkeypatch.setattr(block_max, "FEWEST_NODES", 1)
+    monkeypatch.setattr(block_max, "MIN_NODES", 1)
     monkeypatch.setattr(block_max, "COMMON", 20)
     rng = np.random.default_rng(0)
     for names in (["title"], ["title", "body"], ["title", "body", "notes"]):

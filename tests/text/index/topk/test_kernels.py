@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hybridkg.compute import kernels
-from hybridkg.compute.kernels import PATIENCE, LazyKernel
+from hybridkg.compute.kernels import LOAD_AFTER_POSTINGS, LazyKernel
 
 STATE = f"hybridkg-kernels-{kernels.digest_of(kernels.sources(kernels.PACKAGE), kernels.PACKAGE)}"
 
@@ -21,10 +21,10 @@ def test_a_kernel_is_loaded_once_the_process_has_read_enough(monkeypatch):
     loaded = []
     monkeypatch.setattr(kernels, "_import_with_cache", lambda name: loaded.append(name) or kernels)
     kernel = LazyKernel("some.module")
-    assert kernel.for_work(PATIENCE // 2) is None
+    assert kernel.for_work(LOAD_AFTER_POSTINGS // 2) is None
     assert kernel.for_work(0) is None
     assert loaded == []
-    assert kernel.for_work(PATIENCE // 2) is kernels
+    assert kernel.for_work(LOAD_AFTER_POSTINGS // 2) is kernels
     assert kernel.for_work(1) is kernels
     assert loaded == ["some.module"]
 
@@ -38,16 +38,18 @@ def test_without_numba_or_a_cache_numpy_does_the_work(monkeypatch):
 
     monkeypatch.setattr(kernels, "_import_with_cache", fail)
     kernel = LazyKernel("some.module")
-    assert kernel.for_work(PATIENCE) is None
-    assert kernel.for_work(PATIENCE) is None
+    assert kernel.for_work(LOAD_AFTER_POSTINGS) is None
+    assert kernel.for_work(LOAD_AFTER_POSTINGS) is None
     assert tried == ["some.module"]
 
 
 def test_other_threads_go_on_with_numpy_while_one_loads(monkeypatch):
     kernel = LazyKernel("some.module")
     seen = []
-    monkeypatch.setattr(kernels, "_import_with_cache", lambda name: seen.append(kernel.for_work(PATIENCE)) or kernels)
-    assert kernel.for_work(PATIENCE) is kernels
+    monkeypatch.setattr(
+        kernels, "_import_with_cache", lambda name: seen.append(kernel.for_work(LOAD_AFTER_POSTINGS)) or kernels
+    )
+    assert kernel.for_work(LOAD_AFTER_POSTINGS) is kernels
     assert seen == [None]
 
 
@@ -61,9 +63,9 @@ def test_a_kernel_may_be_loaded_behind_while_numpy_answers(monkeypatch):
 
     monkeypatch.setattr(kernels, "_import_with_cache", load)
     kernel = LazyKernel("some.module", behind=True)
-    assert kernel.for_work(PATIENCE) is None
+    assert kernel.for_work(LOAD_AFTER_POSTINGS) is None
     assert loading.wait(10)
-    assert kernel.for_work(PATIENCE) is None
+    assert kernel.for_work(LOAD_AFTER_POSTINGS) is None
     go_on.set()
     assert kernel.load() is kernels  # waits for the thread
     assert kernel.for_work(0) is kernels

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 from hybridkg.text.index.stored_fields import best
 from hybridkg.text.index.topk import single_call, topk
-from hybridkg.text.index.topk.bag_of_words import PlainQueries
+from hybridkg.text.index.topk.bag_of_words import BagOfWords
 
 pytestmark = pytest.mark.quick
 
@@ -64,7 +64,7 @@ def test_one_call_gives_what_the_steps_give(index, text, model, on, k, most):
         on = ()  # has no weights
     query = TextQuery(text, syntax=False, fields=on, model=model[0], arguments=model[1])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PlainQueries, "best", lambda *ignored: None)
+        patch.setattr(BagOfWords, "best", lambda *ignored: None)
         index._plain._shapes.clear()
         want = exactly(index.topk(query, k))
     assert want == exactly(best(*index.matching(query), k, None))
@@ -113,4 +113,4 @@ def test_an_index_of_many_fields_takes_its_steps(build, kernel):
 
 
 def test_block_max_pruning_begins_beyond_the_single_call():
-    assert single_call.MAX_POSTINGS <= topk.FEWEST_POSTINGS
+    assert single_call.MAX_POSTINGS <= topk.MIN_POSTINGS

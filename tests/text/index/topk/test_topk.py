@@ -18,7 +18,7 @@ from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 from hybridkg.text.id_sets import contains
 from hybridkg.text.index.stored_fields import best
 from hybridkg.text.index.topk import block_max, topk
-from hybridkg.text.index.topk.block_max import RANGE
+from hybridkg.text.index.topk.block_max import DOC_BLOCK
 
 pytestmark = pytest.mark.quick
 
@@ -36,13 +36,13 @@ MODELS = ("bm25f", "mlm", "lm", "prms", "sdm", "fsdm")
 
 def documents(rng, fields, n):
     """Texts in which one of twenty ranges has words often, and the others once."""
-    often = rng.random(-(-n // RANGE)) < 0.05
+    often = rng.random(-(-n // DOC_BLOCK)) < 0.05
     texts = []
     for entity in range(n):
         own = {}
         for field in fields:
             text = [word for word, share in WORDS.items() if rng.random() < share * (0.5 if field == "notes" else 1)]
-            if often[entity // RANGE] and rng.random() < 0.4:
+            if often[entity // DOC_BLOCK] and rng.random() < 0.4:
                 text += text * int(rng.choice([2, 8, 60]))
             if rng.random() < 0.2:
                 text.reverse()
@@ -54,12 +54,12 @@ def documents(rng, fields, n):
 @pytest.fixture(scope="module")
 def low_limits(kernel):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(block_max, "FEWEST_NODES", 1)
+        patch.setattr(block_max, "MIN_NODES", 1)
         patch.setattr(block_max, "COMMON", 20)
-        patch.setattr(topk, "FEWEST_POSTINGS", 1)
+        patch.setattr(topk, "MIN_POSTINGS", 1)
         patch.setattr(topk, "FIRST_RANGES", 1)
-        patch.setattr(topk, "MOST_RANGES", 8)
-        patch.setattr(topk, "FEWEST_RANGES", 8)
+        patch.setattr(topk, "MAX_BLOCKS", 8)
+        patch.setattr(topk, "MIN_BLOCKS", 8)
         yield
 
 
@@ -84,7 +84,7 @@ def made(build, low_limits):
 @pytest.fixture
 def ranked(monkeypatch):
     """What topk ranked in each call: what of and the best; where it passed ranges over, their bounds as well."""
-    seen, rank, pruned = [], topk.rank, topk.pruned
+    seen, rank, pruned = [], topk.rank, topk.rank_with_block_max
 
     def told(kernel, form, lists, best, **options):
         rank(kernel, form, lists, best, **options)
@@ -95,7 +95,7 @@ def ranked(monkeypatch):
         seen.append(SimpleNamespace(form=form, best=best, highest=topk._scratch.bounds[: block_max.ranges].copy()))
 
     monkeypatch.setattr(topk, "rank", told)
-    monkeypatch.setattr(topk, "pruned", told_pruned)
+    monkeypatch.setattr(topk, "rank_with_block_max", told_pruned)
     return seen
 
 
@@ -224,7 +224,7 @@ def test_the_best_of_small_indexes_are_those_of_the_whole_ranking(made, question
 def test_no_score_is_above_the_bound_of_its_range(made, question, k):
     profile, query = question
     index, _ = made(profile, 2500)
-    seen, pruned = [], topk.pruned
+    seen, pruned = [], topk.rank_with_block_max
 
     def told(form, lists, best, packed, block_max, *rest):
         nothing, unit = pruned(form, lists, best, packed, block_max, *rest)
@@ -232,7 +232,7 @@ def test_no_score_is_above_the_bound_of_its_range(made, question, k):
         return nothing, unit
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(topk, "pruned", told)
+        patch.setattr(topk, "rank_with_block_max", told)
         index.topk(query, k)
     assume(seen)
     ids, scores = index.matching(query)
@@ -240,7 +240,7 @@ def test_no_score_is_above_the_bound_of_its_range(made, question, k):
     assume(len(form.gain) > 1)  # of a single word only the ranges that are listed have one
     assert not np.isnan(highest).any()
     # The kernel asks a little less of a bound than the score that it stands for (pruned_kernel.py).
-    assert (scores - 1e-5 * (1 + np.abs(scores)) <= highest[ids // RANGE]).all()
+    assert (scores - 1e-5 * (1 + np.abs(scores)) <= highest[ids // DOC_BLOCK]).all()
 
 
 @settings(deadline=None, max_examples=100)
@@ -311,7 +311,7 @@ def test_fewer_entities_are_scored_in_other_fields_weights_and_operators_too(mad
 
 @pytest.mark.parametrize(
     "limits",
-    [{"FEWEST_POSTINGS": 10**9}, {"MOST_TERMS": 0}, {"FIRST_RANGES": 0}, {"FIRST_RANGES": 10**6}],
+    [{"MIN_POSTINGS": 10**9}, {"MAX_TERMS": 0}, {"FIRST_RANGES": 0}, {"FIRST_RANGES": 10**6}],
 )
 def test_the_limits_change_nothing(made, monkeypatch, limits):
     index, rank = made("weighted", 2500)
