@@ -307,9 +307,9 @@ def latency(ours: TextIndex, theirs: TextIndex, rng: np.random.Generator) -> dic
     for words in WORDS:
         query = TextQuery(WORDS[words])
         figures["matching_ms"][words] = {
-            "entities": len(ours.matching(query)[0]),
-            "embedded": median(lambda q=query: ours.matching(q), 3),
-            "elasticsearch": median(lambda q=query: theirs.matching(q), 3),
+            "entities": len(ours.score_all(query)[0]),
+            "embedded": median(lambda q=query: ours.score_all(q), 3),
+            "elasticsearch": median(lambda q=query: theirs.score_all(q), 3),
         }
     n = 195_000
     for size in (100, 1_000, 10_000, 65_536, n):
@@ -327,7 +327,7 @@ def joins(kb: KnowledgeBase) -> dict[str, Any]:
     index = kb._snapshot.text
     assert index is not None
     kind = type(index)
-    chosen_limit, holds = kind.max_remote_scan, kind.holds
+    chosen_limit, holds = kind.max_remote_scan, kind.supports_pushdown
     settings: dict[str, tuple[bool, int, Any]] = {
         "as chosen": (True, chosen_limit, holds),
         "conditions not pushed": (True, chosen_limit, lambda self, condition: False),
@@ -339,11 +339,11 @@ def joins(kb: KnowledgeBase) -> dict[str, Any]:
         for path in sorted((ROOT / "examples" / "acl").glob("*.hq")):
             text = path.read_text(encoding="utf-8")
             for name, (is_remote, limit, held) in settings.items():
-                kind.is_remote, kind.max_remote_scan, kind.holds = is_remote, limit, held  # type: ignore[method-assign]
+                kind.is_remote, kind.max_remote_scan, kind.supports_pushdown = is_remote, limit, held  # type: ignore[method-assign]
                 figures.setdefault(path.stem, {})[name] = median(lambda text=text: kb.query(text), 3)
             print(path.stem, figures[path.stem], flush=True)
     finally:
-        kind.is_remote, kind.max_remote_scan, kind.holds = True, chosen_limit, holds  # type: ignore[method-assign]
+        kind.is_remote, kind.max_remote_scan, kind.supports_pushdown = True, chosen_limit, holds  # type: ignore[method-assign]
     return figures
 
 

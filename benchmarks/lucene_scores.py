@@ -236,7 +236,7 @@ def compare(server: Server, made: Documents, index: EmbeddedTextIndex, asked: li
         for case in cases():
             comparison = found.setdefault(case.name, Comparison())
             for words in asked:
-                ids, scores = index.matching(case.ours(words, k1, b))
+                ids, scores = index.score_all(case.ours(words, k1, b))
                 comparison.add(server.scores(case.asked(words)), ids.tolist(), scores)
     return {name: comparison.figures() for name, comparison in found.items()}
 

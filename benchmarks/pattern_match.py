@@ -264,12 +264,12 @@ def main() -> None:
     store = None if given.no_peer else oxigraph(columns)
     figures: dict[str, Any] = {"papers": given.papers, "triples": sum(p.triples for p in columns.predicates.values())}
     for name, (pattern, text) in PATTERNS.items():
-        prepared, prepare, _ = timed(lambda pattern=pattern: index.prepare(pattern), 50)  # type: ignore[misc]
+        prepared, prepare, _ = timed(lambda pattern=pattern: index.compile(pattern), 50)  # type: ignore[misc]
         size, sizing, _ = timed(lambda prepared=prepared: prepared.size("p"), 50)  # type: ignore[misc]
         found, best, median = timed(lambda prepared=prepared: prepared.candidates("p", Meter()), given.rounds)  # type: ignore[misc]
         meter = Meter()
         prepared.candidates("p", meter)
-        row = {"candidates": len(found), "guess": round(size.guess), "low": size.low, "high": size.high}
+        row = {"candidates": len(found), "guess": round(size.estimate), "low": size.low, "high": size.high}
         row |= {"work": prepared.work("p"), "read": meter.counts.get(ADJACENCY, 0)}
         row |= {"prepare_us": round(prepare * 1000, 1), "size_us": round(sizing * 1000, 1)}
         row |= {"best_ms": round(best, 3), "median_ms": round(median, 3)}
@@ -284,11 +284,11 @@ def main() -> None:
         figures[name] = row
         print(name, row, flush=True)
     ten = np.sort(np.random.default_rng(2).choice(given.papers, 10, replace=False)).astype(np.uint32)
-    prepared = index.prepare(FIVE)
+    prepared = index.compile(FIVE)
     assert prepared is not None
     table, best, median = timed(lambda: prepared.rows(("p", "y", "i"), Meter(), {"p": ten}), 100)
     figures["rows of 10"] = {"rows": table.size, "best_ms": round(best, 3), "median_ms": round(median, 3)}
-    figures["rows of 10"]["prepare_us"] = round(timed(lambda: index.prepare(FIVE), 50)[1] * 1000, 1)
+    figures["rows of 10"]["prepare_us"] = round(timed(lambda: index.compile(FIVE), 50)[1] * 1000, 1)
     print("rows of 10", figures["rows of 10"], flush=True)
     if store is not None:
         record("pattern_match", figures, seed=given.seed)

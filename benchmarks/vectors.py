@@ -90,7 +90,7 @@ def exact(folder: Path, entities: int, dimensions: int) -> dict[str, Any]:
     index.topk(queries[0], K)  # the pages of the file
     found: dict[str, Any] = {
         "all": times(queries, lambda query: index.topk(query, K)),
-        "all, complete relation": times(queries[:5], index.matching),
+        "all, complete relation": times(queries[:5], index.score_all),
     }
     for size in CANDIDATES:
         among = np.sort(random.choice(entities, min(size, entities), replace=False)).astype(np.uint32)

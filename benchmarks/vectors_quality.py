@@ -71,9 +71,9 @@ class Judged:
         assert text is not None
         assert vectors is not None
         assert nodes is not None
-        self.text = {topic: text.matching(TextQuery(own, syntax=False)) for topic, own in self.topics.items()}
+        self.text = {topic: text.score_all(TextQuery(own, syntax=False)) for topic, own in self.topics.items()}
         self.lists = {
-            topic: Lists.of(own, self.text[topic], vectors.matching(VectorQuery(text=own)))
+            topic: Lists.of(own, self.text[topic], vectors.score_all(VectorQuery(text=own)))
             for topic, own in self.topics.items()
         }
         grades: dict[str, dict[str, int]] = {}

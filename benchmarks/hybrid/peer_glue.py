@@ -137,7 +137,7 @@ class PatternFirst(_Glue):
         """The complete relation."""
         from hybridkg.interfaces.text_index import TextQuery
 
-        ids, scores = self._text.matching(TextQuery(words, syntax=False))
+        ids, scores = self._text.score_all(TextQuery(words, syntax=False))
         return dict(zip(self._paper[ids].tolist(), scores.tolist(), strict=True))
 
 

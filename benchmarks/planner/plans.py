@@ -92,7 +92,7 @@ def times_size(factor: float) -> Callable[[PreparedPattern, str], Cardinality]:
 
     def size(prepared: PreparedPattern, variable: str) -> Cardinality:
         own = prepared.size(variable)
-        return Cardinality(own.low * factor, own.guess * factor, own.high * factor)
+        return Cardinality(own.low * factor, own.estimate * factor, own.high * factor)
 
     return size
 
@@ -159,10 +159,10 @@ class Plans:
         context = self.snapshot.context()
         solutions = context.run_plan(plan.root)
         told: dict[str, int] = {}
-        for numbers in context.told.values():
+        for numbers in context.details.values():
             told.update(numbers)
         counts = dict(context.meter.counts)
-        expected = float("inf") if plan.cost is None else plan.cost.guess
+        expected = float("inf") if plan.cost is None else plan.cost.estimate
         return Run(plan.strategy, counts, self.cost.price(counts), expected, told), solutions
 
     def planning_ms(self, question: Question) -> tuple[float, float]:

@@ -118,12 +118,12 @@ def together(folder: str, cells: str) -> dict[str, Any]:
     index = ours.open_index(Path(folder))
     asked = [cell for cell in read_cells(Path(cells)) if cell.k == 10]
     for cell in asked:
-        index.answers([IndexRequest(ours.question(text, "bm25f"), 10) for text in cell.before])
+        index.batch([IndexRequest(ours.question(text, "bm25f"), 10) for text in cell.before])
     questions = [IndexRequest(ours.question(text, "bm25f"), 10) for cell in asked for text in cell.texts]
     started = time.perf_counter()
     single = [index.topk(question.query, 10) for question in questions]
     between = time.perf_counter()
-    batch = index.answers(questions)
+    batch = index.batch(questions)
     ended = time.perf_counter()
     same = all(all(map(same_bytes, a, b)) for a, b in zip(single, batch, strict=True))
     return {
@@ -171,7 +171,7 @@ def comparing(folder: str, cells: str, model: str, budget_s: float) -> dict[str,
     questions = differing = tied = 0
     for text in texts:
         query = ours.question(text, model)
-        complete = index.matching(query)
+        complete = index.score_all(query)
         questions += 1
         tied += len(np.unique(complete[1])) < len(complete[1])
         for k in KS:

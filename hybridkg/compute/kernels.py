@@ -49,8 +49,8 @@ class LazyKernel:
             takes half a minute to be compiled.
     """
 
-    def __init__(self, module: str, *, behind: bool = False):
-        self._name, self._behind = module, behind
+    def __init__(self, module: str, *, background: bool = False):
+        self._name, self._behind = module, background
         self._lock = threading.Lock()
         self._seen = 0
         self._module: ModuleType | None = None

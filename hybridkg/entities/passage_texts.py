@@ -127,7 +127,7 @@ class EntityTexts:
 
     def _pattern(self, graph: GraphIndex, iri: str) -> PreparedPattern | None:
         if iri not in self._prepared:
-            self._prepared[iri] = graph.prepare(Scan(Variable("s"), PredicatePath(iri), Variable("o")))
+            self._prepared[iri] = graph.compile(Scan(Variable("s"), PredicatePath(iri), Variable("o")))
         return self._prepared[iri]
 
     def _route(self, iri: str) -> FieldRoute:

@@ -56,7 +56,7 @@ def rank(
     asked = [topic for topic in topics.texts if topic in queries]
     questions = [IndexRequest(replace(queries[topic], text=topics.texts[topic], syntax=False), k) for topic in asked]
     rankings = {}
-    for topic, (ids, scores) in zip(asked, index.answers(questions), strict=True):
+    for topic, (ids, scores) in zip(asked, index.batch(questions), strict=True):
         found = [node.value if isinstance(node, NamedNode) else f"_:{node.value}" for node in nodes.nodes(ids)]
         rankings[topic] = tuple(zip(found, scores.tolist(), strict=True))
     return Run(name or (questions[0].query.model if questions else "run"), rankings)

@@ -51,7 +51,7 @@ class Projection:
         self._prepared: dict[int, tuple[Pattern, Prepared | None]] = {}
         self._forms: dict[int, tuple[Form, Fill | None]] = {}
 
-    def prepare(self, pattern: Pattern, form: Form | None = None, iris: Sequence[NamedNode] = ()) -> Prepared | None:
+    def compile(self, pattern: Pattern, form: Form | None = None, iris: Sequence[NamedNode] = ()) -> Prepared | None:
         """As GraphIndex has it; remembered, because a plan that runs again asks for the same patterns."""
         known = self._prepared.get(id(pattern))
         if known is not None:
@@ -113,7 +113,7 @@ class Prepared:
     def size(self, variable: str | None = None) -> Cardinality:
         """As PreparedPattern has it."""
         low, high = bounds_of(self.node, variable)
-        guess = float(high) if low == high else min(max(self.node.guess(variable), low), high)
+        guess = float(high) if low == high else min(max(self.node.estimate(variable), low), high)
         return Cardinality(low, guess, high)
 
     def work(self, variable: str | None = None) -> float:

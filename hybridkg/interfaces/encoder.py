@@ -133,7 +133,7 @@ class EncoderKind(Protocol):
     is_billed: bool
     """Whether it sends the texts to a server, which costs; a large run is then agreed to first."""
 
-    def settled_name(self) -> str:
+    def fingerprint(self) -> str:
         """The name that the encoder will have whatever the texts are; empty where it learns from them.
 
         Vectors made by an encoder of the same name are not made again.
@@ -144,7 +144,7 @@ class EncoderKind(Protocol):
             EncoderError: it cannot be fetched.
         """
 
-    def prepare(self, folder: Path, texts: Texts, count: int, progress: Progress) -> Encoder:
+    def train(self, folder: Path, texts: Texts, count: int, progress: Progress) -> Encoder:
         """An encoder for a knowledge base, with everything that its queries will need written to a folder.
 
         Args:

@@ -241,7 +241,7 @@ class Cardinality(NamedTuple):
     """How many: a best guess between two bounds that are (nearly) sure."""
 
     low: float
-    guess: float
+    estimate: float
     high: float
 
 
@@ -309,7 +309,7 @@ class GraphIndex(Protocol):
     n_entities: int
     n_nodes: int
 
-    def prepare(
+    def compile(
         self, pattern: Pattern, form: Form | None = None, iris: Sequence[NamedNode] = ()
     ) -> PreparedPattern | None:
         """The pattern, ready to be asked; None where the projection does not hold all that it takes. Under 100 us

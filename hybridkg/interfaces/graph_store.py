@@ -84,7 +84,7 @@ class RemoteStore(Protocol):
     def trip_us(self) -> float:
         """Microseconds until the quickest of its last answers began: a round trip takes no longer. inf before one."""
 
-    def beginning(self, sparql: str, variable: str, most: int, seconds: float) -> PrefixSample | None:
+    def sample_prefix(self, sparql: str, variable: str, most: int, seconds: float) -> PrefixSample | None:
         """The first solutions of a pattern; None where that takes too long, or cannot be done.
 
         Where these are all, `select` gives them without asking again, once and at once, for this query and for the same

@@ -45,22 +45,22 @@ class RankedIndex(Protocol):
     fields: tuple[str, ...]
     vectors: VectorIndex | None
 
-    def holds(self, condition: PushdownCondition) -> bool:
+    def supports_pushdown(self, condition: PushdownCondition) -> bool:
         """As TextIndex has it."""
 
     def check(self, query: RankedQuery) -> None:
         """Raises UnknownNameError, TextQueryError or VectorQueryError; cheap."""
 
-    def most(self, query: RankedQuery) -> int:
+    def match_count_bound(self, query: RankedQuery) -> int:
         """No fewer than `matching` will give; cheap."""
 
     def is_exact(self, query: RankedQuery, k: int, among: int | None = None) -> bool:
         """Whether the best k, of so many candidates or of everyone, are surely the true ones."""
 
-    def prepare(self, queries: Sequence[RankedQuery]) -> None:
+    def prefetch_counts(self, queries: Sequence[RankedQuery]) -> None:
         """As TextIndex has it."""
 
-    def matching(self, query: RankedQuery) -> tuple[Ids, Scores]:
+    def score_all(self, query: RankedQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
 
     def topk(self, query: RankedQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
@@ -72,7 +72,7 @@ class RankedIndex(Protocol):
     def estimates(self, query: VectorQuery, among: Ids | None = None) -> tuple[Ids, NDArray[Any], float]:
         """As VectorIndex has it."""
 
-    def answers(self, questions: Sequence[RankedRequest]) -> list[tuple[Ids, Scores]]:
+    def batch(self, questions: Sequence[RankedRequest]) -> list[tuple[Ids, Scores]]:
         """`matching` or `topk` of each question, asked together where that saves time."""
 
     def task(self, query: TextQuery, ids: Ids | None = None) -> ScoringTask:
@@ -105,5 +105,5 @@ def postings_read(index: RankedIndex, query: RankedQuery, among: float | None = 
         among: how many candidates take part; None for everyone. Postings are read whoever takes part.
     """
     if isinstance(query, TextQuery) or index.vectors is None:
-        return float(index.most(query))
+        return float(index.match_count_bound(query))
     return index.vectors.comparisons(query, among) * index.vectors.dimensions / NUMBERS_PER_POSTING

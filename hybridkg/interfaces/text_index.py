@@ -189,19 +189,19 @@ class TextIndex(Protocol):
     def about(self) -> dict[str, Any]:
         """What `stats` says of the engine, `engine` first; never raises: what cannot be told is told as such."""
 
-    def holds(self, condition: PushdownCondition) -> bool:
+    def supports_pushdown(self, condition: PushdownCondition) -> bool:
         """Whether the index can leave out entities that break the condition, and knows what the graph knows."""
 
     def check(self, query: TextQuery) -> None:
         """Raises UnknownNameError (field, model, argument) or TextQueryError; cheap, reads no postings."""
 
-    def most(self, query: TextQuery) -> int:
+    def match_count_bound(self, query: TextQuery) -> int:
         """No fewer than `matching` will give; cheap."""
 
-    def prepare(self, queries: Sequence[TextQuery]) -> None:
+    def prefetch_counts(self, queries: Sequence[TextQuery]) -> None:
         """`most` of these will be asked for: an index that is far away asks for all of them at once."""
 
-    def matching(self, query: TextQuery) -> tuple[Ids, Scores]:
+    def score_all(self, query: TextQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
 
     def topk(self, query: TextQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
@@ -217,7 +217,7 @@ class TextIndex(Protocol):
         of all. `model.score` of it is what `matching` gives; experiments and explanations start from it.
         """
 
-    def answers(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
+    def batch(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
         """`matching` or `topk` of each question, asked together where that saves time."""
 
     def terms(self, query: TextQuery) -> list[TermStatistics]:

@@ -114,7 +114,7 @@ class VectorIndex(Protocol):
     def knows(self, query: VectorQuery) -> bool:
         """Whether what the query asks about has a vector; nothing is near to what has none."""
 
-    def matching(self, query: VectorQuery) -> tuple[Ids, Scores]:
+    def score_all(self, query: VectorQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, similarities float64[m], -1..1)."""
 
     def topk(self, query: VectorQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:

@@ -94,7 +94,7 @@ class QuerySession:
                     snapshot.graph,
                     snapshot.ranked,
                     snapshot.cost,
-                    snapshot.far_store,
+                    snapshot.remote_store,
                     snapshot.far_statistics,
                     template=template,
                     values=request.values,

@@ -224,7 +224,7 @@ class Snapshot:
     @property
     def cost(self) -> CostModel:
         """Unit costs at this moment: a server that has just been quick is taken to be near."""
-        if (store := self.far_store) is not None:
+        if (store := self.remote_store) is not None:
             self.costs.at_most(remote_costs(store.trip_us, self.costs.model.us_per_store_row))
         return self.costs.model
 
@@ -277,10 +277,10 @@ class Snapshot:
 
     def planning(self) -> PlannerContext:
         """What the planner sees, for one query."""
-        return PlannerContext(self.graph, self.ranked, self.cost, self.far_store, self.far_statistics)
+        return PlannerContext(self.graph, self.ranked, self.cost, self.remote_store, self.far_statistics)
 
     @property
-    def far_store(self) -> RemoteStore | None:
+    def remote_store(self) -> RemoteStore | None:
         """The graph, where it lies at an endpoint, to be asked how patterns begin."""
         return cast(RemoteStore, self.store) if self.endpoint else None
 

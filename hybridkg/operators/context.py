@@ -119,12 +119,12 @@ class ExecutionContext:
     price: Price = field(kw_only=True)
     graph: GraphIndex | None = None
     reranking: RerankPlace = field(default_factory=RerankPlace)
-    notes: dict[tuple[str, int], int] = field(default_factory=dict)
+    counts_by_match: dict[tuple[str, int], int] = field(default_factory=dict)
     """What operators found out on their way (`note`)."""
     found: dict[RankedQuery, MatchCount] = field(default_factory=dict)
     """How many entities each text was seen to match."""
     actuals: dict[int, Actual] = field(default_factory=dict)
-    told: dict[int, dict[str, int]] = field(default_factory=dict)
+    details: dict[int, dict[str, int]] = field(default_factory=dict)
     """How operators went about their work (`tell`)."""
     query_strings: dict[TextQuery, Span] = field(default_factory=dict)
     """Texts of rows that were read as query strings (MATCH QUERY ?text), and the place of their variable."""
@@ -151,12 +151,12 @@ class ExecutionContext:
         """
         if self.text is not None and self.text.is_remote:
             operators = list(root.walk())
-            self.text.prepare([query for operator in operators for query in operator.sized(self.text)])
+            self.text.prefetch_counts([query for operator in operators for query in operator.sized(self.text)])
             asked = dict.fromkeys(question for operator in operators for question in operator.questions(self.text))
             far = [question for question in asked if is_remote_relation(self.text, question.query)]
             questions = far[: together(self.text)]
             if len(questions) > 1:
-                self._answers = dict(zip(questions, self.text.answers(questions), strict=True))
+                self._answers = dict(zip(questions, self.text.batch(questions), strict=True))
         return self.run(root)
 
     def spent(self) -> float:
@@ -169,7 +169,7 @@ class ExecutionContext:
         answer = self._answers.get(question)
         if answer is None:
             query, k = question.query, question.k
-            answer = index.matching(query) if k is None else index.topk(query, k)
+            answer = index.score_all(query) if k is None else index.topk(query, k)
         found = MatchCount(len(answer[0]), question.k is None or len(answer[0]) < question.k)
         before = self.found.get(question.query)
         if before is None or found.n > before.n or found.is_all:
@@ -218,7 +218,7 @@ class ExecutionContext:
         running = self.running[-1:]  # another thread may ask
         return running[0].describe() if running else ""
 
-    def note(self, kind: str, n: int, match: ast.RankedItem | None = None) -> None:
+    def record_count(self, kind: str, n: int, match: ast.RankedItem | None = None) -> None:
         """Remembers a number that says why there are no more rows (CANDIDATES, JOINED, TOTAL).
 
         Args:
@@ -227,17 +227,17 @@ class ExecutionContext:
             match: what it is about; None where the query has nothing else that it could be about.
         """
         key = kind, -1 if match is None else match.span.start
-        self.notes[key] = max(n, self.notes.get(key, 0))
+        self.counts_by_match[key] = max(n, self.counts_by_match.get(key, 0))
 
-    def noted(self, kind: str, match: ast.RankedItem | None = None) -> int | None:
+    def counts(self, kind: str, match: ast.RankedItem | None = None) -> int | None:
         """What has been noted; None where nothing has."""
-        return self.notes.get((kind, -1 if match is None else match.span.start))
+        return self.counts_by_match.get((kind, -1 if match is None else match.span.start))
 
-    def tell(self, operator: PhysicalOperator, **numbers: int) -> None:
+    def record_detail(self, operator: PhysicalOperator, **numbers: int) -> None:
         """Remembers how an operator went about its work, for EXPLAIN ANALYZE; of several numbers the last is kept."""
-        self.told.setdefault(id(operator), {}).update(numbers)
+        self.details.setdefault(id(operator), {}).update(numbers)
 
-    def prepare(self, pattern: Pattern) -> PreparedPattern | None:
+    def compile(self, pattern: Pattern) -> PreparedPattern | None:
         """A pattern of the plan, ready to be asked; None where there is no projection or it does not hold the pattern.
 
         Prepared once in a run.
@@ -245,7 +245,7 @@ class ExecutionContext:
         if self.graph is None:
             return None
         if id(pattern) not in self._prepared:
-            self._prepared[id(pattern)] = self.graph.prepare(pattern)
+            self._prepared[id(pattern)] = self.graph.compile(pattern)
         return self._prepared[id(pattern)]
 
     def allow(self, rows: int) -> None:

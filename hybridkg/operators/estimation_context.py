@@ -57,7 +57,7 @@ class EstimationContext:
             self._rows[id(operator)] = operator, operator.estimate(self)
         return self._rows[id(operator)][1]
 
-    def most(self, match: ast.RankedItem) -> float | None:
+    def match_count_bound(self, match: ast.RankedItem) -> float | None:
         """No fewer entities match; with TOP no more than that. None where the index has an objection, or the text is
         that of a variable.
         """
@@ -69,7 +69,7 @@ class EstimationContext:
         if self.text is None or isinstance(match.text, ast.Var):
             return None
         try:
-            most = float(self.text.most(ranked_query(match)))
+            most = float(self.text.match_count_bound(ranked_query(match)))
         except HybridkgError:
             return None
         return most if match.top is None else min(most, float(match.top))
@@ -78,7 +78,7 @@ class EstimationContext:
         """The share of all entities that match, 0..1."""
         if id(match) in self.narrowed:
             return 1.0
-        most = self.most(match)
+        most = self.match_count_bound(match)
         return None if most is None else min(1.0, most / max(self.entities, 1.0))
 
     def prepared(self, pattern: Pattern | DeclinedPattern) -> PreparedPattern | None:
@@ -86,13 +86,13 @@ class EstimationContext:
         if isinstance(pattern, DeclinedPattern) or self.graph is None:
             return None
         if id(pattern) not in self._prepared:
-            self._prepared[id(pattern)] = pattern, self.graph.prepare(pattern)
+            self._prepared[id(pattern)] = pattern, self.graph.compile(pattern)
         return self._prepared[id(pattern)][1]
 
     def size(self, pattern: Pattern | DeclinedPattern, variable: str | None = None) -> float | None:
         """How many solutions a pattern has, or how many values one of its variables."""
         prepared = self.prepared(pattern)
-        return None if prepared is None else prepared.size(variable).guess
+        return None if prepared is None else prepared.size(variable).estimate
 
     def below(self, sliced: Mapping[str, float | None], narrowed: frozenset[int]) -> EstimationContext:
         """What is known below an operator that takes a part of some relations."""

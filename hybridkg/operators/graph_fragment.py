@@ -113,7 +113,7 @@ class GraphFragment(PhysicalOperator):
 
     def prepared(self, context: ExecutionContext) -> PreparedPattern | None:
         """The pattern, ready to be asked; None where the store has to be."""
-        return None if isinstance(self.pattern, DeclinedPattern) else context.prepare(self.pattern)
+        return None if isinstance(self.pattern, DeclinedPattern) else context.compile(self.pattern)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """All rows."""

@@ -93,7 +93,7 @@ class MatchEach(OneChild):
             else:
                 for one in questions:
                     context.note_exactness(index, one)
-                yield from zip(batch, index.answers(questions), strict=True)
+                yield from zip(batch, index.batch(questions), strict=True)
 
     def _note(self, asked: RankedRequest, context: ExecutionContext) -> None:
         """What was read as a query string may deserve a warning."""

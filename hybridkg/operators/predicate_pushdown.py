@@ -24,7 +24,7 @@ def with_conditions(
     """
     if not index.is_remote or not isinstance(query, TextQuery):
         return query
-    held = tuple(one for one in said() if all(map(index.holds, leaves(one))))
+    held = tuple(one for one in said() if all(map(index.supports_pushdown, leaves(one))))
     return replace(query, conditions=held) if held else query
 
 

@@ -54,7 +54,7 @@ class Slice(OneChild):
         """Drops `offset` rows and keeps `limit`."""
         solutions = context.run(self.child)
         if not any(isinstance(above, Slice | Project) for above in context.running[:-1]):  # no sub-select's
-            context.note(TOTAL, solutions.size)
+            context.record_count(TOTAL, solutions.size)
         end = None if self.limit is None else self.offset + self.limit
         return solutions.take(range(solutions.size)[self.offset : end])
 

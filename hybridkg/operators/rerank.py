@@ -100,7 +100,7 @@ class Rerank(OneChild):
                 context.exact = context.exact and kind.repeatable
         scores = [None if one is None else found.get(one) for one in asked]
         order = sorted(range(first.size), key=lambda i: float("inf") if (s := scores[i]) is None else -s)
-        context.tell(self, scored=len(found))
+        context.record_detail(self, scored=len(found))
         places = [*order, *range(first.size, solutions.size)]
         cells: list[Term | None] = [None if (s := scores[i]) is None else double(s) for i in order]
         cells += [None] * (solutions.size - first.size)

@@ -49,7 +49,7 @@ class ScoreRows(OneChild):
         return tuple(
             RankedRequest(query)
             for query in self.sized(text)
-            if is_remote_relation(text, query) and text.most(query) <= FEW_MATCHES
+            if is_remote_relation(text, query) and text.match_count_bound(query) <= FEW_MATCHES
         )
 
     def run(self, context: ExecutionContext) -> Solutions:

@@ -58,11 +58,11 @@ class TextJoin(PhysicalOperator):
 
     def estimate(self, known: EstimationContext) -> float | None:
         """Each match as often as the fragment has rows for an entity."""
-        return times(known.most(self.match), self.fragment.rows_each(known, self.match.entity.name))
+        return times(known.match_count_bound(self.match), self.fragment.rows_each(known, self.match.entity.name))
 
     def work(self, known: EstimationContext) -> Work | None:
         """Every match is scored, and the fragment asked about all of them."""
-        most = known.most(self.match)
+        most = known.match_count_bound(self.match)
         asked = self.fragment.work_for(known, self.match.entity.name, most)
         return work_of({TEXT_QUESTIONS: 1, SCORED_POSTINGS: most, **asked, ROWS: known.rows(self)})
 
@@ -82,7 +82,7 @@ class TextJoin(PhysicalOperator):
             return self._in_columns(index, prepared, context)
         at = self.fragment.columns.index(variable)
         begun: Begun | None = None
-        if is_remote_relation(index, query) and (most := index.most(query)) > index.max_remote_scan:
+        if is_remote_relation(index, query) and (most := index.match_count_bound(query)) > index.max_remote_scan:
             begun = begin(self.fragment.in_store, min(most, context.max_rows), context)
             if begun.is_whole:
                 scores_of = _asked_for(_distinct(begun.rows, at), ranked_query(self.match), index, context)
@@ -107,18 +107,18 @@ class TextJoin(PhysicalOperator):
         entities = found.ids(variable)
         assert entities is not None
         places = ids.searchsorted(entities.ids)
-        context.note(JOINED, int(np.count_nonzero(np.bincount(places))), self.match)
+        context.record_count(JOINED, int(np.count_nonzero(np.bincount(places))), self.match)
         return found.having({**found.columns, self.score: NumberColumn(scores[places], double)})
 
     def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
         """Whether to score the entities of the fragment, and not every match, of which most may not be in it."""
-        variable, most = self.match.entity.name, index.most(self.narrowed(index))
+        variable, most = self.match.entity.name, index.match_count_bound(self.narrowed(index))
         if is_remote_relation(index, self._question):
             return most > index.max_remote_scan
         prepared = self.fragment.prepared(context)
         if prepared is None or most < MANY_MATCHES:
             return False
-        entities = int(prepared.size(variable).guess)
+        entities = int(prepared.size(variable).estimate)
         graph_first = {ADJACENCY: int(prepared.work(variable)), GRAPH_QUESTIONS: 1, PROBES: entities}
         text_first = {ADJACENCY: int(most * prepared.work_each(variable)), SCORED_POSTINGS: most}
         return context.price(graph_first) < context.price(text_first)
@@ -136,7 +136,7 @@ class TextJoin(PhysicalOperator):
         return tuple(
             RankedRequest(query)
             for query in self.sized(text)
-            if not is_remote_relation(text, query) or text.most(query) <= text.max_remote_scan
+            if not is_remote_relation(text, query) or text.match_count_bound(query) <= text.max_remote_scan
         )
 
     def narrowed(self, index: RankedIndex) -> RankedQuery:
@@ -154,7 +154,7 @@ class TextJoin(PhysicalOperator):
 
     def _joined(self, rows: list[Row], score_of: Mapping[Term | None, Literal], context: ExecutionContext) -> Solutions:
         """The rows that have a score, with it."""
-        context.note(JOINED, len(score_of), self.match)
+        context.record_count(JOINED, len(score_of), self.match)
         at = self.fragment.columns.index(self.match.entity.name)
         joined: list[Row] = [(*row, score) for row in rows if (score := score_of.get(row[at])) is not None]
         return Solutions((*self.fragment.columns, self.score), joined)
@@ -191,7 +191,7 @@ def scores_of_entities(
     assert context.nodes is not None
     nodes = [term for term in entities if isinstance(term, NamedNode | BlankNode)]
     is_far = is_remote_relation(index, query) and not context.is_answered(RankedRequest(query))
-    few = is_far or len(nodes) * MATCHES_PER_PROBE < index.most(query)
+    few = is_far or len(nodes) * MATCHES_PER_PROBE < index.match_count_bound(query)
     if few:
         return _asked_for(nodes, query, index, context)
     ids, scores = every_match(index, query, context)

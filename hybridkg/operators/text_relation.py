@@ -36,13 +36,13 @@ class TextRelation(PhysicalOperator):
 
     def estimate(self, known: EstimationContext) -> float | None:
         """No fewer than match."""
-        most = known.most(self.match)
+        most = known.match_count_bound(self.match)
         return most if self.top is None or most is None else min(most, float(self.top))
 
     def work(self, known: EstimationContext) -> Work | None:
         """One question: every match is scored, or the best are found among the postings."""
         read = SCORED_POSTINGS if self.top is None else POSTINGS
-        return work_of({TEXT_QUESTIONS: 1, read: known.most(self.match), ROWS: known.rows(self)})
+        return work_of({TEXT_QUESTIONS: 1, read: known.match_count_bound(self.match), ROWS: known.rows(self)})
 
     def questions(self, text: RankedIndex) -> tuple[RankedRequest, ...]:
         """Its one question; none where the index objects, which is an error only once the operator runs."""

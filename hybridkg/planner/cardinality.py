@@ -50,7 +50,7 @@ class RankingShape(NamedTuple):
     asked: int
     is_fused: bool
     only_texts: bool
-    is_far: bool
+    is_remote: bool
     entities: float
     scored: tuple[int, ...]
 
@@ -61,7 +61,7 @@ class RankingShape(NamedTuple):
         only_texts = all(isinstance(match.match, ast.Match) for match in ranking.scored)
         place = {id(match): at for at, match in enumerate(ranking.spine.matches)}
         scored = tuple(place[id(match)] for match in ranking.scored)
-        is_far = planning.is_far(ranking.matches)
+        is_far = planning.is_remote(ranking.matches)
         return cls(asked, ranking.fuses, only_texts, is_far, float(planning.entities), scored)
 
 
@@ -73,7 +73,7 @@ class Lists(NamedTuple):
         scored: those of the scored MATCHes.
         optional: those of the MATCHes that OPTIONAL adds.
         filters: those of the MATCHes that filter.
-        agreed: what a remote index has counted of the first MATCH and of what the graph says of it.
+        pushdown_count: what a remote index has counted of the first MATCH and of what the graph says of it.
         first: that of the first MATCH, with the conditions that go along with it to a remote index.
         best_first: `scored` for a plan that reads the best first; with these conditions where one MATCH is scored.
         postings: the best are found among so many, for each scored MATCH.
@@ -84,7 +84,7 @@ class Lists(NamedTuple):
     scored: list[float]
     optional: list[float]
     filters: list[float]
-    agreed: PushdownCount | None
+    pushdown_count: PushdownCount | None
     first: float
     best_first: list[float]
     postings: list[float]
@@ -93,13 +93,17 @@ class Lists(NamedTuple):
     @classmethod
     def of(cls, ranking: RankedPlan, planning: PlannerContext, fixed: RankingShape) -> Lists:
         """Asks the indexes."""
-        joined_lists = [float(planning.most(match.match)) for match in ranking.spine.matches]
+        joined_lists = [float(planning.match_count_bound(match.match)) for match in ranking.spine.matches]
         scored = [*map(joined_lists.__getitem__, fixed.scored)]
-        agreed = planning.agreed(ranking) if fixed.is_far else None
+        agreed = planning.pushdown_count(ranking) if fixed.is_remote else None
         first = joined_lists[0] if agreed is None else agreed.most
         postings = scored if fixed.only_texts else [planning.read(match.match) for match in ranking.scored]
-        optional = [float(planning.most(match.match)) for match in ranking.optional] if ranking.optional else []
-        filters = [float(planning.most(match.match)) for match in ranking.filters] if ranking.filters else []
+        optional = (
+            [float(planning.match_count_bound(match.match)) for match in ranking.optional] if ranking.optional else []
+        )
+        filters = (
+            [float(planning.match_count_bound(match.match)) for match in ranking.filters] if ranking.filters else []
+        )
         is_text, text = isinstance(ranking.spine.matches[0].match, ast.Match), planning.text
         is_remote = text is not None and (text.text_is_remote if is_text else text.is_remote)
         return cls(
@@ -107,7 +111,7 @@ class Lists(NamedTuple):
             scored=scored,
             optional=optional,
             filters=filters,
-            agreed=agreed,
+            pushdown_count=agreed,
             first=first,
             best_first=[first] if fixed.scored == (0,) else scored,
             postings=postings,
@@ -163,13 +167,13 @@ def graph_of(
     for fragment in ranking.by_variable[variable]:
         prepared, rows_each = planning.prepared(fragment), 1.0
         if prepared is None:
-            expected = planning.expected(fragment, variable)
+            expected = planning.store_estimate(fragment, variable)
             sized = None if expected is None else expected.values
             wanted = _worth_reading(matching, ranking.k, n, cost, sized)
-            begun = planning.beginning(fragment, variable, wanted) if wanted else None
+            begun = planning.sample_prefix(fragment, variable, wanted) if wanted else None
             own = in_store(begun, entities, sized)
             rows_each = _rows_each(begun, expected, fragment, variable)
-            rows = n if _has_closure(fragment) else own.guess * rows_each
+            rows = n if _has_closure(fragment) else own.estimate * rows_each
             if expected is not None:
                 rows = max(rows, expected.read)
             # Of those that pass a filter by text, or of all.
@@ -181,8 +185,8 @@ def graph_of(
             own = prepared.size(variable)
             whole_us += prepared.work(variable) * cost.us_per_adjacency_entry
             question += cost.us_per_graph_question
-        patterns.append((prepared, own.guess, rows_each))
-        low, guess, high = max(0.0, low + own.low - entities), guess * own.guess / n, min(high, own.high)
+        patterns.append((prepared, own.estimate, rows_each))
+        low, guess, high = max(0.0, low + own.low - entities), guess * own.estimate / n, min(high, own.high)
     for match, most in zip(ranking.filters, filters, strict=True) if filters else ():
         entity, share = match.match.entity.name, min(1.0, most / n)
         question += cost.us_per_text_scoring
@@ -221,7 +225,7 @@ def _worth_reading(
         each = cost.us_per_hit + cost.us_per_probe_in_store
         even_us = min(even_us, sqrt(max(k, 1) * entities * each * cost.us_per_store_row))
     most = min(MAX_READ, int(even_us / cost.us_per_store_row / PART_READ))
-    return 0 if expected is not None and expected.guess > most else most
+    return 0 if expected is not None and expected.estimate > most else most
 
 
 def _rows_each(begun: PrefixSample | None, expected: StoreEstimate | None, fragment: Fragment, variable: str) -> float:
@@ -230,7 +234,7 @@ def _rows_each(begun: PrefixSample | None, expected: StoreEstimate | None, fragm
         return 1.0
     if begun is not None:
         return max(1.0, begun.rows / max(begun.values, 1))
-    return 1.0 if expected is None else max(1.0, expected.rows / max(expected.values.guess, 1.0))
+    return 1.0 if expected is None else max(1.0, expected.rows / max(expected.values.estimate, 1.0))
 
 
 def _has_closure(fragment: Fragment) -> bool:
@@ -280,7 +284,11 @@ def joined(most: float, size: Cardinality, entities: float, agreed: PushdownCoun
     >>> joined(100.0, Size(0.0, 500.0, 1_000.0), 10_000.0, Agreed("paper", 12.0, is_whole=False))
     (0.625, 5.0, 12.0)
     """
-    by_chance, least, highest = most * size.guess / max(entities, 1.0), most + size.low - entities, min(most, size.high)
+    by_chance, least, highest = (
+        most * size.estimate / max(entities, 1.0),
+        most + size.low - entities,
+        min(most, size.high),
+    )
     if agreed is not None:
         highest = min(highest, agreed.most)
         least = min(agreed.most, most) if agreed.is_whole else least

@@ -92,13 +92,13 @@ def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None)
         if dominating.dominates and (root := planning.root(name, logical)) is not None:
             return PhysicalPlan(root, name, whole, dominating.cost(logical, planning))
     planning.ask_sizes(logical)
-    applying = planning.fixed(("applying", id(logical)), lambda: _applying(logical, planning))
+    applying = planning.memoize_for_template(("applying", id(logical)), lambda: _applying(logical, planning))
     best, expected = "", UNPRICED
     for name, one in applying:
-        if best and one.least_cost(logical, planning) >= expected.guess:
+        if best and one.least_cost(logical, planning) >= expected.estimate:
             continue  # dearer than another whatever its rows are: only EXPLAIN asks how dear
         found = one.cost(logical, planning)
-        if not best or found.guess < expected.guess:
+        if not best or found.estimate < expected.estimate:
             best, expected = name, found
 
     def costs() -> list[tuple[str, Cardinality]]:
@@ -120,7 +120,7 @@ def _applying(logical: Plan, planning: PlannerContext) -> tuple[tuple[str, Strat
 
 
 def _guess(costed: tuple[str, Cardinality]) -> float:
-    return costed[1].guess
+    return costed[1].estimate
 
 
 def with_limit(plan: Plan, limit: int | None) -> Plan:

@@ -45,13 +45,13 @@ class Ran:
     """
 
     actuals: Mapping[int, Actual]
-    told: Told
+    details: Told
     work: Mapping[str, int]
 
     @classmethod
     def of(cls, context: ExecutionContext) -> Ran:
         """What a run has left behind."""
-        return cls(context.actuals, context.told, context.meter.counts)
+        return cls(context.actuals, context.details, context.meter.counts)
 
 
 @dataclass(frozen=True)
@@ -159,8 +159,8 @@ class Explanation:
                 found[id(operator)] = self.cost.price(work)
             below = operator.below(known)
             waiting += [(child, below) for child in operator.children]
-        if len(best) == 1 and self.plan.cost is not None and isfinite(self.plan.cost.guess):
-            found[id(best[0])] = max(0.0, self.plan.cost.guess - sum(found.values()))
+        if len(best) == 1 and self.plan.cost is not None and isfinite(self.plan.cost.estimate):
+            found[id(best[0])] = max(0.0, self.plan.cost.estimate - sum(found.values()))
         return found
 
     def actual(self, operator: PhysicalOperator) -> Actual | None:
@@ -176,7 +176,7 @@ class Explanation:
 
     def more_lines(self, operator: PhysicalOperator, known: EstimationContext) -> list[str]:
         """What stands below the line of an operator: details, then the exact text sent to the store."""
-        told = None if self.ran is None else self.ran.told
+        told = None if self.ran is None else self.ran.details
         lines = _choice_lines(operator, known, told) if isinstance(operator, TopKRows) else []
         lines += operator.details(known).splitlines()
         lines += [" ".join(text.split()) for text in _questions(operator.asks(known))]
@@ -191,7 +191,7 @@ class Explanation:
         if (us := self.own_times.get(id(operator))) is not None:
             node["est_own_us"] = round(us, 1)
         if isinstance(operator, TopKRows):
-            node |= _choice_json(operator, known, None if self.ran is None else self.ran.told)
+            node |= _choice_json(operator, known, None if self.ran is None else self.ran.details)
         if details := operator.details(known).splitlines():
             node["details"] = details
         if asked := operator.asks(known):
@@ -347,17 +347,21 @@ def _ms(cost: Cardinality | None, into: str) -> str:
     >>> _ms(Size(0.0, 1310.0, 5000.0), ", est. {}"), _ms(Size(0.0, 83.2, 90.0), "{}")
     (', est. 1.3 ms', '0.083 ms')
     """
-    if cost is None or isinf(cost.guess):
+    if cost is None or isinf(cost.estimate):
         return ""
-    ms = cost.guess / 1e3
+    ms = cost.estimate / 1e3
     return into.format(f"{ms:,.1f} ms" if ms >= 1 else f"{ms:.2g} ms")
 
 
 def _us(cost: Cardinality | None) -> dict[str, float | None] | None:
     """An expected time as data: best guess, and between which bounds it is."""
-    if cost is None or isinf(cost.guess):
+    if cost is None or isinf(cost.estimate):
         return None
-    return {"low": round(cost.low, 1), "guess": round(cost.guess, 1), "high": None if isinf(cost.high) else cost.high}
+    return {
+        "low": round(cost.low, 1),
+        "guess": round(cost.estimate, 1),
+        "high": None if isinf(cost.high) else cost.high,
+    }
 
 
 def _pieces(text: str, width: int, next_width: int) -> list[str]:

@@ -133,7 +133,7 @@ class PlanTemplate:
     n_values: int
     rankings: dict[int, tuple[Plan, RankedPlan | None]] = field(default_factory=dict)
     roots: dict[str, RootTemplate | None] = field(default_factory=dict)
-    fixed: dict[Hashable, Any] = field(default_factory=dict)
+    memoize_for_template: dict[Hashable, Any] = field(default_factory=dict)
     _fragments: dict[int, tuple[Fragment, FragmentTemplate]] = field(default_factory=dict)
     _matches: dict[int, MatchTemplate] = field(default_factory=dict)
 
@@ -191,15 +191,15 @@ class TemplatePlanning(PlannerContext):
             known = self.template.rankings.setdefault(id(plan), (plan, found))
         return known[1]
 
-    def fixed(self, key: Hashable, find: Callable[[], T]) -> T:
+    def memoize_for_template(self, key: Hashable, find: Callable[[], T]) -> T:
         """What no value changes, found out once for all."""
-        known = self.template.fixed
+        known = self.template.memoize_for_template
         if key not in known:
             known[key] = find()
         found: T = known[key]
         return found
 
-    def given(self, match: ast.RankedItem) -> ast.RankedItem:
+    def bound(self, match: ast.RankedItem) -> ast.RankedItem:
         """A MATCH with the values in place."""
         known = self._given.get(id(match))
         if known is None:
@@ -221,7 +221,7 @@ class TemplatePlanning(PlannerContext):
         self._used[id(fragment)] = fragment
         return self.template.fragment(fragment).holed
 
-    def given_fragment(self, fragment: Fragment) -> GraphFragment:
+    def bound_fragment(self, fragment: Fragment) -> GraphFragment:
         """The operator of a fragment, with the values in place."""
         made = self._operators.get(id(fragment))
         if made is None:
@@ -232,11 +232,11 @@ class TemplatePlanning(PlannerContext):
         """What the projection knows of a fragment, with the values in place."""
         known = self._prepared.get(id(fragment))
         if known is None:
-            made, ready = self.given_fragment(fragment), None
+            made, ready = self.bound_fragment(fragment), None
             if self.graph is not None and not isinstance(made.pattern, DeclinedPattern):
                 template = self.template.fragment(fragment)
                 iris = [NamedNode(self.values[at].value) for at in template.iris]  # type: ignore[union-attr]
-                ready = self.graph.prepare(made.pattern, template.form, iris)
+                ready = self.graph.compile(made.pattern, template.form, iris)
             known = self._prepared[id(fragment)] = fragment, ready
         return known[1]
 
@@ -257,7 +257,7 @@ class TemplatePlanning(PlannerContext):
         root = roots[strategy]
         if root is None or root.fill is None:
             return None if root is None else root.holed
-        values: list[Any] = [*self.values, *map(self.given_fragment, root.fragments), *map(self.given, root.matches)]
+        values: list[Any] = [*self.values, *map(self.bound_fragment, root.fragments), *map(self.bound, root.matches)]
         if root.numbers:
             values += [find(self) for find in root.numbers]
         values.append(root.rank_value)

@@ -107,13 +107,13 @@ class PlannerContext:
             self._fragments[id(fragment)] = fragment, made
         return self._fragments[id(fragment)][1]
 
-    def given_fragment(self, fragment: Fragment) -> GraphFragment:
+    def bound_fragment(self, fragment: Fragment) -> GraphFragment:
         """The same, as it is asked."""
         return self.fragment(fragment)
 
     def pattern(self, fragment: Fragment) -> Pattern | DeclinedPattern:
         """What the projection is asked for a fragment, or why it is not."""
-        return self.given_fragment(fragment).pattern
+        return self.bound_fragment(fragment).pattern
 
     def prepared(self, fragment: Fragment) -> PreparedPattern | None:
         """What the projection knows of a fragment; None where the store has to be asked."""
@@ -121,7 +121,7 @@ class PlannerContext:
             pattern = self.pattern(fragment)
             ready = None
             if self.graph is not None and not isinstance(pattern, DeclinedPattern):
-                ready = self.graph.prepare(pattern)
+                ready = self.graph.compile(pattern)
             self._prepared[id(fragment)] = fragment, ready
         return self._prepared[id(fragment)][1]
 
@@ -133,7 +133,7 @@ class PlannerContext:
         while waiting:
             waiting += children(part := waiting.pop())
             if isinstance(part, Match) and not isinstance(part.match.text, ast.Var):
-                match = self.given(part.match)
+                match = self.bound(part.match)
                 try:
                     checked_index(self.text, match)
                 except HybridkgError:
@@ -141,21 +141,23 @@ class PlannerContext:
                 queries.append(ranked_query(match))
         ranking = self.ranking(plan)
         narrowed = None if ranking is None else self._narrowed(ranking)
-        self.text.prepare(queries[::-1] if narrowed is None else [*queries[::-1], narrowed[0]])
+        self.text.prefetch_counts(queries[::-1] if narrowed is None else [*queries[::-1], narrowed[0]])
 
-    def agreed(self, ranking: RankedPlan) -> PushdownCount | None:
+    def pushdown_count(self, ranking: RankedPlan) -> PushdownCount | None:
         """What an index that is far away counts for the first MATCH; None where it knows nothing of the graph."""
         narrowed = self._narrowed(ranking)
         if narrowed is None or self.text is None:
             return None
         query, is_whole = narrowed
-        return PushdownCount(ranking.spine.matches[0].match.entity.name, float(self.text.most(query)), is_whole)
+        return PushdownCount(
+            ranking.spine.matches[0].match.entity.name, float(self.text.match_count_bound(query)), is_whole
+        )
 
     def _narrowed(self, ranking: RankedPlan) -> tuple[TextQuery, bool] | None:
         """The first MATCH of a ranking with the conditions that go along with it (operators/text_join.py), and whether
         these are all that the graph says.
         """
-        return self.once((id(ranking), "narrowed"), lambda: self._narrowed_anew(ranking))
+        return self.memoize((id(ranking), "narrowed"), lambda: self._narrowed_anew(ranking))
 
     def _narrowed_anew(self, ranking: RankedPlan) -> tuple[TextQuery, bool] | None:
         if self.text is None or not self.text.text_is_remote or ranking.spine.leading > 1:
@@ -165,7 +167,7 @@ class PlannerContext:
         fragments = ranking.by_variable[variable]
         if not fragments or first.match.top is not None or first.snippet_early:
             return None
-        match, fragment = self.given(first.match), self.given_fragment(fragments[0])
+        match, fragment = self.bound(first.match), self.bound_fragment(fragments[0])
         try:
             checked_index(self.text, match)
         except HybridkgError:
@@ -177,7 +179,7 @@ class PlannerContext:
         alone = len(spine.matches) == len(spine.fragments) == 1 and not spine.others
         return query, alone and say_all(fragment.group, variable, query.conditions)
 
-    def expected(self, fragment: Fragment, variable: str) -> StoreEstimate | None:
+    def store_estimate(self, fragment: Fragment, variable: str) -> StoreEstimate | None:
         """What statistics say of a fragment that only the store knows; None where they say nothing."""
         known, pattern = self.statistics, self.pattern(fragment)
         if known is None or isinstance(pattern, DeclinedPattern):
@@ -185,9 +187,9 @@ class PlannerContext:
         values = known.values(pattern, variable)
         if values is None:
             return None
-        return StoreEstimate(values, known.rows(pattern) or values.guess, known.least_read(pattern) or 0.0)
+        return StoreEstimate(values, known.rows(pattern) or values.estimate, known.least_read(pattern) or 0.0)
 
-    def beginning(self, fragment: Fragment, variable: str, most: int) -> PrefixSample | None:
+    def sample_prefix(self, fragment: Fragment, variable: str, most: int) -> PrefixSample | None:
         """How a fragment begins that only an endpoint knows; None where it is not asked, or does not tell. If its first
         solutions are all, a plan that begins with them has them already.
 
@@ -199,7 +201,7 @@ class PlannerContext:
             variable: whose values are wanted.
             most: solutions that are read.
         """
-        store, operator = self.store, self.given_fragment(fragment)
+        store, operator = self.store, self.bound_fragment(fragment)
         if store is None or not self.asking or operator.dataset:
             return None
         group = whole(operator.group)
@@ -208,40 +210,40 @@ class PlannerContext:
             return None
         sparql = SparqlFragment(group, (variable,)).sparql
         seconds = max(BEGINNING_SECONDS, BEGINNING_TRIPS * self.cost.us_per_store_question / 1e6)
-        return self.once(
-            (id(fragment), variable, "beginning"), lambda: store.beginning(sparql, variable, most, seconds)
+        return self.memoize(
+            (id(fragment), variable, "beginning"), lambda: store.sample_prefix(sparql, variable, most, seconds)
         )
 
-    def is_far(self, matches: Iterable[Match]) -> bool:
+    def is_remote(self, matches: Iterable[Match]) -> bool:
         """Whether one of some relations is on a server."""
         text = self.text
         if text is None or not text.is_remote:
             return False
         return text.text_is_remote or any(isinstance(match.match, ast.Near) for match in matches)
 
-    def once(self, key: Hashable, find: Callable[[], T]) -> T:
+    def memoize(self, key: Hashable, find: Callable[[], T]) -> T:
         """What has been found under a key, or what `find` gives now."""
         if key not in self._once:
             self._once[key] = find()
         found: T = self._once[key]
         return found
 
-    def fixed(self, key: Hashable, find: Callable[[], T]) -> T:
+    def memoize_for_template(self, key: Hashable, find: Callable[[], T]) -> T:
         """The same for what no value of a parameter changes."""
-        return self.once(key, find)
+        return self.memoize(key, find)
 
     @property
     def entities(self) -> int:
         """Entities of the text index."""
         return 0 if self.text is None else self.text.counts.get("entities", 0)
 
-    def given(self, match: ast.RankedItem) -> ast.RankedItem:
+    def bound(self, match: ast.RankedItem) -> ast.RankedItem:
         """A MATCH of the plan, as the index is asked for it."""
         return match
 
     def question(self, match: ast.RankedItem) -> RankedQuery:
         """What the index is asked for a MATCH."""
-        return ranked_query(self.given(match))
+        return ranked_query(self.bound(match))
 
     def number(self, find: Number) -> float:
         """A number of an operator that depends on sizes."""
@@ -255,13 +257,13 @@ class PlannerContext:
         """The whole plan, as EXPLAIN shows it."""
         return logical
 
-    def most(self, match: ast.RankedItem) -> int:
+    def match_count_bound(self, match: ast.RankedItem) -> int:
         """No fewer than match; 0 where the index has an objection, which the run will raise."""
         if self.text is None:
             return 0
         if id(match) not in self._most:
             try:
-                self._most[id(match)] = match, self.text.most(self.question(match))
+                self._most[id(match)] = match, self.text.match_count_bound(self.question(match))
             except HybridkgError:
                 self._most[id(match)] = match, 0
         return self._most[id(match)][1]
@@ -269,9 +271,9 @@ class PlannerContext:
     def read(self, match: ast.RankedItem, among: float | None = None) -> float:
         """What finding its best reads, in postings; of so many candidates, or of everyone. 0 as in `most`."""
         if isinstance(match, ast.Match) or self.text is None:
-            return float(self.most(match))
+            return float(self.match_count_bound(match))
         try:
-            return postings_read(self.text, self.question(match), among) if self.most(match) else 0.0
+            return postings_read(self.text, self.question(match), among) if self.match_count_bound(match) else 0.0
         except HybridkgError:
             return 0.0
 

@@ -69,7 +69,9 @@ class RankingCosts:
 
     def __init__(self, ranking: RankedPlan, planning: PlannerContext):
         self.ranking, self.cost, self.switching = ranking, planning.cost, planning.switching
-        self.fixed = fixed = planning.fixed((id(ranking), "costs"), lambda: RankingShape.of(ranking, planning))
+        self.memoize_for_template = fixed = planning.memoize_for_template(
+            (id(ranking), "costs"), lambda: RankingShape.of(ranking, planning)
+        )
         self.n, self.k = max(fixed.entities, 1.0), float(ranking.k or 0)
         self.lists = lists = Lists.of(ranking, planning, fixed)
         self.graphs: dict[str, CandidateEstimate] = {}
@@ -86,14 +88,14 @@ class RankingCosts:
         self.filter_first = self.filtered_topk = UNPRICED
         self.bind_join: Cardinality | None = None
         if len(ranking.variables) == 1:
-            size = self.graphs[ranking.variables[0]].size.guess
+            size = self.graphs[ranking.variables[0]].size.estimate
             read = lists.postings[0] if fixed.only_texts else planning.read(ranking.scored[0].match, size)
             self._price_candidates(self.graphs[ranking.variables[0]], read)
 
     def _comparisons(self, planning: PlannerContext) -> list[float]:
         """Finds `compared`: among the candidates that match every text."""
         ranking, found = self.ranking, list[float]()
-        among = self.graphs[ranking.variables[0]].size.guess if ranking.is_restricted else self.n
+        among = self.graphs[ranking.variables[0]].size.estimate if ranking.is_restricted else self.n
         for match, most in zip(ranking.scored, self.lists.scored, strict=True):
             among = min(among, most) if isinstance(match.match, ast.Match) else among
         for match in (*ranking.scored, *ranking.optional):
@@ -116,7 +118,7 @@ class RankingCosts:
                 if prepared is None:
                     rows *= in_store
                 elif len(prepared.variables) > 1:
-                    rows *= max(1.0, prepared.size().guess / max(entities, 1.0))
+                    rows *= max(1.0, prepared.size().estimate / max(entities, 1.0))
             self._rows[variable] = rows
         return rows
 
@@ -145,7 +147,7 @@ class RankingCosts:
         """
         ranking, cost, lists, scored = self.ranking, self.cost, self.lists.scored, len(self.lists.scored)
         most = float(ranking.k or 0) if ranking.k is not None and ranking.value is not None else inf
-        variable, asked = ranking.variables[0], self.fixed.asked
+        variable, asked = ranking.variables[0], self.memoize_for_template.asked
         whole, each = self.once_us(asked), self.row_us(variable, asked)
         each *= self.rows_each(variable) if asked else 1.0
         matching = lists[0]
@@ -157,26 +159,32 @@ class RankingCosts:
         before += scored * cost.us_per_text_scoring
         each_scored = 0.0
         if ranking.is_restricted:
-            before += graph.size.guess * scored * cost.us_per_scored_candidate
-            each_scored = scored * cost.us_per_scored_posting if self.fixed.is_far else 0.0
+            before += graph.size.estimate * scored * cost.us_per_scored_candidate
+            each_scored = scored * cost.us_per_scored_posting if self.memoize_for_template.is_remote else 0.0
         else:
             before += sum(lists) * cost.us_per_scored_posting
         before += EXACTLY * sum(self.compared) * cost.us_per_posting
         for most_added in self.lists.optional:
             before += cost.us_per_text_scoring
-            before += min(graph.size.guess * cost.us_per_scored_candidate, most_added * cost.us_per_scored_posting)
+            before += min(graph.size.estimate * cost.us_per_scored_candidate, most_added * cost.us_per_scored_posting)
         masked = masked + cost.us_per_text_question + read * cost.us_per_posting
-        masked += graph.size.guess * cost.us_per_masked_candidate
+        masked += graph.size.estimate * cost.us_per_masked_candidate
         k, hit = self.k or inf, cost.us_per_hit
         cases, scoring, ranked = self.cases, [], []
-        agreed = self.lists.agreed if self.lists.agreed is not None and self.lists.agreed.variable == variable else None
-        for rows in joined(matching, graph.size, self.fixed.entities, agreed):
+        agreed = (
+            self.lists.pushdown_count
+            if self.lists.pushdown_count is not None and self.lists.pushdown_count.variable == variable
+            else None
+        )
+        for rows in joined(matching, graph.size, self.memoize_for_template.entities, agreed):
             rest = whole + each * min(rows, most)
             cases.append((rows, rest))
             scoring.append(before + rows * each_scored + rest)
             ranked.append(masked + min(rows, k) * hit + rest)
         self.filter_first = mean(scoring)
-        self.filtered_topk = self.filter_first if self.fixed.is_far else mean(ranked)  # the same to a server
+        self.filtered_topk = (
+            self.filter_first if self.memoize_for_template.is_remote else mean(ranked)
+        )  # the same to a server
 
     def lists_us(self, depth: float, lists: Sequence[float]) -> float:
         """To read the scored relations so deep, of which so many entities match."""
@@ -188,7 +196,7 @@ class RankingCosts:
     def scored_us(self, entities: float, matching: float) -> float:
         """To score some entities: of a server, each that matches is a row that comes back."""
         us = entities * self.cost.us_per_scored_candidate
-        return us + matching * self.cost.us_per_scored_posting if self.fixed.is_far else us
+        return us + matching * self.cost.us_per_scored_posting if self.memoize_for_template.is_remote else us
 
     def once_us(self, fragments: int) -> float:
         """What asking for rows of some fragments, and the operators above the choice of the entities, take once."""

@@ -15,7 +15,7 @@ def redundant_fragments(ranking: RankedPlan, planning: PlannerContext) -> tuple[
     Such a fragment binds the one ranked variable alone, and has one row for each candidate, or DISTINCT takes its rows
     together. So a join of candidates with it gives what was there before. No value of a parameter changes this.
     """
-    return planning.fixed((id(ranking), "settled"), lambda: _settled(ranking, planning))
+    return planning.memoize_for_template((id(ranking), "settled"), lambda: _settled(ranking, planning))
 
 
 def _settled(ranking: RankedPlan, planning: PlannerContext) -> tuple[Fragment, ...]:

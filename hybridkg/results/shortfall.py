@@ -39,7 +39,7 @@ def shortfall(returned: int, offset: int, matches: Sequence[ast.RankedItem], con
         matches: every MATCH of the query.
         context: with the notes of the run.
     """
-    total = context.noted(TOTAL)
+    total = context.counts(TOTAL)
     if total is not None and offset and total > returned:
         return (
             f"the query has {_count(total, 'row', 'rows')} in all, and OFFSET leaves out the first {total - returned:,}"
@@ -47,7 +47,7 @@ def shortfall(returned: int, offset: int, matches: Sequence[ast.RankedItem], con
     reasons = dict.fromkeys(reason for match in matches if (reason := _reason(match, returned, context)))
     if reasons:
         return "; ".join(reasons)
-    candidates, joined = context.noted(CANDIDATES), context.noted(JOINED)
+    candidates, joined = context.counts(CANDIDATES), context.counts(JOINED)
     if candidates is not None:
         only = "only " if candidates else ""
         many = f"{only}{_count(candidates, 'entity satisfies', 'entities satisfy')} the pattern"
@@ -68,8 +68,8 @@ def _found(match: ast.RankedItem, context: ExecutionContext) -> MatchCount | Non
 
 
 def _joined(match: ast.RankedItem, context: ExecutionContext) -> int | None:
-    joined = context.noted(JOINED, match)
-    return context.noted(JOINED) if joined is None else joined
+    joined = context.counts(JOINED, match)
+    return context.counts(JOINED) if joined is None else joined
 
 
 def _reason(match: ast.RankedItem, returned: int, context: ExecutionContext) -> str:

@@ -92,8 +92,8 @@ def test_arrays_are_what_the_query_gives(kb, family, group):
     snapshot = kb._snapshot
     own = Lists.of(
         words,
-        snapshot.text.matching(TextQuery(words, syntax=False)),
-        snapshot.vectors.matching(VectorQuery(text=words)),
+        snapshot.text.score_all(TextQuery(words, syntax=False)),
+        snapshot.vectors.score_all(VectorQuery(text=words)),
     )
     for number in (20,) if family in BY_LENGTH else (0.0, 0.3, 1.0):
         point = Point(family, number, group)

@@ -69,7 +69,7 @@ class TextIndexContract:
     @LAW
     @given(query=queries, k=st.integers(0, 8))
     def test_topk_score_and_matching_agree_bit_for_bit(self, index, query, k):
-        ids, scores = index.matching(query)
+        ids, scores = index.score_all(query)
         assert ids.tolist() == sorted(set(ids.tolist()))
         best, best_scores = index.topk(query, k)
         everything = dict(zip(ids.tolist(), scores.tolist(), strict=True))
@@ -98,7 +98,7 @@ class TextIndexContract:
             np.testing.assert_array_equal(scores, own[~np.isnan(own)])
 
     def test_types_are_those_of_the_contract(self, index):
-        for ids, scores in (index.matching(TextQuery("red")), index.topk(TextQuery("red"), 2)):
+        for ids, scores in (index.score_all(TextQuery("red")), index.topk(TextQuery("red"), 2)):
             assert (ids.dtype, scores.dtype) == (np.uint32, np.float64)
         assert index.score(TextQuery("red"), ALL).dtype == np.float64
         assert isinstance(index.exact, bool)
@@ -111,21 +111,21 @@ class TextIndexContract:
 
     def test_an_unknown_term_is_empty_not_an_error(self, index):
         query = TextQuery("zebra")
-        assert len(index.matching(query)[0]) == len(index.topk(query, 5)[0]) == 0
+        assert len(index.score_all(query)[0]) == len(index.topk(query, 5)[0]) == 0
         assert np.isnan(index.score(query, ALL)).all()
         assert [(t.term, t.df, t.role) for t in index.terms(query)] == [("zebra", 0, "should")]
 
     def test_a_text_without_words_matches_nothing(self, index):
         for text in ("", " \t\n", "- + ...", '""'):
-            assert len(index.matching(TextQuery(text))[0]) == 0, text
+            assert len(index.score_all(TextQuery(text))[0]) == 0, text
 
     def test_all_terms_may_occur_in_different_fields(self, index):
-        assert index.matching(TextQuery("red man", all_terms=True))[0].tolist() == [1]
-        assert index.matching(TextQuery("red zebra", all_terms=True))[0].tolist() == []
+        assert index.score_all(TextQuery("red man", all_terms=True))[0].tolist() == [1]
+        assert index.score_all(TextQuery("red zebra", all_terms=True))[0].tolist() == []
 
     def test_operators(self, index):
         def found(text):
-            return index.matching(TextQuery(text))[0].tolist()
+            return index.score_all(TextQuery(text))[0].tolist()
 
         assert found("red") == [0, 1, 4]
         assert found("+red sea") == [0, 1, 4]
@@ -137,7 +137,7 @@ class TextIndexContract:
 
     def test_words_near_each_other_in_any_order(self, index):
         def found(text):
-            return index.matching(TextQuery(text))[0].tolist()
+            return index.score_all(TextQuery(text))[0].tolist()
 
         assert found('"fish red"~0') == [0]
         assert found('"red fish"~1') == found('"fish red"~1') == [0, 4]
@@ -150,7 +150,7 @@ class TextIndexContract:
 
     def test_prefixes_and_fuzzy_words_are_one_term_of_several(self, index):
         def found(text):
-            return index.matching(TextQuery(text))[0].tolist()
+            return index.score_all(TextQuery(text))[0].tolist()
 
         assert found("fi*") == found("fsh~1") == found("fish") == [0, 4]
         assert found("body:re*") == [4]
@@ -163,7 +163,7 @@ class TextIndexContract:
 
     def test_groups(self, index):
         def found(text):
-            return index.matching(TextQuery(text))[0].tolist()
+            return index.score_all(TextQuery(text))[0].tolist()
 
         assert found("+(blue man) -title:blue") == [1]
         assert found("(+red +fish) blue") == [0, 2, 4]
@@ -172,7 +172,7 @@ class TextIndexContract:
         assert found("sea -(+red +man)") == [0, 5]
 
     def test_boosts_count_as_often_as_they_say(self, index):
-        twice, boosted = (index.matching(TextQuery(text)) for text in ("red red sea", "red^2 (sea)^1"))
+        twice, boosted = (index.score_all(TextQuery(text)) for text in ("red red sea", "red^2 (sea)^1"))
         assert twice[0].tolist() == boosted[0].tolist()
         np.testing.assert_array_equal(twice[1], boosted[1])
         (half,) = index.task(TextQuery("red^0.5")).terms
@@ -187,10 +187,10 @@ class TextIndexContract:
         assert [postings.ids.tolist() for postings in near.postings] == [[], [4]]
 
     def test_a_phrase_never_crosses_two_values(self, index):
-        assert index.matching(TextQuery('"man and"'))[0].tolist() == []
+        assert index.score_all(TextQuery('"man and"'))[0].tolist() == []
 
     def test_plain_words_have_no_operators(self, index):
-        ids, _ = index.matching(TextQuery('"red -sea', syntax=False))
+        ids, _ = index.score_all(TextQuery('"red -sea', syntax=False))
         assert ids.tolist() == [0, 1, 4, 5]
 
     def test_only_excluded_terms_are_an_error(self, index):
@@ -208,7 +208,7 @@ class TextIndexContract:
     @pytest.mark.parametrize("weight", [1e-300, 1e-40, 1e-12, 1e6])
     def test_weights_beyond_32_bits_and_the_largest_rank_as_well(self, index, weight):
         query = TextQuery("red sea", fields=(FieldChoice("title", weight), FieldChoice("body", weight * 0.5)))
-        ids, scores = index.matching(query)
+        ids, scores = index.score_all(query)
         order = sorted(range(len(ids)), key=lambda i: (-scores[i], ids[i]))
         assert index.topk(query, 2)[0].tolist() == ids[order][:2].tolist()
 

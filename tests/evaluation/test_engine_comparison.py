@@ -58,8 +58,8 @@ class Changed:
     def __getattr__(self, name):
         return getattr(self._index, name)
 
-    def matching(self, query):
-        return self._change(query, *self._index.matching(query))
+    def score_all(self, query):
+        return self._change(query, *self._index.score_all(query))
 
     def topk(self, query, k):
         ids, scores = self._change(query, *self._index.topk(query, k))
@@ -68,8 +68,8 @@ class Changed:
     def score(self, query, ids):
         return self._change(query, ids, self._index.score(query, ids))[1]
 
-    def answers(self, questions):
-        return [self.matching(q.query) if q.k is None else self.topk(q.query, q.k) for q in questions]
+    def batch(self, questions):
+        return [self.score_all(q.query) if q.k is None else self.topk(q.query, q.k) for q in questions]
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def by_projection(pattern: Pattern, triples: list[ox.Triple], columns: tuple[str
     projection = Projection(
         columns_of(triples, entities), lambda expression, values: [holds(expression, v) for v in values]
     )
-    prepared = projection.prepare(pattern)
+    prepared = projection.compile(pattern)
     if prepared is None:
         return None
     held = [name for name in columns if name in prepared.variables]

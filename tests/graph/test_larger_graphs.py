@@ -115,10 +115,10 @@ def test_rows_and_candidates_are_those_of_oxigraph(
     for seed in range(60 * first, 60 * (first + 1)):
         random = Random(seed)
         pattern = nested(random)
-        prepared = index.prepare(pattern)
+        prepared = index.compile(pattern)
         assert prepared is not None
         names = list(prepared.variables)
-        if not names or prepared.size().guess > 3_000:
+        if not names or prepared.size().estimate > 3_000:
             continue
         try:
             table = prepared.rows(names, Meter())
@@ -159,7 +159,7 @@ def test_an_estimate_does_not_follow_a_closure_to_its_end(path, monkeypatch):
     monkeypatch.setattr(
         run.PatternRun, "read", lambda self, n: (read.append(n), self.meter.add(ADJACENCY, n), self.meter.check())
     )
-    prepared = projection.prepare(Scan(chain[10], path, Variable("x")))
+    prepared = projection.compile(Scan(chain[10], path, Variable("x")))
     assert prepared is not None
     size = prepared.size("x")
     assert size.low <= 4_989 <= size.high

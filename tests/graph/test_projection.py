@@ -49,18 +49,18 @@ def index(triples: list[Triple] = TRIPLES, **options: int) -> Projection:
 def test_a_predicate_of_which_triples_were_left_out_is_declined() -> None:
     quoted = Triple(A, Q, Triple(A, P, B))
     some = index([*TRIPLES, quoted])
-    assert some.prepare(Scan(S, PredicatePath("x:q"), O)) is None
-    assert some.prepare(Scan(S, AlternativePath((PredicatePath("x:p"), PredicatePath("x:q"))), O)) is None
-    assert some.prepare(Scan(S, PredicatePath("x:p"), O)) is not None
-    assert some.prepare(Scan(S, Closure(PredicatePath("x:p"), 0, None), O)) is None
-    assert some.prepare(Scan(S, Closure(PredicatePath("x:p"), 1, None), O)) is not None
+    assert some.compile(Scan(S, PredicatePath("x:q"), O)) is None
+    assert some.compile(Scan(S, AlternativePath((PredicatePath("x:p"), PredicatePath("x:q"))), O)) is None
+    assert some.compile(Scan(S, PredicatePath("x:p"), O)) is not None
+    assert some.compile(Scan(S, Closure(PredicatePath("x:p"), 0, None), O)) is None
+    assert some.compile(Scan(S, Closure(PredicatePath("x:p"), 1, None), O)) is not None
 
 
 def test_a_value_that_ids_cannot_name_is_declined_unless_it_cannot_match() -> None:
     values = Values(("s",), ((A,), (NamedNode("x:absent"),)))
-    assert index().prepare(values) is None
-    assert index().prepare(Union((values, Scan(S, PredicatePath("x:p"), O)))) is None
-    prepared = index().prepare(Join((values, Scan(S, PredicatePath("x:p"), O))))
+    assert index().compile(values) is None
+    assert index().compile(Union((values, Scan(S, PredicatePath("x:p"), O)))) is None
+    prepared = index().compile(Join((values, Scan(S, PredicatePath("x:p"), O))))
     assert prepared is not None
     assert prepared.rows(("s", "o"), Meter()).size == 1
 
@@ -87,13 +87,13 @@ def test_hostile_patterns_are_declined(kind: str) -> None:
         pattern = Restrict(pattern, (test,))
     if kind == "path":
         pattern = Scan(S, path, O)
-    assert index().prepare(pattern) is None
+    assert index().compile(pattern) is None
 
 
 def test_a_product_that_is_too_large_ends_with_an_error() -> None:
     nodes = [NamedNode(f"x:n{i}") for i in range(40)]
     some = index([Triple(node, P, A) for node in nodes], max_rows=1_000)
-    prepared = some.prepare(Join((Scan(S, PredicatePath("x:p"), A), Scan(O, PredicatePath("x:p"), A))))
+    prepared = some.compile(Join((Scan(S, PredicatePath("x:p"), A), Scan(O, PredicatePath("x:p"), A))))
     assert prepared is not None
     with pytest.raises(QueryLimitError, match="more than 1,000 rows"):
         prepared.rows(("s", "o"), Meter())
@@ -101,21 +101,21 @@ def test_a_product_that_is_too_large_ends_with_an_error() -> None:
 
 
 def test_a_cancelled_run_stops() -> None:
-    prepared = index().prepare(Scan(S, Closure(PredicatePath("x:p"), 1, None), O))
+    prepared = index().compile(Scan(S, Closure(PredicatePath("x:p"), 1, None), O))
     assert prepared is not None
     with pytest.raises(HybridkgError, match="cancelled"):
         prepared.rows(("s", "o"), Meter(cancelled=lambda: True))
 
 
 def test_a_column_that_no_solution_binds_is_unbound() -> None:
-    prepared = index().prepare(LeftJoin(Scan(S, PredicatePath("x:q"), C), Scan(O, PredicatePath("x:q"), B)))
+    prepared = index().compile(LeftJoin(Scan(S, PredicatePath("x:q"), C), Scan(O, PredicatePath("x:q"), B)))
     assert prepared is not None
     table = prepared.rows(("s", "o", "other"), Meter())
     assert table.column("o").tolist() == table.column("other").tolist() == [UNBOUND]
 
 
 def test_entries_that_were_read_are_counted() -> None:
-    prepared = index().prepare(Scan(S, PredicatePath("x:p"), O))
+    prepared = index().compile(Scan(S, PredicatePath("x:p"), O))
     assert prepared is not None
     meter = Meter()
     prepared.rows(("s", "o"), meter)
@@ -129,14 +129,14 @@ def test_the_size_of_a_single_triple_pattern_is_exact() -> None:
         (Scan(A, PredicatePath("x:p"), O), 1),
         (Scan(S, PredicatePath("x:none"), O), 0),
     ):
-        prepared = some.prepare(pattern)
+        prepared = some.compile(pattern)
         assert prepared is not None
-        assert prepared.size().low == prepared.size().guess == prepared.size().high == rows
+        assert prepared.size().low == prepared.size().estimate == prepared.size().high == rows
 
 
 def test_an_inner_variable_of_a_subselect_is_another_one() -> None:
     inner = Distinct(Scan(S, PredicatePath("x:p"), O), ("s",))
-    prepared = index().prepare(Join((inner, Scan(O, PredicatePath("x:p"), C))))
+    prepared = index().compile(Join((inner, Scan(O, PredicatePath("x:p"), C))))
     assert prepared is not None
     assert prepared.rows(("s", "o"), Meter()).size == 3
 

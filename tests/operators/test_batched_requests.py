@@ -29,32 +29,32 @@ def text(tmp_path_factory: pytest.TempPathFactory):
 def test_the_legs_of_a_plan_are_asked_together_and_each_once(text):
     index, nodes = text
     calls = asked(index.start(0), nodes, LEGS, "reference")
-    assert [kind for kind, _ in calls] == ["answers"]
+    assert [kind for kind, _ in calls] == ["batch"]
     assert [question.query.text for question in calls[0][1]] == ["red", "blue"]
-    assert [kind for kind, _ in asked(index.start(None), nodes, LEGS, "reference")] == ["matching"] * 3
+    assert [kind for kind, _ in asked(index.start(None), nodes, LEGS, "reference")] == ["score_all"] * 3
 
 
 def test_small_legs_that_join_a_fragment_are_asked_together(text):
     index, nodes = text
     pattern = '{ ?a :q ?b . ?a MATCH "red" AS ?s } UNION { ?a :p ?b . ?a MATCH "blue" AS ?s }'
     calls = asked(index.start(5), nodes, pattern)
-    assert [kind for kind, _ in calls] == ["prepare", "answers"]
+    assert [kind for kind, _ in calls] == ["prefetch_counts", "batch"]
     assert [question.query.text for question in calls[1][1]] == ["red", "blue"]
     calls = asked(index.start(0), nodes, pattern)
-    assert next(kind for kind, _ in calls) == "prepare"
-    assert "answers" not in [kind for kind, _ in calls]
+    assert next(kind for kind, _ in calls) == "prefetch_counts"
+    assert "batch" not in [kind for kind, _ in calls]
 
 
 def test_the_sizes_that_planning_wants_are_asked_for_together(text):
     index, _ = text
     query = 'SELECT * { ?a MATCH "red" AS ?s . ?a MATCH "blue" AS ?t } RANK BY ?s + ?t LIMIT 2'
     choose(rewrite(from_ast(parse(query))), PlannerContext(None, Ranked(index.start(0))))
-    assert index.kinds() == ["prepare"]
+    assert index.kinds() == ["prefetch_counts"]
 
 
 def test_one_leg_is_asked_alone(text):
     index, nodes = text
-    assert [kind for kind, _ in asked(index.start(0), nodes, '?a MATCH "red" AS ?s', "reference")] == ["matching"]
+    assert [kind for kind, _ in asked(index.start(0), nodes, '?a MATCH "red" AS ?s', "reference")] == ["score_all"]
     top = '?a MATCH "red" TOP 2 AS ?s'
     assert [kind for kind, _ in asked(index.start(0), nodes, top, "reference")] == ["topk"]
 
@@ -63,20 +63,20 @@ def test_a_leg_about_each_graph_is_asked_once(text):
     index, nodes = text
     graph = [*GRAPH, *(ox.Quad(NODES[1], ox.NamedNode(E + "p"), NODES[1], ox.NamedNode(f"{E}g{i}")) for i in range(5))]
     pattern = '?a MATCH "boat" AS ?t . GRAPH ?g { ?b MATCH "red" AS ?s OPTIONAL { ?a :p ?b } }'
-    assert [kind for kind, _ in asked(index.start(0), nodes, pattern, "reference", graph=graph)] == ["answers"]
+    assert [kind for kind, _ in asked(index.start(0), nodes, pattern, "reference", graph=graph)] == ["batch"]
 
 
 def test_texts_of_a_variable_are_asked_in_batches(text, monkeypatch):
     index, nodes = text
     values = " ".join(f'"red w{i}"' for i in range(130))
     calls = asked(index.start(0), nodes, f"VALUES ?l {{ {values} }} ?a MATCH ?l AS ?s", "reference")
-    assert [(kind, len(question)) for kind, question in calls] == [("answers", 64), ("answers", 64), ("answers", 2)]
+    assert [(kind, len(question)) for kind, question in calls] == [("batch", 64), ("batch", 64), ("batch", 2)]
     monkeypatch.setattr(context_module, "MAX_ANSWERED", 6 * len(NODES))
     calls = asked(index.start(0), nodes, 'VALUES ?l { "red" "blue" "boat" } ?a MATCH ?l AS ?s', "reference")
     assert [len(question) for _, question in calls] == [3]
     monkeypatch.setattr(context_module, "MAX_ANSWERED", 0)
     calls = asked(index.start(0), nodes, 'VALUES ?l { "red" "blue" "boat" } ?a MATCH ?l AS ?s', "reference")
-    assert [kind for kind, _ in calls] == ["matching"] * 3
+    assert [kind for kind, _ in calls] == ["score_all"] * 3
 
 
 def test_a_leg_that_is_wrong_is_an_error_at_its_place_and_the_others_are_not_blamed(text):
@@ -118,7 +118,7 @@ def test_few_matches_of_another_text_come_along_with_the_first(text, monkeypatch
     index, nodes = text
     pattern = '?a :p ?b . ?a MATCH "boat" AS ?s . ?a MATCH "red" AS ?t'
     calls = asked(index.start(9), nodes, pattern)
-    assert [kind for kind, _ in calls] == ["prepare", "answers"]
+    assert [kind for kind, _ in calls] == ["prefetch_counts", "batch"]
     assert sorted(question.query.text for question in calls[1][1]) == ["boat", "red"]
     monkeypatch.setattr(score_rows, "FEW_MATCHES", 2)
-    assert "answers" not in [kind for kind, _ in asked(index.start(9), nodes, pattern)]
+    assert "batch" not in [kind for kind, _ in asked(index.start(9), nodes, pattern)]

@@ -159,28 +159,34 @@ def test_a_far_index_changes_no_row_and_no_order(text, monkeypatch, graph, query
 def test_a_small_fragment_is_read_first_and_only_its_entities_are_scored(text):
     index, nodes = text
     calls = asked(index.start(0), nodes, '?a :q ?b . ?a MATCH "red boat" AS ?s')
-    assert [kind for kind, _ in calls] == ["most", "score"]
+    assert [kind for kind, _ in calls] == ["match_count_bound", "score"]
     assert calls[1][1] == [nodes.find(NODES[2])]
 
 
 def test_a_fragment_without_rows_asks_for_no_score(text):
     index, nodes = text
-    assert [kind for kind, _ in asked(index.start(0), nodes, '?a :none ?b . ?a MATCH "red"')] == ["most"]
+    assert [kind for kind, _ in asked(index.start(0), nodes, '?a :none ?b . ?a MATCH "red"')] == ["match_count_bound"]
 
 
 def test_a_large_fragment_is_left_and_the_text_is_read_first(text):
     index, nodes = text
-    assert [k for k, _ in asked(index.start(0), nodes, '?a :p ?b . ?a MATCH "green"')] == ["most", "matching"]
+    assert [k for k, _ in asked(index.start(0), nodes, '?a :p ?b . ?a MATCH "green"')] == [
+        "match_count_bound",
+        "score_all",
+    ]
 
 
 def test_few_matches_are_read_at_once(text):
     index, nodes = text
-    assert [kind for kind, _ in asked(index.start(5), nodes, '?a :q ?b . ?a MATCH "red"')] == ["most", "matching"]
+    assert [kind for kind, _ in asked(index.start(5), nodes, '?a :q ?b . ?a MATCH "red"')] == [
+        "match_count_bound",
+        "score_all",
+    ]
 
 
 def test_an_index_at_hand_is_asked_as_ever(text):
     index, nodes = text
-    assert [kind for kind, _ in asked(index.start(None), nodes, '?a :q ?b . ?a MATCH "red"')] == ["matching"]
+    assert [kind for kind, _ in asked(index.start(None), nodes, '?a :q ?b . ?a MATCH "red"')] == ["score_all"]
 
 
 def test_the_fragment_is_read_once_whatever_comes_of_it(text, monkeypatch):
@@ -204,7 +210,7 @@ def test_conditions_are_pushed_when_the_index_holds_them(text):
     index, nodes = text
     pattern = '?a :year ?y ; :q :c . FILTER(?y >= 1990 && ?y < 2000) ?a MATCH "red boat" AS ?s'
     calls = asked(index.start(9, ("q", "year"), GRAPH, nodes), nodes, pattern)
-    assert [kind for kind, _ in calls] == ["most", "matching"]
+    assert [kind for kind, _ in calls] == ["match_count_bound", "score_all"]
     assert set(calls[1][1].conditions) == {
         PushdownCondition(E + "year", low=1990.0, high=2000.0),
         PushdownCondition(E + "q", f"<{E}c>"),
@@ -238,8 +244,8 @@ def test_how_many_agree_with_conditions_is_counted_with_the_other_sizes(text, pa
         from_ast(parse(f'PREFIX : <{E}> SELECT * {{ {pattern} ?a MATCH "red boat" AS ?s }} RANK BY ?s LIMIT 2'))
     )
     choose(plan, planning)
-    found = planning.agreed(planning.ranking(plan))
-    assert index.kinds() == (["most"] if agreed is None else ["prepare"])
+    found = planning.pushdown_count(planning.ranking(plan))
+    assert index.kinds() == (["match_count_bound"] if agreed is None else ["prefetch_counts"])
     assert found == (None if agreed is None else ("a", *agreed))
 
 

@@ -27,7 +27,7 @@ def planned(films, *parts):
     planning = films._snapshot.planning()
     planning.cost = default_costs("embedded")
     cost = STRATEGIES.get("bind_join").cost(explained.plan.logical, planning)
-    return explained.plan.root, cost.guess, planning
+    return explained.plan.root, cost.estimate, planning
 
 
 def test_rows_of_the_first_match_that_a_second_one_scores_are_paid_for(films):
@@ -36,7 +36,7 @@ def test_rows_of_the_first_match_that_a_second_one_scores_are_paid_for(films):
     read = [operator for operator in root.walk() if isinstance(operator, TextRelation)]
     assert [operator.score for operator in read] == ["s"]
     _, behind, _ = planned(films, FIRST, union, SECOND)
-    found = planning.most(read[0].match)
+    found = planning.match_count_bound(read[0].match)
     each = planning.cost.us_per_row_of_terms + planning.cost.us_per_row_passed
     assert found > 3
     assert both - behind == pytest.approx(found * each)

@@ -97,20 +97,20 @@ class Machine:
     def terms(self, query):
         return [TermStatistics(word, self.df.get(word, 0)) for word in query.text.split()]
 
-    def prepare(self, queries):
+    def prefetch_counts(self, queries):
         pass
 
-    def most(self, query):
+    def match_count_bound(self, query):
         return sum(self.df[word] for word in query.text.split())
 
     def topk(self, query, k, among=None):
-        n = self.most(query)
+        n = self.match_count_bound(query)
         us = self.cost.us_per_text_question + n * self.cost.us_per_posting + min(k, n) * self.cost.us_per_hit
         self.clock.work(us + (0 if among is None else len(among)) * self.cost.us_per_masked_candidate)
         return np.arange(min(k, n), dtype=np.uint32), np.zeros(min(k, n))
 
-    def matching(self, query):
-        n = self.most(query)
+    def score_all(self, query):
+        n = self.match_count_bound(query)
         self.clock.work(self.cost.us_per_text_scoring + n * self.cost.us_per_scored_posting)
         return np.arange(n, dtype=np.uint32), np.zeros(n)
 
@@ -374,7 +374,7 @@ def test_a_server_that_shows_to_be_nearer_is_taken_to_be_so_as_long_as_it_does()
     assert costs.model.us_per_store_question == 20_000.0  # a slow moment says nothing
     costs.at_most({"us_per_store_question": 1.0})
     assert costs.model.us_per_store_question == 20_000.0 / FARTHEST
-    fixed = CalibratedCosts(far=far, fixed=True)
+    fixed = CalibratedCosts(far=far, memoize_for_template=True)
     fixed.at_most({"us_per_store_question": 2_000.0})
     assert fixed.model.us_per_store_question == 20_000.0
 

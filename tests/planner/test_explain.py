@@ -106,7 +106,7 @@ def test_own_times_add_up_to_the_cost_of_the_strategy(films):
     for strategy in ("filter_first", "filtered_topk", "rank_first"):
         explanation = films.explain(SPACE, strategy=strategy)
         assert explanation.plan.cost is not None
-        assert sum(explanation.own_times.values()) == pytest.approx(explanation.plan.cost.guess)
+        assert sum(explanation.own_times.values()) == pytest.approx(explanation.plan.cost.estimate)
 
 
 def test_the_first_line_says_what_won_against_what_or_that_it_was_asked_for(films):
@@ -207,8 +207,8 @@ def test_estimates_look_up_each_match_and_each_pattern_once(films):
         for _ in range(3):
             for operator, _ in operators:
                 known.rows(operator)
-        assert text.calls == {"most": n}  # no list is read, nothing is scored
-        assert graph.calls == {"prepare": n}
+        assert text.calls == {"match_count_bound": n}  # no list is read, nothing is scored
+        assert graph.calls == {"compile": n}
 
 
 def test_estimates_take_microseconds(films, within):

@@ -72,7 +72,7 @@ def relation(text) -> list[ox.Triple]:
     index, nodes = text
     rows = []
     for number, words in enumerate(WORDS):
-        ids, scores = index.matching(TextQuery(words))
+        ids, scores = index.score_all(TextQuery(words))
         for node, score in zip(nodes.nodes(ids), scores.tolist(), strict=True):
             rows.append(ox.Triple(node, ox.NamedNode(f"rel:{number}"), ox.Literal(score)))
     return rows

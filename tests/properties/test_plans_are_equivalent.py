@@ -72,11 +72,11 @@ class Declining:
         self.whole, self.one_in = whole, one_in
         self.n_entities, self.n_nodes = whole.n_entities, whole.n_nodes
 
-    def prepare(
+    def compile(
         self, pattern: Pattern, form: Form | None = None, iris: Sequence[NamedNode] = ()
     ) -> PreparedPattern | None:
         digest = blake2b(repr(pattern).encode(), digest_size=4).digest()
-        return None if int.from_bytes(digest) % self.one_in == 0 else self.whole.prepare(pattern, form, iris)
+        return None if int.from_bytes(digest) % self.one_in == 0 else self.whole.compile(pattern, form, iris)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.whole, name)
@@ -187,7 +187,7 @@ def set_up(drawn: Case, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(probing, "PROBES_AT_ONCE", 2)
     patch.setattr(text_join, "MATCHES_PER_PROBE", drawn.probe)
     budget = Cardinality(drawn.budget, drawn.budget, drawn.budget)
-    ranked = Cardinality(budget.low, budget.guess - drawn.ranks, budget.high)
+    ranked = Cardinality(budget.low, budget.estimate - drawn.ranks, budget.high)
 
     def priced(ranking: RankedPlan, planning: PlannerContext) -> RankingCosts:
         costs = RankingCosts(ranking, planning)

@@ -49,9 +49,9 @@ class Watched(EmbeddedTextIndex):
         self.asked.append(("topk" if among is None else "topk among", k))
         return super().topk(query, k, among)
 
-    def matching(self, query: Any) -> Any:
+    def score_all(self, query: Any) -> Any:
         self.asked.append(("matching", 0))
-        return super().matching(query)
+        return super().score_all(query)
 
     def score(self, query: Any, ids: Any) -> Any:
         self.asked.append(("score", len(ids)))

@@ -87,8 +87,8 @@ def assert_same_relation(pair: Pair, query: TextQuery, ulp: int = 0) -> int:
         query: the question.
         ulp: by how many steps of float32 scores may differ; 0 for the same bits.
     """
-    ids, scores = pair.embedded.matching(query)
-    own_ids, own_scores = pair.elastic.matching(query)
+    ids, scores = pair.embedded.score_all(query)
+    own_ids, own_scores = pair.elastic.score_all(query)
     assert own_ids.tolist() == ids.tolist()
     assert_same_scores(own_scores, scores, ulp)
     every = np.arange(pair.n_nodes + 3, dtype=np.uint32)[::-1]

@@ -58,34 +58,34 @@ class FarIndex(EmbeddedTextIndex):
         self.known: set[TextQuery] = set()
         return self
 
-    def holds(self, condition: PushdownCondition) -> bool:
+    def supports_pushdown(self, condition: PushdownCondition) -> bool:
         return condition.predicate in self.held
 
     def _kept(self, query: TextQuery, ids) -> np.ndarray:
-        assert all(self.holds(leaf) for condition in query.conditions for leaf in leaves(condition))
+        assert all(self.supports_pushdown(leaf) for condition in query.conditions for leaf in leaves(condition))
 
         def agreeing(i: int, condition: PushdownCondition | AnyCondition) -> bool:
             return agrees(lambda iri: self.values.get((i, iri), ()), condition)
 
         return np.array([all(agreeing(i, one) for one in query.conditions) for i in ids.tolist()], bool)
 
-    def most(self, query: TextQuery) -> int:
-        self.prepare([query])
+    def match_count_bound(self, query: TextQuery) -> int:
+        self.prefetch_counts([query])
         return len(self._matching(query)[0])
 
-    def prepare(self, queries: Sequence[TextQuery]) -> None:
+    def prefetch_counts(self, queries: Sequence[TextQuery]) -> None:
         """A size that is known is not asked for again."""
         new = [query for query in queries if query not in self.known]
         self.known.update(new)
         if new:
-            self.asked.append(("most", new[0]) if len(new) == 1 else ("prepare", tuple(new)))
+            self.asked.append(("match_count_bound", new[0]) if len(new) == 1 else ("prefetch_counts", tuple(new)))
 
-    def matching(self, query: TextQuery):
-        self.asked.append(("matching", query))
+    def score_all(self, query: TextQuery):
+        self.asked.append(("score_all", query))
         return self._matching(query)
 
     def _matching(self, query: TextQuery):
-        ids, scores = super().matching(replace(query, conditions=()))
+        ids, scores = super().score_all(replace(query, conditions=()))
         kept = self._kept(query, ids)
         return ids[kept], scores[kept]
 
@@ -104,8 +104,8 @@ class FarIndex(EmbeddedTextIndex):
         self.asked.append(("score", sorted(ids.tolist())))
         return super().score(query, ids)
 
-    def answers(self, questions: Sequence[IndexRequest]):
-        self.asked.append(("answers", tuple(questions)))
+    def batch(self, questions: Sequence[IndexRequest]):
+        self.asked.append(("batch", tuple(questions)))
         return [self._matching(q.query) if q.k is None else self._topk(q.query, q.k) for q in questions]
 
     def kinds(self) -> list[str]:

@@ -53,7 +53,7 @@ def _work(node: JoinNode, variable: str, via: Edge | None, seen: frozenset[str])
 def work_each_of(node: PatternNode, variable: str) -> float:
     """About how many entries a node reads for the rows of one value of a variable."""
     if not isinstance(node, JoinNode):
-        return 1.0 + node.guess(None) / max(1.0, node.guess(variable))
+        return 1.0 + node.estimate(None) / max(1.0, node.estimate(variable))
     bound, size, total, left = {variable}, 1.0, 1.0, [*node.edges]
     while left:
         mean, step, name = inf, None, ""
@@ -67,7 +67,7 @@ def work_each_of(node: PatternNode, variable: str) -> float:
                     if own < mean:
                         mean, step, name = own, edge, one
         if step is None:
-            return total + len(left) + node.guess(None) / max(1.0, node.guess(variable))
+            return total + len(left) + node.estimate(None) / max(1.0, node.estimate(variable))
         left.remove(step)
         other = step.object if step.subject == name else step.subject
         total += size * max(1.0, mean)
@@ -88,7 +88,7 @@ def work_of(node: PatternNode, variable: str | None) -> float:
         case JoinNode():
             parts: float = sum([work_of(other, None) for other in node.others]) if node.others else 0
             for member in node.members:
-                probing = 2.0 * node.guess(member.variable) * work_each_of(member.node, member.variable)
+                probing = 2.0 * node.estimate(member.variable) * work_each_of(member.node, member.variable)
                 parts += min(work_of(member.node, member.variable), probing)
             start: str | None = None
             for edge in node.edges:
@@ -102,11 +102,11 @@ def work_of(node: PatternNode, variable: str | None) -> float:
             if variable is not None:
                 return parts + _work(node, start, None, frozenset())
             least = min(entries(edge, node.conditions) for edge in node.edges)
-            return parts + least + node.guess(None) * len(node.edges)
+            return parts + least + node.estimate(None) * len(node.edges)
         case SelectNode(child):
             return work_of(child, variable)
         case UnionNode(branches):
-            together = sum(branch.guess(variable) for branch in branches)
+            together = sum(branch.estimate(variable) for branch in branches)
             return together + sum(work_of(branch, variable) for branch in branches)
         case OptionalNode(left, right):
             return work_of(left, variable) + (0.0 if variable is not None else work_of(right, None))
@@ -115,7 +115,7 @@ def work_of(node: PatternNode, variable: str | None) -> float:
         case RestrictNode(child):
             return work_of(child, None)
         case _:
-            return node.guess(None)
+            return node.estimate(None)
 
 
 def bounds_of(node: PatternNode, variable: str | None) -> tuple[float, float]:

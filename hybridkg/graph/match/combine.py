@@ -52,7 +52,7 @@ class TableNode:
         """As Node has it."""
         return values_of_rows(self, variable, among, run)
 
-    def guess(self, variable: str | None) -> float:
+    def estimate(self, variable: str | None) -> float:
         """As Node has it."""
         return self.table.size
 
@@ -84,9 +84,9 @@ class UnionNode:
         run.read(sum(map(len, found)))
         return either(found)
 
-    def guess(self, variable: str | None) -> float:
+    def estimate(self, variable: str | None) -> float:
         """As Node has it."""
-        return sum(branch.guess(variable) for branch in self.branches)
+        return sum(branch.estimate(variable) for branch in self.branches)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,9 +118,9 @@ class RestrictNode:
         """As Node has it."""
         return values_of_rows(self, variable, among, run)
 
-    def guess(self, variable: str | None) -> float:
+    def estimate(self, variable: str | None) -> float:
         """As Node has it."""
-        return self.child.guess(variable) / 2
+        return self.child.estimate(variable) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,11 +148,11 @@ class SelectNode:
         """As Node has it."""
         return self.child.values(variable, among, run)
 
-    def guess(self, variable: str | None) -> float:
+    def estimate(self, variable: str | None) -> float:
         """As Node has it."""
         if variable is None and self.distinct and len(self.variables) == 1 and self.certain:
-            return self.child.guess(self.variables[0])
-        return self.child.guess(variable)
+            return self.child.estimate(self.variables[0])
+        return self.child.estimate(variable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +174,6 @@ class NothingNode:
         """None."""
         return NONE
 
-    def guess(self, variable: str | None) -> float:
+    def estimate(self, variable: str | None) -> float:
         """Zero."""
         return 0.0

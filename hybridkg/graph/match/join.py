@@ -96,7 +96,7 @@ class JoinNode:
         assert found is not None
         return found
 
-    def guess(self, variable: str | None) -> float:
+    def estimate(self, variable: str | None) -> float:
         """As Node has it."""
         found = self.guesses.get(variable)
         if found is None:
@@ -273,7 +273,7 @@ class _Joining:
         return self._table.size * relation.work(None, forward) / max(1.0, relation.sources(forward))
 
     def _cost_of_node(self, node: PatternNode) -> float:
-        guess = node.guess(None)
+        guess = node.estimate(None)
         if self._table is ONE or any(name in self._table.columns for name in node.variables):
             return guess
         return (guess + 1.0) * max(1.0, self._table.size) * 2.0
@@ -349,7 +349,7 @@ class _Joining:
         hints = {name: ids for name, ids in self._sets.items() if name in node.certain}
         for name in node.certain:
             column = self._table.columns.get(name)
-            if column is not None and name in self._bound and self._table.size * 2 < max(node.guess(None), 64.0):
+            if column is not None and name in self._bound and self._table.size * 2 < max(node.estimate(None), 64.0):
                 hints[name] = distinct(column)
         needed = self._needed() | frozenset(self._table.columns) | frozenset(self._node.conditions)
         found = node.rows(needed & frozenset(node.variables), hints, self._run)

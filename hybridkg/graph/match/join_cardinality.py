@@ -43,19 +43,19 @@ def guess_join(node: JoinNode, variable: str | None) -> float:
                 rows /= max(domain, times[name])
             times[name] = max(domain, times.get(name, 1.0))
     for other in node.others:
-        rows *= other.guess(None)
+        rows *= other.estimate(None)
         for name in other.variables:
             if name in times:
                 rows /= max(times[name], 1.0)
-            elif other.guess(name) > 0:
-                times[name] = other.guess(name)
+            elif other.estimate(name) > 0:
+                times[name] = other.estimate(name)
     for member in node.members:
-        share = min(1.0, member.node.guess(member.variable) / max(1.0, times.get(member.variable, 1.0)))
+        share = min(1.0, member.node.estimate(member.variable) / max(1.0, times.get(member.variable, 1.0)))
         rows *= 1.0 - share if member.negated else share
     rows /= 2.0 ** len(node.tests)
     if variable is None:
         return rows
-    return min([rows, *(other.guess(variable) for other in node.others if variable in other.variables)])
+    return min([rows, *(other.estimate(variable) for other in node.others if variable in other.variables)])
 
 
 def _pairs(node: JoinNode, edge: Edge) -> float:
@@ -88,10 +88,10 @@ def _values(node: JoinNode, variable: str, via: Edge | None, seen: frozenset[str
         if condition is not None:
             sizes.append(_passing(condition, lambda ranges: edge.relation.sources_in(ranges, forward)))  # noqa: B023
     if node.others:
-        sizes += [other.guess(variable) for other in node.others if variable in other.certain]
+        sizes += [other.estimate(variable) for other in node.others if variable in other.certain]
     for member in node.members:
         if member.variable == variable:
-            found = min(universe, member.node.guess(variable))
+            found = min(universe, member.node.estimate(variable))
             sizes.append(universe - found if member.negated else found)
     made = universe
     for size in sizes:

@@ -33,7 +33,7 @@ class PatternNode(Protocol):
     def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
         """The set of ids that a certain variable has in some solution, among these."""
 
-    def guess(self, variable: str | None) -> float:
+    def estimate(self, variable: str | None) -> float:
         """About how many solutions, or distinct values of a variable, it has."""
 
 

@@ -19,7 +19,7 @@ from hybridkg.interfaces.graph_index import Ids
 def hints_of(left: IdTable, certain: frozenset[str], right: PatternNode) -> dict[str, Ids]:
     """The values that the left solutions have for variables that both sides always bind."""
     shared = [name for name in right.variables if name in certain and name in right.certain]
-    if not shared or left.size > max(1_000.0, right.guess(None) / 2):
+    if not shared or left.size > max(1_000.0, right.estimate(None) / 2):
         return {}
     return {name: distinct(left.columns[name]) for name in shared}
 
@@ -65,9 +65,9 @@ class OptionalNode:
         """As Node has it: no left solution is lost."""
         return self.left.values(variable, among, run)
 
-    def guess(self, variable: str | None) -> float:
+    def estimate(self, variable: str | None) -> float:
         """As Node has it."""
-        return self.left.guess(variable)
+        return self.left.estimate(variable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +113,6 @@ class SortedOutNode:
             return without(mine, found) if self.negated else both(mine, found)
         return values_of_rows(self, variable, among, run)
 
-    def guess(self, variable: str | None) -> float:
+    def estimate(self, variable: str | None) -> float:
         """As Node has it."""
-        return self.left.guess(variable) / 2
+        return self.left.estimate(variable) / 2

@@ -153,7 +153,7 @@ class Reducer:
                 found.append(
                     min(edge.relation.sources(forward), self._estimate(edge, variable, seen | {other}, depth - 1))
                 )
-        found += [node.guess(variable) for node in self.others if variable in node.certain]
+        found += [node.estimate(variable) for node in self.others if variable in node.certain]
         return min(found, default=None)
 
     def _through(

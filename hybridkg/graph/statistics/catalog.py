@@ -171,7 +171,7 @@ class Statistics:
             return self.star(legs)
         bounds = self._bounds(legs)
         size = self.sets.rows_with(bounds)
-        low, guess, high = size.low, size.guess, size.high
+        low, guess, high = size.low, size.estimate, size.high
         for iri in {iri for iri in free if free.count(iri) > 1}:
             again = free.count(iri) - 1
             found = self.predicate(iri)
@@ -183,7 +183,7 @@ class Statistics:
         star, share = self.star(legs), self._share_of_constants(legs)
         most = star.high * prod(bounds[iri].most for iri in free) if star.high else 0.0
         high = min(size.high, most)
-        return Cardinality(star.low, min(max(size.guess * share, star.low), high), high)
+        return Cardinality(star.low, min(max(size.estimate * share, star.low), high), high)
 
     def _with_constants(self, size: Cardinality, legs: Sequence[Leg]) -> Cardinality:
         low, high = size.low, size.high
@@ -194,7 +194,7 @@ class Statistics:
                 low -= self._bound(iri).subjects - having.low
                 high = min(high, having.high)
         low = max(0.0, min(low, high))
-        guess = size.guess * self._share_of_constants(legs)
+        guess = size.estimate * self._share_of_constants(legs)
         return self._unsure(Cardinality(low, min(max(guess, low), high), high), *(iri for iri, _ in legs))
 
     def _share_of_constants(self, legs: Sequence[Leg]) -> float:
@@ -203,7 +203,7 @@ class Statistics:
         for iri, value in legs:
             subjects = self._bound(iri).subjects
             if value is not None and 0 < subjects < inf:
-                share *= min(1.0, self.having(iri, value).guess / subjects)
+                share *= min(1.0, self.having(iri, value).estimate / subjects)
         return share
 
     def _bounds(self, legs: Sequence[Leg]) -> dict[str, Bound]:
@@ -219,7 +219,7 @@ class Statistics:
 
     def _unsure(self, size: Cardinality, *iris: str) -> Cardinality:
         """Of predicates that have triples which are not counted, only the lower bound is sure."""
-        return Cardinality(size.low, size.guess, inf) if any(iri in self.omitted for iri in iris) else size
+        return Cardinality(size.low, size.estimate, inf) if any(iri in self.omitted for iri in iris) else size
 
     # --- the file --------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ class CharacteristicSets:
         """
         inside, _ = self._with_all(predicates)
         known, rest = float(self._subjects[inside].sum()), self._rest(predicates)
-        return Cardinality(known + rest.low, known + rest.guess, known + rest.high)
+        return Cardinality(known + rest.low, known + rest.estimate, known + rest.high)
 
     def rows_with(self, predicates: Mapping[str, Bound]) -> Cardinality:
         """How many solutions the star of some predicates has, each object a variable of its own.
@@ -101,7 +101,7 @@ class CharacteristicSets:
                 float((triples * limits.prod(axis=0) / limits).min(axis=0).sum()),
             )
         rest = self._rest_rows(predicates)
-        low, guess, high = known.low + rest.low, known.guess + rest.guess, known.high + rest.high
+        low, guess, high = known.low + rest.low, known.estimate + rest.estimate, known.high + rest.high
         return Cardinality(low, min(max(guess, low), high), high)
 
     def _rest(self, predicates: Mapping[str, Bound]) -> Cardinality:
@@ -122,7 +122,7 @@ class CharacteristicSets:
         rest = self._rest(predicates)
         if not rest.high:
             return NOBODY
-        guess, limits, highs = rest.guess, [], []
+        guess, limits, highs = rest.estimate, [], []
         for iri, bound in predicates.items():
             _, subjects = self._held(iri, bound)
             place = self._places.get(iri)

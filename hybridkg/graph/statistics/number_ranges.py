@@ -122,7 +122,7 @@ def _guessed(iri: str, limits: Sequence[_Limit], known: GraphStatistics) -> floa
             low, open_low = limit.value, limit.op == ">"
         if limit.is_upper and (-limit.value, limit.op == "<") > (-high, open_high):
             high, open_high = limit.value, limit.op == "<"
-    return known.in_range(iri, "number", low, high, open_low=open_low, open_high=open_high).guess
+    return known.in_range(iri, "number", low, high, open_low=open_low, open_high=open_high).estimate
 
 
 def _odd(iri: str, known: GraphStatistics) -> float:

@@ -115,7 +115,7 @@ def _union(found: Sequence[Cardinality | None]) -> Cardinality | None:
     if len(sizes) < len(found) or not sizes:
         return None
     low, high = max(size.low for size in sizes), sum(size.high for size in sizes)
-    return Cardinality(low, sum(size.guess for size in sizes), high)
+    return Cardinality(low, sum(size.estimate for size in sizes), high)
 
 
 @dataclass
@@ -173,7 +173,7 @@ class _Looks:
                 size = self.values(left, variable)
                 if size is None:
                     return None
-                return Cardinality(0.0, size.guess * self._passing(pattern, variable, size), size.high)
+                return Cardinality(0.0, size.estimate * self._passing(pattern, variable, size), size.high)
             case Distinct(child, variables) if variable in variables:
                 return self.values(child, variable)
         return None
@@ -181,7 +181,7 @@ class _Looks:
     def _passing(self, pattern: Minus | Exists, variable: str, left: Cardinality) -> float:
         """The share of the values of the left side that the right one leaves."""
         right = self.nested(pattern.right, variable)
-        share = 0.5 if right is None else min(1.0, right.guess / max(float(self.known.subjects), left.guess, 1.0))
+        share = 0.5 if right is None else min(1.0, right.estimate / max(float(self.known.subjects), left.estimate, 1.0))
         return share if isinstance(pattern, Exists) and not pattern.negated else 1.0 - share
 
 
@@ -253,7 +253,7 @@ class _Joined:
         if found is None:
             return None
         low = self._least(variable, self.edges[0]) if len(self.edges) == 1 and not self.others else 0.0
-        return Cardinality(min(low, found.high), min(max(found.guess, low), found.high), found.high)
+        return Cardinality(min(low, found.high), min(max(found.estimate, low), found.high), found.high)
 
     def rows(self) -> float:
         """About how many solutions; of parts that are no triple patterns, as if they had one for each."""
@@ -262,7 +262,7 @@ class _Joined:
             rows *= self._pairs(edge)
             for forward, end in ((True, edge.subject), (False, edge.object)):
                 if isinstance(end, Variable):
-                    domain = max(1.0, self._ends(edge.predicate, forward).guess)
+                    domain = max(1.0, self._ends(edge.predicate, forward).estimate)
                     if end.name in domains:
                         rows /= max(domain, domains[end.name])
                     domains[end.name] = max(domain, domains.get(end.name, 1.0))
@@ -276,13 +276,13 @@ class _Joined:
         """About how many triples a triple pattern has, by its constants and tests."""
         is_open = [isinstance(end, Variable) for end in edge[::2]]
         if not all(is_open):
-            return self._constant(edge, forward=is_open[0]).guess if any(is_open) else 1.0
+            return self._constant(edge, forward=is_open[0]).estimate if any(is_open) else 1.0
         assert isinstance(edge.object, Variable)
         if edge.object.name in self.tests:
             triples = passing(edge.predicate, self.tests[edge.object.name], self.known)
             if triples is not None:
-                return triples.guess
-        return self.known.triples_of(edge.predicate).guess
+                return triples.estimate
+        return self.known.triples_of(edge.predicate).estimate
 
     def _least(self, variable: str, edge: _Edge) -> float:
         """How many values a single triple pattern gives a variable at least, by tests of the other end."""
@@ -305,23 +305,23 @@ class _Joined:
                 continue
             forward, far = edge.near(variable)
             ends = self._ends(edge.predicate, forward)
-            universe = max(universe, ends.guess)
+            universe = max(universe, ends.estimate)
             if edge is via:
                 continue
             if edge.subject == edge.object:
-                own = Cardinality(0.0, ends.guess * DOUBT_SHARE, ends.high)
+                own = Cardinality(0.0, ends.estimate * DOUBT_SHARE, ends.high)
             elif isinstance(far, Variable):
                 own = self._by_edge(edge, far.name, forward, seen | {variable})
             else:
                 own = self._constant(edge, forward)
-            sizes.append(own.guess)
+            sizes.append(own.estimate)
             high = min(high, own.high)
         for other in self.others:
             found = self.looks.nested(other, variable)
             if found is not None:
-                sizes.append(found.guess)
+                sizes.append(found.estimate)
                 high = min(high, found.high)
-                universe = max(universe, found.guess)
+                universe = max(universe, found.estimate)
         if not sizes:
             return None
         guess = universe
@@ -336,22 +336,22 @@ class _Joined:
         mine, theirs = self._ends(edge.predicate, forward), self._ends(edge.predicate, not forward)
         if not self.looks.take() or far in seen or len(seen) > DEPTH:
             return mine
-        pairs = self.known.triples_of(edge.predicate).guess
+        pairs = self.known.triples_of(edge.predicate).estimate
         share, high = 1.0, mine.high
         rest = self._values(far, edge, seen, tested=False)
         if rest is not None:
-            share = min(1.0, rest.guess / max(theirs.guess, 1.0))
+            share = min(1.0, rest.estimate / max(theirs.estimate, 1.0))
             high = min(high, rest.high * self._most(edge.predicate, outward=not forward))
         if far in self.tests:
             triples = passing(edge.predicate, self.tests[far], self.known) if forward else None
             if triples is None:
                 share *= DOUBT_SHARE
             else:
-                share *= min(1.0, triples.guess / max(pairs, 1.0))
+                share *= min(1.0, triples.estimate / max(pairs, 1.0))
                 high = min(high, triples.high)
-        if share >= 1.0 or mine.guess == 0:
-            return Cardinality(0.0, mine.guess, high)
-        guess = min(mine.guess * (1.0 - (1.0 - share) ** (pairs / mine.guess)), share * pairs)
+        if share >= 1.0 or mine.estimate == 0:
+            return Cardinality(0.0, mine.estimate, high)
+        guess = min(mine.estimate * (1.0 - (1.0 - share) ** (pairs / mine.estimate)), share * pairs)
         return Cardinality(0.0, min(guess, high), high)
 
     def _constant(self, edge: _Edge, forward: bool) -> Cardinality:
@@ -360,7 +360,7 @@ class _Joined:
         if not forward:
             found = known.predicate(iri)
             triples = known.triples_of(iri)
-            mean = triples.guess if found is None else found.triples / found.subjects
+            mean = triples.estimate if found is None else found.triples / found.subjects
             most = self._most(iri, outward=True)
             return Cardinality(0.0, min(mean, most), most)
         assert not isinstance(edge.object, Variable)

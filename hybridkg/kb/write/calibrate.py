@@ -33,7 +33,11 @@ def measure(snapshot: Snapshot) -> bool:
     answer. Whatever goes wrong, the defaults hold.
     """
     costs = snapshot.costs
-    if costs.fixed or snapshot.text is None or snapshot.generation.manifest.counts["quads"] < MIN_TRIPLES:
+    if (
+        costs.memoize_for_template
+        or snapshot.text is None
+        or snapshot.generation.manifest.counts["quads"] < MIN_TRIPLES
+    ):
         return False
     try:
         _load_kernel(snapshot)

@@ -163,7 +163,7 @@ def vectorising(folder: Folder, agree: ConfirmUpload | None = None) -> Vectorisi
     kind: EncoderKind = made(choice)
     index: VectorIndexKind = _registered(VECTOR_INDEXES, config.vectors, place)(folder.path, config)
     try:
-        kind.settled_name()
+        kind.fingerprint()
         index.ready()
     except ConfigError as e:
         e.place = e.place or place

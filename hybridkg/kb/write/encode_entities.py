@@ -74,7 +74,7 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
     fields = len(found.fields)
 
     own = folder / ENCODER
-    settled = wanted.kind.settled_name()
+    settled = wanted.kind.fingerprint()
     known = wanted.before.known(wanted.previous, settled) if settled and wanted.previous and wanted.before else None
     count = len(found.nodes)
     if known is not None and wanted.previous is not None:
@@ -84,7 +84,7 @@ def build_vectors(folder: Path, wanted: Vectorising, found: Extraction, progress
         count = sum(int((known.places(hashes(some.texts)) < 0).sum()) for some in verbalised(found, fields, cut))
     else:
         own.mkdir(parents=True)
-    encoder = wanted.kind.prepare(own, lambda: (some.texts for some in verbalised(found, fields)), count, progress)
+    encoder = wanted.kind.train(own, lambda: (some.texts for some in verbalised(found, fields)), count, progress)
     cut = wanted.cut(lambda: encoder)
     if known is None and wanted.encoding.what != "entity":
         count = sum(len(some.ids) for some in verbalised(found, fields, cut))

@@ -100,7 +100,7 @@ class CandidateSetScan:
     def _graph_leaves_less(self, own: list[ast.RankedItem], context: ExecutionContext) -> bool:
         """Whether the fragments are expected to leave fewer entities than the shortest relation has."""
         prepared = [fragment.prepared(context) for fragment in self.fragments]
-        sizes = [one.size(self.variable).guess for one in prepared if one is not None]
+        sizes = [one.size(self.variable).estimate for one in prepared if one is not None]
         if not sizes or len(sizes) < len(prepared):
             return False
         return min(sizes) < min(_most(match, context) for match in own)
@@ -124,7 +124,7 @@ class CandidateSetScan:
         index, query = checked_index(context.text, match), ranked_query(match)
         if among is None:
             return every_match(index, query, context)[0]
-        if not is_remote_relation(index, query) and len(among) > MATCHES_PER_CANDIDATE * index.most(query):
+        if not is_remote_relation(index, query) and len(among) > MATCHES_PER_CANDIDATE * index.match_count_bound(query):
             return both(among, every_match(index, query, context)[0])
         return among[~np.isnan(scores_among(index, query, among, context))]
 
@@ -142,9 +142,9 @@ class CandidateSetScan:
         """
         prepared = fragment.prepared(context)
         if prepared is not None and tested:
-            size = prepared.size().guess
+            size = prepared.size().estimate
             if among is not None:
-                size = min(size, len(among) * size / max(prepared.size(self.variable).guess, 1.0))
+                size = min(size, len(among) * size / max(prepared.size(self.variable).estimate, 1.0))
             if size < min(_most(match, context) for matches in tested.values() for match in matches):
                 bound = {} if among is None else {self.variable: among}
                 context.meter.add(GRAPH_QUESTIONS, 1)
@@ -169,7 +169,7 @@ class CandidateSetScan:
 def _most(match: ast.RankedItem, context: ExecutionContext) -> float:
     """No fewer entities match; of an index that is far away, whose complete relations are not to be read, inf."""
     index, query = checked_index(context.text, match), ranked_query(match)
-    return index.most(query) if not is_remote_relation(index, query) else inf
+    return index.match_count_bound(query) if not is_remote_relation(index, query) else inf
 
 
 def _candidates(

@@ -53,7 +53,7 @@ class EachList(TopKRows):
                 if name in fusing.spreads:
                     places = zip(context.nodes.nodes(ids[kept]), ranks[kept].astype(int).tolist(), strict=True)
                     known[name] = ListStatistics(dict(places), fusing.spreads[name])
-            context.tell(self, read=wanted)
+            context.record_detail(self, read=wanted)
             yield RelationPrefix(relations, bound, False, known, dict(fusing.floors), again=True)
             if bound == -np.inf:
                 return
@@ -61,5 +61,5 @@ class EachList(TopKRows):
 
     def matching(self, known: EstimationContext) -> float | None:
         """Those of all lists."""
-        sizes = [known.most(match) for match, _ in self.top.optional]
+        sizes = [known.match_count_bound(match) for match, _ in self.top.optional]
         return sum(size for size in sizes if size is not None)

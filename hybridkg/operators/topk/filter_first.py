@@ -39,12 +39,12 @@ class FilterFirst(TopKRows):
         (candidates,) = self.candidates
         ids = candidates.find(context)
         if ids is not None:
-            context.note(CANDIDATES, len(ids))
-            context.tell(self, candidates=len(ids))
+            context.record_count(CANDIDATES, len(ids))
+            context.record_detail(self, candidates=len(ids))
         ids, scores = scored(self.top.matches, ids, context)
         if not candidates.unrestricted:
-            context.note(JOINED, len(ids))
-        context.tell(self, matching=len(ids))
+            context.record_count(JOINED, len(ids))
+        context.record_detail(self, matching=len(ids))
         for match, score in self.top.optional:
             scores[score] = where_present(match, ids, context)
         assert context.nodes is not None
@@ -116,7 +116,7 @@ def where_present(match: ast.RankedItem, ids: Ids, context: ExecutionContext) ->
 
     index, query = checked_index(context.text, match), ranked_query(match)
     near = not is_remote_relation(index, query)
-    if match.top is None and not (near and len(ids) > MATCHES_PER_CANDIDATE * index.most(query)):
+    if match.top is None and not (near and len(ids) > MATCHES_PER_CANDIDATE * index.match_count_bound(query)):
         return scores_among(index, query, ids, context) if len(ids) else np.zeros(0)
     listed, own = relation(match, context)
     found = np.full(len(ids), np.nan)

@@ -30,14 +30,14 @@ class FilteredTopK(TopKRows):
         index, query = checked_index(context.text, match), ranked_query(match)
         among = candidates.find(context)
         if among is not None:
-            context.note(CANDIDATES, len(among))
-            context.tell(self, candidates=len(among))
+            context.record_count(CANDIDATES, len(among))
+            context.record_detail(self, candidates=len(among))
         begin, end = 0, self.top.k
         while True:
             ids, scores = best_matches(index, query, end + 1, context, among, sized=True)
-            context.tell(self, read=len(ids))
+            context.record_detail(self, read=len(ids))
             if len(ids) <= end and among is not None:
-                context.note(JOINED, len(ids))
+                context.record_count(JOINED, len(ids))
             bound = float(self.top.value.of({score: scores[end]}, {})) if len(ids) > end else -np.inf
             relations = {score: (ids[begin:end], scores[begin:end])}
             yield RelationPrefix(relations, bound, self.top.ties_follow(candidates.variable))

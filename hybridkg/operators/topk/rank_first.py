@@ -81,7 +81,9 @@ class RankFirst(TopKRows):
             seen = np.sort(np.concatenate([seen, fresh])) if len(seen) else fresh
             survivors = self._survivors(fresh, lists, context)
             pool, looks, passed = pool.joined(survivors), looks + 1, passed + len(survivors.ids)
-            context.tell(self, looks=looks, read=max(len(ids) for ids, _, _ in lists), seen=len(seen), passed=passed)
+            context.record_detail(
+                self, looks=looks, read=max(len(ids) for ids, _, _ in lists), seen=len(seen), passed=passed
+            )
             chosen = pool.sure(bound if follow or done else bound + value.slack(bound), follow or done, context)
             if self.top.exact:
                 chosen = _first(chosen, pool, k, follow) if done or len(chosen) >= k else chosen[:0]
@@ -96,7 +98,7 @@ class RankFirst(TopKRows):
             last_look, spent = context.spent() - spent_before - spent, context.spent() - spent_before
             # The next look costs as much as the last one, or more.
             if other is not None and spent + last_look > budget:
-                context.tell(self, switched=1)
+                context.record_detail(self, switched=1)
                 yield from other.from_the_start(context)
                 return
             depth *= DEEPER

@@ -45,7 +45,7 @@ class RankJoin(TopKRows):
         depth = float(max(MIN_DEPTH, FIRST_DEPTH * (self.top.k or 1)))
         found: dict[str, float | None] = {}
         for candidates, (match, score) in zip(self.candidates, self.top.matches, strict=True):
-            most = known.most(match)
+            most = known.match_count_bound(match)
             read = depth if most is None else min(depth, most)
             found[score] = times(read, candidates.estimate(known), 1 / max(known.entities, 1.0))
         return found
@@ -67,7 +67,7 @@ class RankJoin(TopKRows):
             context.meter.add(LOOKS, 1)
             lists = {score: look(match, ranked_query(match), depth, context) for match, score in self.top.matches}
             looks += 1
-            context.tell(self, looks=looks, read=max(len(ids) for ids, _, _ in lists.values()))
+            context.record_detail(self, looks=looks, read=max(len(ids) for ids, _, _ in lists.values()))
             relations = {score: (ids, own) for score, (ids, own, _) in lists.items()}
             tops = {score: own[0] for score, (_, own) in relations.items() if len(own)}
             bound = -np.inf
@@ -82,7 +82,7 @@ class RankJoin(TopKRows):
             last_look, spent = context.spent() - before - spent, context.spent() - before
             # The next look costs as much as the last one, or more.
             if spent + last_look > self.budget:
-                context.tell(self, switched=1)
+                context.record_detail(self, switched=1)
                 complete = {score: relation(match, context) for match, score in self.top.matches}
                 yield RelationPrefix(self._passing(complete, context), again=True)
                 return

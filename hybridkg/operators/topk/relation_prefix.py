@@ -60,7 +60,7 @@ class PrefixScan(PhysicalOperator):
 
     def estimate(self, known: EstimationContext) -> float | None:
         """As many as the operator above takes; all that match, where nobody says."""
-        return known.sliced[self.score] if self.score in known.sliced else known.most(self.match)
+        return known.sliced[self.score] if self.score in known.sliced else known.match_count_bound(self.match)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """The chosen ones, best first."""

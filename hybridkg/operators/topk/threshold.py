@@ -44,11 +44,11 @@ class Threshold(TopKRows):
         (candidates,) = self.candidates
         allowed = candidates.find(context)
         if allowed is not None:
-            context.note(CANDIDATES, len(allowed))
-            context.tell(self, candidates=len(allowed))
+            context.record_count(CANDIDATES, len(allowed))
+            context.record_detail(self, candidates=len(allowed))
         lists, everyone = _listings(self.top, allowed, context)
         if not candidates.unrestricted:
-            context.note(JOINED, len(everyone))
+            context.record_count(JOINED, len(everyone))
         assert context.nodes is not None
         fusing = Fusing.of(self.top, lists, context.nodes)
         wanted, depth, looks = max(self.top.k, 1), max(MIN_DEPTH, 2 * self.top.k), 0
@@ -60,12 +60,12 @@ class Threshold(TopKRows):
             if not done:
                 seen = np.unique(np.concatenate([one.best(depth) for one in lists.values()]))
             bound = -np.inf if done else fusing.unseen(depth)
-            context.tell(self, looks=looks, read=min(depth, len(everyone)), seen=len(seen))
+            context.record_detail(self, looks=looks, read=min(depth, len(everyone)), seen=len(seen))
             part = fusing.best(seen, wanted, bound, context)
             if part is None:
                 depth *= DEEPER
                 continue
-            context.tell(self, passed=len(next(iter(part.relations.values()))[0]))
+            context.record_detail(self, passed=len(next(iter(part.relations.values()))[0]))
             yield part
             if part.complete:
                 return

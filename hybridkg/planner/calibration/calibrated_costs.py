@@ -69,7 +69,7 @@ class CalibratedCosts:
         fixed: bool = False,
         far: Mapping[str, float] = {},
     ):
-        self._engine, self._file, self.fixed, self._far = engine, file, fixed, far
+        self._engine, self._file, self.memoize_for_template, self._far = engine, file, fixed, far
         self._defaults = replace(default_costs(engine), **far)
         self._is_remote = is_remote_engine(engine)
         self._about = f"{engine}, graph at an endpoint" if far else engine
@@ -105,7 +105,7 @@ class CalibratedCosts:
 
     def calibrated(self, measured: Measured) -> None:
         """Takes over what has been measured on this machine, and writes it to the file."""
-        if self.fixed:
+        if self.memoize_for_template:
             return
         with self._lock:
             bounded = self._defaults.bounded(**measured.us)
@@ -120,7 +120,7 @@ class CalibratedCosts:
         Args:
             bounds: microseconds by name.
         """
-        if self.fixed or bounds == self._at_most:
+        if self.memoize_for_template or bounds == self._at_most:
             return
         with self._lock:
             self._at_most = bounds
@@ -146,7 +146,7 @@ class CalibratedCosts:
                 }
                 for name in UNITS
             ]
-        state = f"fixed: {FIXED}=default" if self.fixed else self._state
+        state = f"fixed: {FIXED}=default" if self.memoize_for_template else self._state
         return {"engine": self._engine, "state": state, "unit_costs": units}
 
     def _take(self, calibrated: dict[str, float]) -> None:

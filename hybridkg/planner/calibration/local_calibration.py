@@ -134,7 +134,7 @@ def _graph(
 def _semi_join(graph: GraphIndex, iris: Sequence[str]) -> tuple[Callable[[], object], float] | None:
     """Finding what the first predicate links the subjects of all with, and about how many entries that reads."""
     scans = tuple(Scan(Variable("s"), PredicatePath(iri), Variable(f"o{i}")) for i, iri in enumerate(iris))
-    prepared = graph.prepare(Join(scans)) if scans else None
+    prepared = graph.compile(Join(scans)) if scans else None
     if prepared is None:
         return None
     return lambda: prepared.candidates("o0", Meter()), prepared.work("o0")
@@ -193,7 +193,7 @@ def _text(text: TextIndex, words: Sequence[str], watch: Stopwatch) -> Iterator[t
     rarest = [word for word in ordered[:3] if df[word] <= max(few, RARE)]
     rare_us = [us for word in rarest if (us := watch.us(best(TextQuery(word)))) is not None]
     yield "us_per_text_question", median(rare_us) if rare_us else None
-    yield "us_per_text_scoring", watch.us(lambda: text.matching(rare))
+    yield "us_per_text_scoring", watch.us(lambda: text.score_all(rare))
     if many - few < MIN_DIFFERENCE:
         return
     yield "us_per_posting", watch.slope(best(rare), best(common), many - few)
@@ -215,7 +215,7 @@ def _text(text: TextIndex, words: Sequence[str], watch: Stopwatch) -> Iterator[t
     if df[often] - few >= FEW:
         yield (
             "us_per_scored_posting",
-            watch.slope(lambda: text.matching(rare), lambda: text.matching(listed), df[often] - few),
+            watch.slope(lambda: text.score_all(rare), lambda: text.score_all(listed), df[often] - few),
         )
 
 
@@ -224,8 +224,8 @@ def _frequencies(text: TextIndex, words: Sequence[str]) -> dict[str, int]:
     found = {one.term: one.df for one in text.terms(TextQuery(" ".join(list(dict.fromkeys(words))[:MAX_WORDS])))}
     # A stem need not be its own stem, so the frequency that counts is that of the query that will be asked.
     queries = {word: TextQuery(word) for word, df in found.items() if 0 < df <= MAX_POSTINGS}
-    text.prepare(list(queries.values()))
-    return {word: n for word, query in queries.items() if 0 < (n := text.most(query)) <= MAX_POSTINGS}
+    text.prefetch_counts(list(queries.values()))
+    return {word: n for word, query in queries.items() if 0 < (n := text.match_count_bound(query)) <= MAX_POSTINGS}
 
 
 def _at(share: float, df: Sequence[int]) -> int:

@@ -72,7 +72,7 @@ def text_elsewhere(
     watch.warm_up(repeat(deep), ROUND_S / 2, WARM_UP_S)  # what only these run is to be compiled, too
     watch.begin(elsewhere=True, part_s=PART_S, run_s=RUN_S)
     if rows >= MIN_DIFFERENCE:
-        yield "us_per_scored_posting", watch.slope(lambda: text.matching(rare), lambda: text.matching(middle), rows)
+        yield "us_per_scored_posting", watch.slope(lambda: text.score_all(rare), lambda: text.score_all(middle), rows)
     if len(large) >= 2 * FEW:
         us = watch.slope(lambda: text.score(rare, small), lambda: text.score(rare, large), len(large) - len(small))
         yield "us_per_scored_candidate", us
@@ -86,7 +86,7 @@ def text_elsewhere(
     rarest = [word for word in ordered[:WORDS] if df[word] <= max(few, RARE)]
     rare_us = [us for word in rarest if (us := watch.us(best(text, TextQuery(word)))) is not None]
     yield "us_per_text_question", median(rare_us) if rare_us else None
-    yield "us_per_text_scoring", watch.us(lambda: text.matching(rare))
+    yield "us_per_text_scoring", watch.us(lambda: text.score_all(rare))
 
 
 def store_elsewhere(store: GraphStore, watch: Stopwatch) -> Iterator[tuple[str, float | None]]:

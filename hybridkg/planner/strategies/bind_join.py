@@ -72,7 +72,9 @@ def _priced(costs: RankingCosts) -> Cardinality:
         before += most * (cost.us_per_row_of_terms + cost.us_per_row_passed)
     whole, each = costs.once_us(len(spine.fragments)), costs.row_us(spine.variables[0], len(spine.fragments))
     rows_each, found = costs.rows_each(spine.variables[0]), []
-    for entities in entities_joined(most, _of_fragments(costs, graph), costs.fixed.entities, costs.lists.agreed):
+    for entities in entities_joined(
+        most, _of_fragments(costs, graph), costs.memoize_for_template.entities, costs.lists.pushdown_count
+    ):
         rows = entities * rows_each
         us = before + (whole + rows * each)
         for own_most in others:
@@ -89,7 +91,7 @@ def _first_us(costs: RankingCosts) -> float:
     read = costs.lists.first * costs.cost.us_per_scored_posting
     if not costs.lists.is_too_long:
         return read
-    return min(read, costs.scored_us(costs.graphs[costs.ranking.spine.variables[0]].size.guess, 0.0))
+    return min(read, costs.scored_us(costs.graphs[costs.ranking.spine.variables[0]].size.estimate, 0.0))
 
 
 def _least_us(costs: RankingCosts) -> float:
@@ -107,15 +109,15 @@ def _of_fragments(costs: RankingCosts, graph: CandidateEstimate) -> Cardinality:
     share = 1.0
     for most in costs.lists.filters:
         share *= min(1.0, max(most, 1.0) / costs.n)
-    guess = min(graph.size.guess / share, costs.fixed.entities)
+    guess = min(graph.size.estimate / share, costs.memoize_for_template.entities)
     return Cardinality(graph.size.low, guess, max(graph.size.high, guess))
 
 
 def _looked_up_us(costs: RankingCosts, entities: float, most: float) -> float:
     """Cost of scoring some entities, or all that match where these are not many times as many."""
     cost = costs.cost
-    if costs.fixed.is_far and most <= FEW_MATCHES:
+    if costs.memoize_for_template.is_remote and most <= FEW_MATCHES:
         return most * cost.us_per_scored_posting  # asked for together with the first relation
-    if costs.fixed.is_far or entities * MATCHES_PER_PROBE < most:
+    if costs.memoize_for_template.is_remote or entities * MATCHES_PER_PROBE < most:
         return cost.us_per_text_scoring + costs.scored_us(entities, entities * min(1.0, most / costs.n))
     return cost.us_per_text_scoring + most * cost.us_per_scored_posting

@@ -67,7 +67,7 @@ class EachListStrategy(Strategy):
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
         """Whether the plan has such a form, and no list is on a server."""
         found = branches_of(logical)
-        return found is not None and not planning.is_far(found.matches)
+        return found is not None and not planning.is_remote(found.matches)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
         """Cost of each list up to an error, and of k rows."""
@@ -79,14 +79,14 @@ class EachListStrategy(Strategy):
             if isinstance(match.match, ast.Near):
                 us += cost.us_per_text_question + planning.read(match.match) * cost.us_per_posting
             else:
-                us += cost.us_per_text_scoring + planning.most(match.match) * cost.us_per_scored_posting
+                us += cost.us_per_text_scoring + planning.match_count_bound(match.match) * cost.us_per_scored_posting
         us += found.k * cost.us_per_row_of_terms
         return Cardinality(us, us, us)
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         """Operators, or None where it does not apply."""
         found = branches_of(logical)
-        if found is None or planning.is_far(found.matches):
+        if found is None or planning.is_remote(found.matches):
             return None
         lists = tuple((match.match, match.score) for match in found.matches)
         top = RankedTop((), found.value, found.k, found.rank.score, found.rank.tie_breakers, None, True, lists)

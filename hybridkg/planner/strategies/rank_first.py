@@ -52,9 +52,9 @@ def rank_first_cost(costs: RankingCosts) -> Cardinality:
     variable = costs.ranking.variables[0] if restricted else None
     instead = inf
     if restricted and costs.switching:  # the better way to score a candidate set
-        instead = costs.filter_first.guess
+        instead = costs.filter_first.estimate
         if len(lists) == 1 and costs.ranking.scored[0].match.top is None:
-            instead = min(instead, costs.filtered_topk.guess)
+            instead = min(instead, costs.filtered_topk.estimate)
     longest = max(lists)
     spread = k if len(lists) == 1 else 4.0 * k  # the best of one list are seldom those of the other
     depth = max(MIN_DEPTH, 2.0 * k)
@@ -99,8 +99,8 @@ def best_first_of(ranking: RankedPlan, planning: PlannerContext) -> PhysicalOper
     if candidates[0].unrestricted or not planning.switching:
         return Operator(rest, top, candidates)
     instead: list[TopKRows] = [FilterFirst(rest, top, candidates)]
-    budgets = [planning.number(lambda sizes: costs_of(ranking, sizes).filter_first.guess)]
+    budgets = [planning.number(lambda sizes: costs_of(ranking, sizes).filter_first.estimate)]
     if ranking.by_one_match and ranking.scored[0].match.top is None:
         instead.append(FilteredTopK(rest, top, candidates))
-        budgets.append(planning.number(lambda sizes: costs_of(ranking, sizes).filtered_topk.guess))
+        budgets.append(planning.number(lambda sizes: costs_of(ranking, sizes).filtered_topk.estimate))
     return Operator(rest, top, candidates, tuple(instead), tuple(budgets))

@@ -30,9 +30,9 @@ class RankJoinStrategy(RankingStrategy):
         """Cost of reading the lists, deeper than k, and joining what they bring."""
         graphs = [costs.graphs[variable] for variable in costs.ranking.variables]
         cost, k, n, lists = costs.cost, costs.k or 1.0, costs.n, costs.lists.scored
-        sizes = [costs.graphs[name].size.guess * costs.rows_each(name) for name in costs.ranking.variables]
+        sizes = [costs.graphs[name].size.estimate * costs.rows_each(name) for name in costs.ranking.variables]
         linked = max(1.0, min(sizes))
-        instead = bind_join_cost(costs).guess if costs.switching else inf
+        instead = bind_join_cost(costs).estimate if costs.switching else inf
         fragments = len(costs.ranking.spine.fragments)
         whole, each = costs.once_us(fragments), costs.row_us(costs.ranking.variables[0], fragments)
         each_us = [costs.each_us(variable) for variable in costs.ranking.variables]
@@ -68,7 +68,7 @@ class RankJoinStrategy(RankingStrategy):
         candidates = tuple(candidates_of(ranking, variable, planning) for variable in ranking.variables)
         budget = inf
         if planning.switching:
-            budget = planning.number(lambda sizes: bind_join_cost(costs_of(ranking, sizes)).guess)
+            budget = planning.number(lambda sizes: bind_join_cost(costs_of(ranking, sizes)).estimate)
         return Operator(rest_of(ranking, planning), ranked_top(ranking), candidates, budget)
 
 

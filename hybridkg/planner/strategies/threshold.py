@@ -32,32 +32,32 @@ class ThresholdStrategy(RankingStrategy):
 
         Where the lists are read from their best on it is that of rank_first.
         """
-        if not costs.fixed.is_fused:
+        if not costs.memoize_for_template.is_fused:
             return rank_first_cost(costs)
-        if costs.fixed.is_far:
+        if costs.memoize_for_template.is_remote:
             return UNPRICED
         cost, graph, us = costs.cost, costs.graphs[costs.ranking.variables[0]], 0.0
         lists = costs.lists.scored + costs.lists.optional
         us += graph.whole_us + graph.question_us + cost.us_per_look
         for most, read in zip(lists, costs.compared, strict=True):
-            scored = min(graph.size.guess * cost.us_per_scored_candidate, most * cost.us_per_scored_posting)
+            scored = min(graph.size.estimate * cost.us_per_scored_candidate, most * cost.us_per_scored_posting)
             us += cost.us_per_text_scoring + (read * cost.us_per_posting if read else scored)
         depth = max(MIN_DEPTH, 2.0 * costs.k)
         us += len(lists) * (cost.us_per_text_scoring + len(lists) * depth * cost.us_per_scored_candidate)
-        variable, asked = costs.ranking.variables[0], costs.fixed.asked
+        variable, asked = costs.ranking.variables[0], costs.memoize_for_template.asked
         each = costs.row_us(variable, asked)
         us += costs.once_us(asked) + each * costs.k * (costs.rows_each(variable) if asked else 1.0)
         return Cardinality(us, us, us)
 
     def least_cost_of(self, costs: RankingCosts) -> float:
         """Cost of one look, where the lists are read from their best on."""
-        return 0.0 if costs.fixed.is_fused else one_look_us(costs)
+        return 0.0 if costs.memoize_for_template.is_fused else one_look_us(costs)
 
     def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
         """Reads the lists together; None where lists that are known up to an error are on a server."""
         if not ranking.fuses:
             return best_first_of(ranking, planning)
-        if planning.is_far(ranking.matches):
+        if planning.is_remote(ranking.matches):
             return None
         candidates = candidates_of(ranking, ranking.variables[0], planning)
         return Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))

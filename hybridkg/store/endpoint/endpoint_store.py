@@ -170,7 +170,7 @@ class EndpointStore:
         except (IndexError, ValueError, AttributeError) as e:
             raise EndpointError(f"{self.url} answers a COUNT with what is no number") from e
 
-    def beginning(self, sparql: str, variable: str, most: int, seconds: float) -> PrefixSample | None:
+    def sample_prefix(self, sparql: str, variable: str, most: int, seconds: float) -> PrefixSample | None:
         """The first solutions of a pattern: see FarStore. One that comes too late delays the next one."""
         asked_at = time.monotonic()
         if asked_at < self._begins_again or _DATASET.search(sparql):

@@ -144,7 +144,7 @@ class ElasticTextIndex(FieldsOfIndex):
             told["problem"] = e.message
         return told
 
-    def holds(self, condition: PushdownCondition) -> bool:
+    def supports_pushdown(self, condition: PushdownCondition) -> bool:
         """Whether its documents have the predicate's values, and the graph has not changed since."""
         if not self._fresh or condition.predicate not in self._identity.filters:
             return False
@@ -157,15 +157,15 @@ class ElasticTextIndex(FieldsOfIndex):
         resolved = self._resolve(query)
         bodies.belongs(resolved.matching, resolved.fields)
 
-    def most(self, query: TextQuery) -> int:
+    def match_count_bound(self, query: TextQuery) -> int:
         """How many match, exactly; remembered."""
         return self._sizes([query])[query]
 
-    def prepare(self, queries: Sequence[TextQuery]) -> None:
+    def prefetch_counts(self, queries: Sequence[TextQuery]) -> None:
         """Counts the matches of all of them in one request."""
         self._sizes(queries)
 
-    def matching(self, query: TextQuery) -> tuple[Ids, Scores]:
+    def score_all(self, query: TextQuery) -> tuple[Ids, Scores]:
         """The complete relation, paged from the server."""
         return self._run(self._matching(query))
 
@@ -190,7 +190,7 @@ class ElasticTextIndex(FieldsOfIndex):
         """What the query's model sees of the matching entities, of those among `ids` where they are given."""
         return self._run(self._task(query, ids))
 
-    def answers(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
+    def batch(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
         """All of them side by side: what they want next from the server is one request."""
         self._connect()
         resolved = [self._resolve(question.query) for question in questions]

@@ -134,7 +134,7 @@ class EmbeddedTextIndex(FieldsOfIndex):
         """What `stats` says of the engine."""
         return {"engine": "embedded"}
 
-    def holds(self, condition: PushdownCondition) -> bool:
+    def supports_pushdown(self, condition: PushdownCondition) -> bool:
         """Conditions on the graph are the graph's own business: it is as near as the postings."""
         del condition
         return False
@@ -144,17 +144,17 @@ class EmbeddedTextIndex(FieldsOfIndex):
         if self._frequencies(query) is None:
             self._resolve(query)
 
-    def most(self, query: TextQuery) -> int:
+    def match_count_bound(self, query: TextQuery) -> int:
         """The sum of the document frequencies."""
-        plain = None if self._synonyms.rules else self._plain.most(query)
+        plain = None if self._synonyms.rules else self._plain.match_count_bound(query)
         if plain is not None:
             return plain
         return sum(term.df for term in self.terms(query) if term.role != NOT)
 
-    def prepare(self, queries: Sequence[TextQuery]) -> None:
+    def prefetch_counts(self, queries: Sequence[TextQuery]) -> None:
         """Nothing is far away."""
 
-    def matching(self, query: TextQuery) -> tuple[Ids, Scores]:
+    def score_all(self, query: TextQuery) -> tuple[Ids, Scores]:
         """The complete relation: (ids uint32[m] ascending, scores float64[m])."""
         return self._scored(self._resolve(query), None)
 
@@ -257,12 +257,12 @@ class EmbeddedTextIndex(FieldsOfIndex):
         """What the query's model sees of the matching entities, of those among `ids` where they are given."""
         return self._task(self._resolve(query), ids)
 
-    def answers(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
+    def batch(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
         """Side by side on all cores once the kernel is loaded, which releases the interpreter's lock."""
 
         def answer(question: IndexRequest) -> tuple[Ids, Scores]:
             if question.k is None:
-                return self.matching(question.query)
+                return self.score_all(question.query)
             return self.topk(question.query, question.k)
 
         if len(questions) < 2 or KERNEL.loaded is None:

@@ -29,7 +29,7 @@ from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.id_sets import NONE, union
 from hybridkg.text.models.logarithm import log
 
-KERNEL = LazyKernel("hybridkg.text.index.topk.windowed_kernel", behind=True)
+KERNEL = LazyKernel("hybridkg.text.index.topk.windowed_kernel", background=True)
 
 SMALLEST = 1e-70
 """No probability counts as less: four of them multiplied are still a normal float."""

@@ -137,7 +137,7 @@ class ElasticVectorIndex(Asking):
 
     # --- questions ---------------------------------------------------------------
 
-    def matching(self, query: VectorQuery) -> tuple[Ids, Scores]:
+    def score_all(self, query: VectorQuery) -> tuple[Ids, Scores]:
         """As VectorIndex has it: read page by page."""
         asked = self._asked(query)
         if asked.vector is None:
@@ -179,7 +179,7 @@ class ElasticVectorIndex(Asking):
     def estimates(self, query: VectorQuery, among: Ids | None = None) -> tuple[Ids, Scores, float]:
         """As VectorIndex has it: the similarities themselves, for what takes time is to send them."""
         if among is None:
-            return *self.matching(query), 0.0
+            return *self.score_all(query), 0.0
         scores = self.score(query, among)
         known = ~np.isnan(scores)
         return among[known], scores[known], 0.0

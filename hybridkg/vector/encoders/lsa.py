@@ -50,11 +50,11 @@ class Lsa:
     def __init__(self, choice: ModelChoice = NO_MODEL, *, dimensions: int = DIMENSIONS, seed: int = 0):
         self._dimensions, self._seed = dimensions, seed
 
-    def settled_name(self) -> str:
+    def fingerprint(self) -> str:
         """None: it learns from the texts."""
         return ""
 
-    def prepare(self, folder: Path, texts: Texts, count: int, progress: Progress) -> LsaEncoder:
+    def train(self, folder: Path, texts: Texts, count: int, progress: Progress) -> LsaEncoder:
         """Learns from at most MAX_TEXTS of the texts."""
         from scipy.sparse import csr_array
 

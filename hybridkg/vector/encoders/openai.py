@@ -49,7 +49,7 @@ class OpenAI:
     def __init__(self, choice: ModelChoice = NO_MODEL):
         self._choice = choice
 
-    def settled_name(self) -> str:
+    def fingerprint(self) -> str:
         """Kind, version, model, and a hash of the server, the prompts and the length."""
         choice = self._choice
         _server(choice.url, choice.timeout, choice.per_minute)
@@ -59,10 +59,10 @@ class OpenAI:
         digest = hashlib.sha256(repr(settings).encode()).hexdigest()[:12]
         return f"{KIND}/{LAYOUT.version} {choice.model} {digest}"
 
-    def prepare(self, folder: Path, texts: Texts, count: int, progress: Progress) -> OpenAIEncoder:
+    def train(self, folder: Path, texts: Texts, count: int, progress: Progress) -> OpenAIEncoder:
         """As EncoderKind has it: asks for one vector, to see how long they are."""
         if not (folder / LAYOUT.header).exists():
-            choice, name = self._choice, self.settled_name()
+            choice, name = self._choice, self.fingerprint()
             server = _server(choice.url, choice.timeout, choice.per_minute)
             (vector,) = embedded(server, choice.model, [PROBE])
             settings = {

@@ -57,11 +57,11 @@ class Model2Vec:
     def _settled(self) -> str:
         return f"{KIND}/{LAYOUT.version} {self._model.name} {self._model.digest()}"
 
-    def settled_name(self) -> str:
+    def fingerprint(self) -> str:
         """Kind, version, model, and what distinguishes its files."""
         return self._settled
 
-    def prepare(self, folder: Path, texts: Texts, count: int, progress: Progress) -> StaticEncoder:
+    def train(self, folder: Path, texts: Texts, count: int, progress: Progress) -> StaticEncoder:
         """As EncoderKind has it; nothing is learned from the texts."""
         choice = self._choice
         if choice.query_prompt or choice.passage_prompt or choice.max_length:

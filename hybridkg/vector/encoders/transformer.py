@@ -66,11 +66,11 @@ class SentenceTransformers:
         digest = self._model.digest(choice.max_length, choice.query_prompt, choice.passage_prompt)
         return f"{KIND}/{LAYOUT.version} {self._model.name} {digest}"
 
-    def settled_name(self) -> str:
+    def fingerprint(self) -> str:
         """Kind, version, model, and what distinguishes its files and settings."""
         return self._settled
 
-    def prepare(self, folder: Path, texts: Texts, count: int, progress: Progress) -> Encoder:
+    def train(self, folder: Path, texts: Texts, count: int, progress: Progress) -> Encoder:
         """As EncoderKind has it; nothing is learned from the texts, but the copy is compared on some of them."""
         if not (folder / LAYOUT.header).exists():
             with needs_extra("models", FEATURE):

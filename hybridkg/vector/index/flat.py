@@ -153,7 +153,7 @@ class FlatIndex(Asking):
         """Everyone, or every candidate, whose codes do not lie one after the other."""
         return float(self.size) if among is None else ONE_OF_SOME * min(among, self.size)
 
-    def matching(self, query: VectorQuery) -> tuple[Ids, Scores]:
+    def score_all(self, query: VectorQuery) -> tuple[Ids, Scores]:
         """As VectorIndex has it."""
         asked = self._asked(query)
         if asked.vector is None:

@@ -55,9 +55,9 @@ class Ranked:
             )
         return self.vectors
 
-    def holds(self, condition: PushdownCondition) -> bool:
+    def supports_pushdown(self, condition: PushdownCondition) -> bool:
         """As RankedIndex has it."""
-        return self.text.holds(condition)
+        return self.text.supports_pushdown(condition)
 
     def check(self, query: RankedQuery) -> None:
         """As RankedIndex has it."""
@@ -66,21 +66,21 @@ class Ranked:
         else:
             self.text.check(query)
 
-    def most(self, query: RankedQuery) -> int:
+    def match_count_bound(self, query: RankedQuery) -> int:
         """As RankedIndex has it."""
-        return self._near.size if isinstance(query, VectorQuery) else self.text.most(query)
+        return self._near.size if isinstance(query, VectorQuery) else self.text.match_count_bound(query)
 
     def is_exact(self, query: RankedQuery, k: int, among: int | None = None) -> bool:
         """As RankedIndex has it."""
         return self._near.is_exact(query, k, among) if isinstance(query, VectorQuery) else self.text.exact
 
-    def prepare(self, queries: Sequence[RankedQuery]) -> None:
+    def prefetch_counts(self, queries: Sequence[RankedQuery]) -> None:
         """As RankedIndex has it."""
-        self.text.prepare([query for query in queries if isinstance(query, TextQuery)])
+        self.text.prefetch_counts([query for query in queries if isinstance(query, TextQuery)])
 
-    def matching(self, query: RankedQuery) -> tuple[Ids, Scores]:
+    def score_all(self, query: RankedQuery) -> tuple[Ids, Scores]:
         """As RankedIndex has it."""
-        return self._near.matching(query) if isinstance(query, VectorQuery) else self.text.matching(query)
+        return self._near.score_all(query) if isinstance(query, VectorQuery) else self.text.score_all(query)
 
     def topk(self, query: RankedQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
         """As RankedIndex has it."""
@@ -96,16 +96,16 @@ class Ranked:
         """As RankedIndex has it."""
         return self._near.estimates(query, among)
 
-    def answers(self, questions: Sequence[RankedRequest]) -> list[tuple[Ids, Scores]]:
+    def batch(self, questions: Sequence[RankedRequest]) -> list[tuple[Ids, Scores]]:
         """As RankedIndex has it."""
         of_text = [IndexRequest(one.query, one.k) for one in questions if isinstance(one.query, TextQuery)]
-        answered = iter(self.text.answers(of_text) if of_text else ())
+        answered = iter(self.text.batch(of_text) if of_text else ())
         found = []
         for one in questions:
             if isinstance(one.query, TextQuery):
                 found.append(next(answered))
             else:
-                found.append(self.matching(one.query) if one.k is None else self.topk(one.query, one.k))
+                found.append(self.score_all(one.query) if one.k is None else self.topk(one.query, one.k))
         return found
 
     def task(self, query: TextQuery, ids: Ids | None = None) -> ScoringTask:

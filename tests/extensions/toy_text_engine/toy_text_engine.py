@@ -147,7 +147,7 @@ class ToyTextIndex:
     def about(self) -> dict[str, Any]:
         return {"engine": "toy", "most_words": self._most_words}
 
-    def holds(self, condition: PushdownCondition) -> bool:
+    def supports_pushdown(self, condition: PushdownCondition) -> bool:
         return False
 
     def check(self, query: TextQuery) -> None:
@@ -162,17 +162,17 @@ class ToyTextIndex:
         if len(self._words(query)) > self._most_words:
             raise TextQueryError(f"a query of the toy index has at most {self._most_words} words")
 
-    def most(self, query: TextQuery) -> int:
+    def match_count_bound(self, query: TextQuery) -> int:
         return sum(term.df for term in self.terms(query))
 
-    def prepare(self, queries: Sequence[TextQuery]) -> None:
+    def prefetch_counts(self, queries: Sequence[TextQuery]) -> None:
         pass
 
-    def matching(self, query: TextQuery) -> tuple[Ids, Scores]:
+    def score_all(self, query: TextQuery) -> tuple[Ids, Scores]:
         return RANKING_MODELS.get(query.model)().score(self.task(query))
 
     def topk(self, query: TextQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
-        ids, scores = self.matching(query)
+        ids, scores = self.score_all(query)
         if among is not None:
             kept = np.isin(ids, among)
             ids, scores = ids[kept], scores[kept]
@@ -181,7 +181,7 @@ class ToyTextIndex:
 
     def score(self, query: TextQuery, ids: Ids) -> Scores:
         every = np.full(self._lengths.shape[1], np.nan)
-        found, scores = self.matching(query)
+        found, scores = self.score_all(query)
         every[found] = scores
         return every[np.asarray(ids, np.uint32)]
 
@@ -219,8 +219,8 @@ class ToyTextIndex:
             text_lengths=self._lengths[rows].sum(axis=0),
         )
 
-    def answers(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
-        return [self.matching(one.query) if one.k is None else self.topk(one.query, one.k) for one in questions]
+    def batch(self, questions: Sequence[IndexRequest]) -> list[tuple[Ids, Scores]]:
+        return [self.score_all(one.query) if one.k is None else self.topk(one.query, one.k) for one in questions]
 
     def terms(self, query: TextQuery) -> list[TermStatistics]:
         self.check(query)

@@ -42,7 +42,7 @@ EVERYTHING = index_of()
 
 
 def passing(index: Projection, test: Test) -> set[Term | None]:
-    prepared = index.prepare(Restrict(ONE_SCAN, (test,)))
+    prepared = index.compile(Restrict(ONE_SCAN, (test,)))
     assert prepared is not None
     return set(index.terms(prepared.candidates("o", Meter())))
 
@@ -121,7 +121,7 @@ def test_a_year_needs_no_question_to_oxigraph() -> None:
 
     years = [Literal(str(year), datatype=NamedNode(XSD + "integer")) for year in range(1990, 2020)]
     index = Projection(columns_of([Triple(NODES[0], P, year) for year in years]), never)
-    prepared = index.prepare(
+    prepared = index.compile(
         Restrict(Join((ONE_SCAN,)), (ValueComparison("o", ">=", years[10]), ValueComparison("o", "<", years[12])))
     )
     assert prepared is not None
@@ -134,8 +134,8 @@ def test_a_test_that_would_ask_oxigraph_too_often_is_declined(monkeypatch: pytes
 
     monkeypatch.setattr(compile, "MAX_REQUESTED", 5)
     index = index_of([Triple(NODES[0], P, Literal(text)) for text in "abcdefgh"])
-    assert index.prepare(Restrict(ONE_SCAN, (Opaque("o", "isNumeric(?x)"),))) is None
-    assert index.prepare(Restrict(ONE_SCAN, (StringTest("CONTAINS", "o", Literal("a")),))) is not None
+    assert index.compile(Restrict(ONE_SCAN, (Opaque("o", "isNumeric(?x)"),))) is None
+    assert index.compile(Restrict(ONE_SCAN, (StringTest("CONTAINS", "o", Literal("a")),))) is not None
 
 
 def test_a_condition_is_false_for_an_unbound_variable() -> None:

@@ -71,7 +71,7 @@ def test_what_has_been_prepared_for_others_of_its_form_changes_nothing(random: R
     for _ in range(3):
         values = dict(zip(form.placeholders, iris, strict=True))
         filled = changed(form.pattern, lambda iri, values=values: values.get(iri, iri))
-        assert facts(index.prepare(filled, form, iris)) == facts(projection(triples).prepare(filled))
+        assert facts(index.compile(filled, form, iris)) == facts(projection(triples).prepare(filled))
         iris = [random.choice([*NODES, ABSENT]) for _ in iris]
 
 
@@ -87,7 +87,7 @@ def test_a_form_is_prepared_once(absent: bool, monkeypatch: pytest.MonkeyPatch) 
     sizes = []
     for iri in (b, c, ABSENT if absent else b):
         pattern = changed(form.pattern, lambda one, iri=iri: iri if one == hole else one)
-        prepared = index.prepare(pattern, form, [iri])
+        prepared = index.compile(pattern, form, [iri])
         assert prepared is not None
         sizes.append(prepared.rows(("s", "o"), Meter()).size)
     assert sizes == [2, 3, 0 if absent else 2]

@@ -62,7 +62,7 @@ def rows_of(index: Projection, table: IdTable) -> Rows:
 def check(triples: list[Triple], pattern: Pattern, random: Random) -> str:
     """What came of a pattern; fails where one that is accepted has other rows than it should have."""
     index = projection(triples)
-    prepared = index.prepare(pattern)
+    prepared = index.compile(pattern)
     if prepared is None:
         return "declined"
     names = [name for name in prepared.variables if not name.startswith(" ")]
@@ -84,7 +84,7 @@ def check(triples: list[Triple], pattern: Pattern, random: Random) -> str:
     assert fewer.size == table.size
     size = prepared.size()
     assert size.low <= table.size <= size.high
-    assert size.low <= size.guess <= size.high
+    assert size.low <= size.estimate <= size.high
     assert prepared.work() >= 0
     for name in names:
         if name in prepared.node.certain:
@@ -102,7 +102,7 @@ def check_variable(prepared: Any, name: str, table: IdTable, random: Random) -> 
     assert got.dtype == np.uint32
     size = prepared.size(name)
     assert size.low <= len(want) <= size.high
-    assert size.low <= size.guess <= size.high
+    assert size.low <= size.estimate <= size.high
     assert prepared.work(name) >= 0
     assert prepared.work_each(name) >= 0
     some = np.array(sorted(random.sample(range(12), 4)), np.uint32)

@@ -68,7 +68,7 @@ def test_the_truth_is_within_the_bounds(seed):
             continue
         truth = len({solution[name] for solution in SlowGraph(triples).solutions(pattern) if name in solution})
         assert size.low <= truth <= size.high, (triples, pattern, name)
-        assert size.low <= size.guess <= size.high
+        assert size.low <= size.estimate <= size.high
 
 
 of_numbers = st.sampled_from(WRITTEN) | st.sampled_from(typed("integer", "0", "1", "2"))
@@ -99,7 +99,7 @@ def test_the_truth_is_within_the_bounds_of_numbers(having, tests):
     for name in "xy":
         size = values_of(pattern, name, known)
         assert size.low <= len({solution[name] for solution in solutions}) <= size.high, name
-        assert size.low <= size.guess <= size.high
+        assert size.low <= size.estimate <= size.high
 
 
 @pytest.mark.parametrize(

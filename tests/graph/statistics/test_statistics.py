@@ -61,7 +61,7 @@ def nearest_rank(values, percent):
 
 def holds(size: Cardinality, truth: float) -> None:
     assert size.low <= truth <= size.high
-    assert size.low <= size.guess <= size.high
+    assert size.low <= size.estimate <= size.high
 
 
 # --- counts ----------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_a_uniform_column_is_guessed_by_the_width_of_the_range():
     buckets = equi_depth(backward, values, 0, 10_000)
     assert len(buckets) == histograms.BUCKETS
     size = triples_in_range(buckets, 1_000.0, 2_345.0)
-    assert size.guess == pytest.approx(1_346, rel=0.01)
+    assert size.estimate == pytest.approx(1_346, rel=0.01)
     assert size.high - size.low <= 2 * 10_000 / histograms.BUCKETS
 
 
@@ -242,7 +242,7 @@ def test_stars_of_different_predicates_are_exact_while_every_set_is_kept(triples
     assert found.star(legs) == Cardinality(subjects, subjects, subjects)
     holds(found.star_rows(legs), rows)
     if len(legs) == 1:
-        assert found.star_rows(legs).guess == rows
+        assert found.star_rows(legs).estimate == rows
 
 
 constants = st.sampled_from([None, None, *NODES[:4], LITERALS[2]])

@@ -40,7 +40,7 @@ def test_the_statistics_of_an_index_are_those_of_its_graph(path):
     assert found.triples == len(kb.query("SELECT ?s { ?s ?p ?o }"))
     of_predicate = found.predicate(DIRECTOR)
     assert of_predicate.triples == len(kb.query(f"SELECT ?s {{ ?s <{DIRECTOR}> ?o }}"))
-    assert found.star([(DIRECTOR, None)]).guess == of_predicate.subjects
+    assert found.star([(DIRECTOR, None)]).estimate == of_predicate.subjects
     assert kb._snapshot.statistics == found
 
 

@@ -44,7 +44,7 @@ def asking(endpoint: ScriptedEndpoint, longest: int = 10_000) -> EndpointStore:
 
 
 def begun(endpoint: ScriptedEndpoint, most: int = 5_000, sparql: str = PATTERN) -> PrefixSample | None:
-    return asking(endpoint).beginning(sparql, "s", most, 10.0)
+    return asking(endpoint).sample_prefix(sparql, "s", most, 10.0)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_it_reads_no_more_than_it_was_told(most, found):
 def test_an_answer_that_may_have_been_cut_is_not_whole(longest):
     with ScriptedEndpoint(graph()) as endpoint:
         store = asking(endpoint, longest)
-        assert store.beginning(PATTERN, "s", 5_000, 10.0) == PrefixSample(MANY, MANY, False)
+        assert store.sample_prefix(PATTERN, "s", 5_000, 10.0) == PrefixSample(MANY, MANY, False)
         list(store.select(PATTERN).rows)
         assert len(endpoint.asked) > 1
 
@@ -78,7 +78,7 @@ def test_a_whole_answer_is_given_once_without_asking_again(sparql, rows):
         whole, once = list(store.select(sparql).rows), list(store.select(distinct).rows)
         assert (len(whole), len(once)) == (rows, MANY)
         for text, expected in ((sparql, whole), (distinct, once)):
-            assert store.beginning(sparql, "s", 10_000, 10.0).is_whole
+            assert store.sample_prefix(sparql, "s", 10_000, 10.0).is_whole
             before = len(endpoint.asked)
             assert list(store.select(text).rows) == expected
             assert len(endpoint.asked) == before
@@ -102,7 +102,7 @@ def test_a_blank_node_is_refused_as_ever():
     store.add(Quad(BlankNode(), NamedNode("http://e/in"), NamedNode("http://e/many")))
     with ScriptedEndpoint(store) as endpoint:
         there = asking(endpoint)
-        assert there.beginning(PATTERN, "s", 5_000, 10.0).is_whole
+        assert there.sample_prefix(PATTERN, "s", 5_000, 10.0).is_whole
         with pytest.raises(UnsupportedQueryError, match="blank node"):
             list(there.select(PATTERN, joined=True).rows)
 
@@ -133,10 +133,10 @@ def test_rows_that_never_end_are_left(within):
             yield b"," + row
 
     with within(5), ScriptedEndpoint(graph(), lambda asked: Said(trickled())) as endpoint:
-        assert asking(endpoint).beginning(PATTERN, "s", 5_000, 0.3) is None
+        assert asking(endpoint).sample_prefix(PATTERN, "s", 5_000, 0.3) is None
     huge = b'{"head": {"vars": ["s"]}, "results": {"bindings": [' + b",".join([row] * 300) + b"]}}"
     with ScriptedEndpoint(graph(), lambda asked: Said(huge)) as endpoint:
-        assert asking(endpoint).beginning(PATTERN, "s", 5_000, 30.0) is None
+        assert asking(endpoint).sample_prefix(PATTERN, "s", 5_000, 30.0) is None
 
 
 def test_little_time_is_lost_to_what_comes_too_late(monkeypatch):
@@ -144,13 +144,13 @@ def test_little_time_is_lost_to_what_comes_too_late(monkeypatch):
     with ScriptedEndpoint(graph(), lambda asked: time.sleep(0.5) if late[0] else None) as endpoint:
         store, began = asking(endpoint), time.monotonic()
         for _ in range(5):
-            assert store.beginning(PATTERN, "s", 10, 0.05) is None
+            assert store.sample_prefix(PATTERN, "s", 10, 0.05) is None
         assert len(endpoint.asked) == 1
         late[0] = False
         assert len(list(store.select(PATTERN + " LIMIT 5").rows)) == 5  # for rows it has all the time that it takes
         later = SimpleNamespace(monotonic=lambda: began + 5.0 / LATE_SHARE)
         monkeypatch.setattr(asked_there, "time", later)
-        assert store.beginning(PATTERN, "s", 10, 5.0) == PrefixSample(10, 10, False)
+        assert store.sample_prefix(PATTERN, "s", 10, 5.0) == PrefixSample(10, 10, False)
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ def candidates(kb: KnowledgeBase, pattern: str, strategy: str | None = None) -> 
     """What the plan that begins with the graph was expected to take."""
     plan = kb.explain(query(pattern), strategy=strategy).plan
     known = {plan.strategy: plan.cost} | {one.strategy: one.cost for one in plan.rejected}
-    return known["filter_first"].guess
+    return known["filter_first"].estimate
 
 
 @pytest.mark.usefixtures("always_worth_it")
@@ -242,7 +242,7 @@ def test_a_beginning_that_contradicts_statistics_is_believed(values):
 def test_statistics_stay_where_the_projection_does_not(asked_kb):
     kb, _ = asked_kb
     assert kb._snapshot.projection is None
-    assert kb.statistics().having("http://e/in", NamedNode("http://e/few")).guess == FEW
+    assert kb.statistics().having("http://e/in", NamedNode("http://e/few")).estimate == FEW
     assert not (kb._snapshot.generation.path / "projection").exists()
 
 

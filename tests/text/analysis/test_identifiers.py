@@ -103,12 +103,12 @@ def identifiers(build):
     ],
 )
 def test_an_identifier_is_found_in_every_spelling(identifiers, text, want):
-    assert identifiers.matching(TextQuery(text, fields=(FieldChoice("name"),)))[0].tolist() == want
+    assert identifiers.score_all(TextQuery(text, fields=(FieldChoice("name"),)))[0].tolist() == want
 
 
 def test_each_field_reads_an_identifier_in_its_own_way(identifiers):
     (term,) = identifiers.terms(TextQuery("birthPlace"))
-    assert (term.df, identifiers.matching(TextQuery("birthPlace"))[0].tolist()) == (4, [0, 1, 2, 4])
+    assert (term.df, identifiers.score_all(TextQuery("birthPlace"))[0].tolist()) == (4, [0, 1, 2, 4])
 
 
 def test_a_passage_marks_an_identifier_once(identifiers):

@@ -54,5 +54,5 @@ def test_weights_that_are_no_half_numbers_over_three_fields(elastic, elastic_nam
         query = TextQuery(text, model="combined_fields", fields=fields)
         for k in (1, 10, 600):
             same_best(pair, query, k)
-        ids, scores = pair.elastic.matching(query)
+        ids, scores = pair.elastic.score_all(query)
         np.testing.assert_array_equal(pair.elastic.score(query, ids), scores)

@@ -106,7 +106,7 @@ class TestManyRows:
     def test_a_relation_of_several_pages_is_complete(self, large, model):
         for text, least in [("same red", SAME), ("same", SAME), ('"same words" sea', SAME), ("red -fish", N // 7)]:
             query = TextQuery(text, model=model)
-            assert len(large.elastic.matching(query)[0]) == large.elastic.most(query) >= least
+            assert len(large.elastic.score_all(query)[0]) == large.elastic.match_count_bound(query) >= least
             assert assert_same_relation(large, query) >= least
 
     @pytest.mark.parametrize("model", SOME_MODELS)
@@ -129,8 +129,8 @@ class TestManyRows:
             assert_same_scores(large.elastic.score(query, ids), large.embedded.score(query, ids))
 
     def test_most_is_exact_above_ten_thousand(self, large):
-        assert large.elastic.most(TextQuery("same")) == SAME
-        assert large.elastic.most(TextQuery("same", fields=BODY_ONLY)) == 0
+        assert large.elastic.match_count_bound(TextQuery("same")) == SAME
+        assert large.elastic.match_count_bound(TextQuery("same", fields=BODY_ONLY)) == 0
 
 
 class TestQuestionsTogether:
@@ -140,24 +140,24 @@ class TestQuestionsTogether:
             IndexRequest(TextQuery(text, fields=BOTH, model=MODELS[i % 3]), (None, 3)[i % 2])
             for i, text in enumerate(texts)
         ]
-        large.elastic.most(TextQuery("red"))
+        large.elastic.match_count_bound(TextQuery("red"))
         requests.clear()
-        together = large.elastic.answers(questions)
+        together = large.elastic.batch(questions)
         assert len(requests) <= 12, requests
         for number, (question, (ids, scores)) in enumerate(zip(questions, together, strict=True)):
             alone = number % examples(7, 1) == 0
             for engine in (large.embedded, *([large.elastic] if alone else [])):
                 query, k = question.query, question.k
-                own_ids, own_scores = engine.matching(query) if k is None else engine.topk(query, k)
+                own_ids, own_scores = engine.score_all(query) if k is None else engine.topk(query, k)
                 assert own_ids.tolist() == ids.tolist()
                 assert_same_scores(own_scores, scores)
 
     def test_questions_of_many_pages_together(self, large):
         queries = [TextQuery("same"), TextQuery("same red", model="bm25"), TextQuery("zebra"), TextQuery("red fish")]
         questions = [IndexRequest(query, k) for query in queries for k in (None, SAME - 1_000)]
-        for question, (ids, scores) in zip(questions, large.elastic.answers(questions), strict=True):
+        for question, (ids, scores) in zip(questions, large.elastic.batch(questions), strict=True):
             query, k = question.query, question.k
-            wanted, wanted_scores = large.embedded.matching(query) if k is None else large.embedded.topk(query, k)
+            wanted, wanted_scores = large.embedded.score_all(query) if k is None else large.embedded.topk(query, k)
             assert ids.tolist() == wanted.tolist()
             assert_same_scores(scores, wanted_scores)
 
@@ -189,11 +189,11 @@ class TestConditions:
     def test_an_entity_that_breaks_a_condition_is_left_out_and_no_other(self, large, model):
         held = filters()
         plain = TextQuery("same red sea", model=model)
-        ids, scores = large.embedded.matching(plain)
+        ids, scores = large.embedded.score_all(plain)
         branches = AnyCondition(((CONDITIONS[0], CONDITIONS[12]), (CONDITIONS[2],), (CONDITIONS[11],)))
         some = [(one,) for one in CONDITIONS] + [tuple(CONDITIONS[9::-9]), (CONDITIONS[0], CONDITIONS[12])]
         for conditions in [*some, (branches,), (branches, CONDITIONS[1])]:
-            if not all(large.elastic.holds(leaf) for one in conditions for leaf in leaves(one)):
+            if not all(large.elastic.supports_pushdown(leaf) for one in conditions for leaf in leaves(one)):
                 assert any(len(one.equals or "") > 1_000 for one in conditions)
                 continue
             agreeing = [
@@ -201,21 +201,21 @@ class TestConditions:
             ]
             kept = np.array(agreeing, bool)
             query = TextQuery(plain.text, model=model, conditions=conditions)
-            own_ids, own_scores = large.elastic.matching(query)
+            own_ids, own_scores = large.elastic.score_all(query)
             assert own_ids.tolist() == ids[kept].tolist(), conditions
             assert_same_scores(own_scores, scores[kept])
-            assert large.elastic.most(query) == int(kept.sum())
+            assert large.elastic.match_count_bound(query) == int(kept.sum())
             order = np.lexsort((backwards(ids[kept]), -scores[kept]))[:7]
             assert large.elastic.topk(query, 7)[0].tolist() == ids[kept][order].tolist()
 
     def test_there_is_one_zero(self, large):
         zeros = [PushdownCondition(YEAR, low=low, high=high) for low in (0.0, -0.0, None) for high in (0.0, -0.0)]
-        found = {zero: large.elastic.most(TextQuery("same", conditions=(zero,))) for zero in zeros}
+        found = {zero: large.elastic.match_count_bound(TextQuery("same", conditions=(zero,))) for zero in zeros}
         assert found[zeros[0]] == found[zeros[1]] == found[zeros[2]] == found[zeros[3]] > 0
         assert found[zeros[4]] == found[zeros[5]]
 
     def test_a_predicate_that_is_not_stored_is_not_held(self, large):
-        assert not large.elastic.holds(PushdownCondition("http://e/other", equals='"a"'))
+        assert not large.elastic.supports_pushdown(PushdownCondition("http://e/other", equals='"a"'))
 
 
 class TestPointsInTime:
@@ -254,7 +254,7 @@ class TestPointsInTime:
         place = elastic.request("POST", f"/{index}/_pit?keep_alive=1m")[1]["id"]
         assert contexts() > before
         assert elastic.request("DELETE", "/_pit", {"id": place})[0] == 200
-        large.elastic.matching(TextQuery("same"))
+        large.elastic.score_all(TextQuery("same"))
         large.elastic.topk(TextQuery("same"), SAME - 1_000)
-        large.elastic.answers([IndexRequest(TextQuery("same red"), None), IndexRequest(TextQuery("same"), 3)])
+        large.elastic.batch([IndexRequest(TextQuery("same red"), None), IndexRequest(TextQuery("same"), 3)])
         assert contexts() <= before

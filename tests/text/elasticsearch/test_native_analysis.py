@@ -152,8 +152,8 @@ class TestSameAsItsTokens:
 
 def assert_same_pair(pair, own, other):
     """As assert_same_relation and assert_same_best, with a question for each index."""
-    ids, scores = pair.embedded.matching(other)
-    own_ids, own_scores = pair.elastic.matching(own)
+    ids, scores = pair.embedded.score_all(other)
+    own_ids, own_scores = pair.elastic.score_all(own)
     assert own_ids.tolist() == ids.tolist(), own
     assert_same_scores(own_scores, scores)
     assert_same_scores(pair.elastic.score(own, ids[::-1]), scores[::-1])
@@ -162,7 +162,7 @@ def assert_same_pair(pair, own, other):
         own_best, own_best_scores = pair.elastic.topk(own, k)
         assert own_best.tolist() == best.tolist(), own
         assert_same_scores(own_best_scores, best_scores)
-    assert pair.elastic.most(own) == len(ids)
+    assert pair.elastic.match_count_bound(own) == len(ids)
     roles = [(term.df, term.role) for term in pair.elastic.terms(own)]
     assert roles == [(term.df, term.role) for term in pair.embedded.terms(other)]
 
@@ -232,7 +232,7 @@ class TestRestatement:
                 if x:
                     score = math.log(1 + (n - df + 0.5) / (df + 0.5)) * x / (1.2 + x)
                     wanted[e] = score if math.isnan(wanted[e]) else wanted[e] + score
-        found = index.matching(TextQuery("fishes sea"))
+        found = index.score_all(TextQuery("fishes sea"))
         assert dict(zip(*map(list, (found[0].tolist(), found[1].tolist())), strict=True)) == pytest.approx(
             {e: s for e, s in wanted.items() if s == s}, rel=1e-14
         )
@@ -244,30 +244,30 @@ class TestRestatement:
         assert index.field_totals("body") == {"entities": 0, "tokens": 0, "mean_length": 0.0}
         # N = 1 and df = 1: ln(1 + 0.5 / 1.5) / 2.2
         assert index.score(TextQuery("red"), [0, 1, 2])[2] == pytest.approx(math.log(4 / 3) / 2.2)
-        assert index.matching(TextQuery("the of"))[0].tolist() == []
-        assert index.matching(TextQuery("red", fields=(FieldChoice("body"),)))[0].tolist() == []
+        assert index.score_all(TextQuery("the of"))[0].tolist() == []
+        assert index.score_all(TextQuery("red", fields=(FieldChoice("body"),)))[0].tolist() == []
         assert index.passage(TextQuery("the"), [("title", "the of", "")]) == ""
 
     def test_a_phrase_does_not_cross_values_and_a_dropped_word_is_any_word(self, native):
         documents = {0: {"title": ["old man", "and the sea"]}, 1: {"title": ["man of sea"]}, 2: {"title": ["man sea"]}}
         index = native(documents, [IndexedField("title", analyzer="stop")])
-        assert index.matching(TextQuery('"man sea"'))[0].tolist() == [2]
-        assert index.matching(TextQuery('"man the sea"'))[0].tolist() == [1]
-        assert index.matching(TextQuery('"old man"'))[0].tolist() == [0]
+        assert index.score_all(TextQuery('"man sea"'))[0].tolist() == [2]
+        assert index.score_all(TextQuery('"man the sea"'))[0].tolist() == [1]
+        assert index.score_all(TextQuery('"old man"'))[0].tolist() == [0]
 
     def test_a_token_that_is_a_line_is_no_gap(self, native):
         index = native(
             {0: {"title": ["a _ b"]}, 1: {"title": ["a x b"]}}, [IndexedField("title", analyzer="whitespace")]
         )
-        assert index.matching(TextQuery('"a _ b"'))[0].tolist() == [0]
-        assert index.matching(TextQuery('b -"a _ b"'))[0].tolist() == [1]
+        assert index.score_all(TextQuery('"a _ b"'))[0].tolist() == [0]
+        assert index.score_all(TextQuery('b -"a _ b"'))[0].tolist() == [1]
 
     def test_the_language_of_a_query_and_of_a_value_changes_nothing(self, native):
         fields = [IndexedField("title", analyzer="german")]
         index = native({0: {"title": [("rote Häuser", "en")]}, 1: {"title": [("rotes Haus", "de")]}}, fields)
         for language in ("", "de", "en", "ja"):
             query = TextQuery("Hauses", language=language)
-            assert index.matching(query)[0].tolist() == [0, 1]
+            assert index.score_all(query)[0].tolist() == [0, 1]
             assert index.passage(query, [("title", "rote Häuser", language)]) == "rote **Häuser**"
 
 
@@ -331,4 +331,4 @@ class TestReopened:
 
 
 def assert_nothing(index, query):
-    return len(index.matching(query)[0])
+    return len(index.score_all(query)[0])

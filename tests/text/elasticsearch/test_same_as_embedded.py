@@ -141,7 +141,7 @@ def compare(pair: Pair, query: TextQuery) -> int:
     compared = assert_same_relation(pair, query)
     for k in (0, 2, N_NODES):
         compared += assert_same_best(pair, query, k)
-    assert pair.elastic.most(query) == len(pair.embedded.matching(query)[0])
+    assert pair.elastic.match_count_bound(query) == len(pair.embedded.score_all(query)[0])
     assert_same_task(pair, query, np.arange(1, N_NODES, 2, dtype=np.uint32))
     shown = [
         ("title", "The Red fishes of the sea", ""),

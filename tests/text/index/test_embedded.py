@@ -64,7 +64,7 @@ def test_has_the_field_means_at_least_one_token(build):
     index = build({0: {"title": "red", "body": "..."}, 1: {"title": "", "body": "red"}, 2: {"body": "!"}})
     (title, body) = json.loads((build.folder / "text.json").read_text())["fields"]
     assert (title["entities"], body["entities"]) == (1, 1)
-    assert index.matching(TextQuery("red"))[0].tolist() == [0, 1]
+    assert index.score_all(TextQuery("red"))[0].tolist() == [0, 1]
 
 
 def test_hostile_texts_are_indexed_and_found(build):
@@ -81,7 +81,7 @@ def test_hostile_texts_are_indexed_and_found(build):
     index = build({e: {"body": text} for e, text in hostile.items()})
 
     def found(text):
-        return index.matching(TextQuery(text, syntax=False))[0].tolist()
+        return index.score_all(TextQuery(text, syntax=False))[0].tolist()
 
     assert [found(t) for t in ("inside", "שלום", "مرحبا", "family", "zalgo", "word", "blanks", "last")] == [
         [0], [2], [2], [3], [4], [5], [6], [7],
@@ -104,7 +104,7 @@ def test_every_truncated_or_missing_file_is_a_corrupt_error_with_a_hint(build, t
                 EmbeddedTextIndex.open(tmp_path)
             assert e.value.hint == "index again"
             path.write_bytes(whole)
-    assert EmbeddedTextIndex.open(tmp_path).matching(TextQuery("red"))[0].tolist() == [0, 1, 2, 3, 4]
+    assert EmbeddedTextIndex.open(tmp_path).score_all(TextQuery("red"))[0].tolist() == [0, 1, 2, 3, 4]
 
 
 def test_an_array_of_another_shape_is_a_corrupt_error(build, tmp_path, with_peaks):
@@ -216,7 +216,7 @@ def test_ties_at_the_last_place_are_settled_by_rank(build):
     ranks = rng.permutation(500).astype(np.uint32)
     docs = {e: {"body": "red " * (1 + e % 3) + "sea " * (3 - e % 3)} for e in range(500)}
     index = build(docs, rank=lambda ids: ranks[ids])
-    ids, scores = index.matching(TextQuery("red"))
+    ids, scores = index.score_all(TextQuery("red"))
     order = sorted(range(500), key=lambda i: (-scores[i], ranks[ids[i]]))
     for k in (1, 2, 100, 166, 167, 168, 333, 499, 500, 501):
         assert index.topk(TextQuery("red"), k)[0].tolist() == ids[order[:k]].tolist()
@@ -227,7 +227,7 @@ def test_large_candidate_sets_score_as_the_whole_relation(build):
     docs = {e: {"title": "red" if e % 2 else "", "body": f"sea fish w{e % 11}"} for e in range(2000)}
     index = build(docs, n_nodes=100_000)
     query = TextQuery("red w3 fish -w5 title:red")
-    ids, scores = index.matching(query)
+    ids, scores = index.score_all(query)
     whole = dict(zip(ids.tolist(), scores.tolist(), strict=True))
     for asked in (np.arange(0, 100_000, 3), np.arange(1, 2000, 97), np.array([99_999]), np.zeros(0, int)):
         got = index.score(query, asked.astype(np.uint32)).tolist()
@@ -253,10 +253,10 @@ def test_an_index_answers_the_same_through_the_kernel(build, kernel, monkeypatch
     queries = [TextQuery(text) for text in ("red", "red sea w3", "+w1 red -w2", '"sea red" title:w4')]
     with monkeypatch.context() as patch:
         patch.setattr(LazyKernel, "for_work", lambda self, work: None)
-        plain = [index.matching(query) for query in queries]
+        plain = [index.score_all(query) for query in queries]
     used, score_compiled = [], additive.score_compiled
     monkeypatch.setattr(additive, "score_compiled", lambda *given: used.append(given) or score_compiled(*given))
     for query, (ids, scores) in zip(queries, plain, strict=True):
-        compiled_ids, compiled_scores = index.matching(query)
+        compiled_ids, compiled_scores = index.score_all(query)
         assert (compiled_ids.tobytes(), compiled_scores.tobytes()) == (ids.tobytes(), scores.tobytes())
     assert len(used) == len(queries)

@@ -115,4 +115,4 @@ def test_an_index_tells_the_df_over_the_fields_of_a_query(build, n_fields):
         query = TextQuery("red", fields=tuple(FieldChoice(name) for name in own))
         (term,) = index.terms(query)
         assert term.df == sum(any(texts[name] == "red" for name in own) for texts in documents.values())
-        assert term.df == len(index.matching(query)[0])
+        assert term.df == len(index.score_all(query)[0])

@@ -94,7 +94,7 @@ def test_terms_longer_than_the_lengths_that_are_told_apart_are_found():
 
 
 def documents(index, text, **options):
-    return index.matching(TextQuery(text, **options))[0].tolist()
+    return index.score_all(TextQuery(text, **options))[0].tolist()
 
 
 def term(index, text, **options):
@@ -225,7 +225,7 @@ def test_what_an_index_remembers_of_expansions_and_phrases_is_bounded_by_their_p
     words = " ".join(f"red{i:03}" for i in range(200))
     index = build({0: {"title": words, "body": words}, 1: {"body": "no"}})
     for i in range(200):
-        index.matching(TextQuery(text.format(f"{i:03}"[:2] if "*" in text else f"{i:03}")))
+        index.score_all(TextQuery(text.format(f"{i:03}"[:2] if "*" in text else f"{i:03}")))
         kept = [
             1 if isinstance(key[2], int) else len(key[2]) for key in index._occurrences._found.found
         ]  # a pair of words is one

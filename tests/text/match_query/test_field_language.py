@@ -47,8 +47,8 @@ def test_a_field_in_a_language_is_that_field_without_other_literals(build, texts
     choices = (FieldChoice("title", None if model != "bm25" else 1.0, (), wanted), FieldChoice("body"))
     plain = (FieldChoice("title", choices[0].weight), FieldChoice("body"))
     for fields, same in (((choices[0],), (plain[0],)), (choices, plain)):
-        got = whole.matching(TextQuery(text, wanted, fields=fields, model=model))
-        want = part.matching(TextQuery(text, wanted, fields=same, model=model))
+        got = whole.score_all(TextQuery(text, wanted, fields=fields, model=model))
+        want = part.score_all(TextQuery(text, wanted, fields=same, model=model))
         assert got[0].tolist() == want[0].tolist()
         assert got[1].tolist() == want[1].tolist()
         ids = np.arange(13, dtype=np.uint32)
@@ -68,7 +68,7 @@ def test_the_size_of_a_chunk_changes_nothing(build, texts, chunk):
     )
     for tag in whole._fields[0].languages:
         query = TextQuery("fish models haus", fields=(FieldChoice("title", language=tag),))
-        assert whole.matching(query)[1].tolist() == cut.matching(query)[1].tolist()
+        assert whole.score_all(query)[1].tolist() == cut.score_all(query)[1].tolist()
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def signs(build):
 
 
 def found(index, text, *fields, **more):
-    return index.matching(TextQuery(text, fields=fields, **more))[0].tolist()
+    return index.score_all(TextQuery(text, fields=fields, **more))[0].tolist()
 
 
 @pytest.mark.parametrize(

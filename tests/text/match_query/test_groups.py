@@ -68,7 +68,7 @@ class Tree:
 
     def holds(self, doc, field="", every=False):
         only = self.field or field
-        found = [(role, part.holds(doc, only)) for role, part, _ in self.parts]
+        found = [(role, part.supports_pushdown(doc, only)) for role, part, _ in self.parts]
         if any(yes for role, yes in found if role == "not"):
             return False
         required = [yes for role, yes in found if role == "must" or (every and role == "should")]
@@ -110,8 +110,8 @@ def test_exactly_the_entities_match_for_which_the_tree_holds(build, docs, tree, 
     index = built(build, docs)
     tree = Tree(tree.parts)
     query = TextQuery(tree.inside(), all_terms=every)
-    want = [e for e in sorted(docs) if tree.holds(docs[e], every=every)]
-    assert index.matching(query)[0].tolist() == want
+    want = [e for e in sorted(docs) if tree.supports_pushdown(docs[e], every=every)]
+    assert index.score_all(query)[0].tolist() == want
     scores = index.score(query, np.arange(8, dtype=np.uint32))
     assert [e for e in range(8) if scores[e] == scores[e]] == want
 
@@ -122,7 +122,7 @@ def test_a_tree_in_parentheses_means_the_same(build, docs, tree):
     index = built(build, docs)
     tree = Tree(tree.parts)
     for one, other in zip(
-        index.matching(TextQuery(tree.inside())), index.matching(TextQuery(tree.text())), strict=True
+        index.score_all(TextQuery(tree.inside())), index.score_all(TextQuery(tree.text())), strict=True
     ):
         assert one.tolist() == other.tolist()
 
@@ -132,8 +132,8 @@ def test_a_tree_in_parentheses_means_the_same(build, docs, tree):
 def test_boosts_multiply_the_score(build, docs, tree, boost):
     index = built(build, docs)
     text = Tree(tree.parts).text()
-    ids, scores = index.matching(TextQuery(text))
-    boosted, times = index.matching(TextQuery(f"{text}^{boost}"))
+    ids, scores = index.score_all(TextQuery(text))
+    boosted, times = index.score_all(TextQuery(f"{text}^{boost}"))
     assert boosted.tolist() == ids.tolist()
     assert times == pytest.approx(scores * boost, rel=1e-12)
 
@@ -152,7 +152,7 @@ def test_each_item_counts_as_often_as_it_is_written_times_its_boosts(build):
 def test_what_is_excluded_in_an_excluded_group_scores_nowhere(build):
     index = build({0: {"body": "red sea"}, 1: {"body": "red sea old"}, 2: {"body": "red"}})
     query = TextQuery("red -(sea -old)")
-    assert index.matching(query)[0].tolist() == [1, 2]
+    assert index.score_all(query)[0].tolist() == [1, 2]
     assert {(t.term, t.role) for t in index.terms(query)} == {("red", "should"), ("sea", "not"), ("old", "not")}
 
 
@@ -160,33 +160,33 @@ def test_a_group_of_which_nothing_is_indexed_asks_for_nothing(build):
     fields = [IndexedField("body", analyzer="stopped")]
     index = build({0: {"body": "red sea"}, 1: {"body": "red"}}, fields)
     for text in ("+red +(the of)", "+red -(the)", "+red +(the -sea)", "+red (the)^2"):
-        assert index.matching(TextQuery(text))[0].tolist() == [0, 1], text
+        assert index.score_all(TextQuery(text))[0].tolist() == [0, 1], text
 
 
 def test_what_may_occur_beside_what_must_is_not_enough(build):
     index = build({0: {"body": "red"}, 1: {"body": "sea"}, 2: {"body": "red sea"}})
     for text in ("old (+red sea)", "old (+(+red sea))", "old ((+red sea))", "+(+red sea)", "(+red sea)"):
-        assert index.matching(TextQuery(text))[0].tolist() == [0, 2], text
+        assert index.score_all(TextQuery(text))[0].tolist() == [0, 2], text
 
 
 def test_the_inner_field_of_a_group_wins(build):
     index = build({0: {"title": "red", "body": "sea"}, 1: {"title": "sea", "body": "red"}})
-    assert index.matching(TextQuery("title:(red sea)"))[0].tolist() == [0, 1]
-    assert index.matching(TextQuery("title:(red body:red)"))[0].tolist() == [0, 1]
-    assert index.matching(TextQuery("title:(+red +body:sea)"))[0].tolist() == [0]
+    assert index.score_all(TextQuery("title:(red sea)"))[0].tolist() == [0, 1]
+    assert index.score_all(TextQuery("title:(red body:red)"))[0].tolist() == [0, 1]
+    assert index.score_all(TextQuery("title:(+red +body:sea)"))[0].tolist() == [0]
 
 
 def test_match_all_asks_for_each_part_of_the_outermost_group(build):
     index = build({0: {"body": "red sea"}, 1: {"body": "red old"}, 2: {"body": "sea old"}})
-    assert index.matching(TextQuery("red (sea old)", all_terms=True))[0].tolist() == [0, 1]
-    assert index.matching(TextQuery("red sea old", all_terms=True))[0].tolist() == []
-    assert index.matching(TextQuery("(red sea old)", all_terms=True))[0].tolist() == [0, 1, 2]
+    assert index.score_all(TextQuery("red (sea old)", all_terms=True))[0].tolist() == [0, 1]
+    assert index.score_all(TextQuery("red sea old", all_terms=True))[0].tolist() == []
+    assert index.score_all(TextQuery("(red sea old)", all_terms=True))[0].tolist() == [0, 1, 2]
 
 
 def test_plain_text_in_parentheses_ranks_as_without_them(build):
     index = build({0: {"body": "red sea"}, 1: {"body": "red old sea"}, 2: {"body": "old"}})
     for model in ("bm25f", "bm25", "sdm"):
-        one, other = (index.matching(TextQuery(text, model=model)) for text in ("red (old) sea", "red old sea"))
+        one, other = (index.score_all(TextQuery(text, model=model)) for text in ("red (old) sea", "red old sea"))
         assert one[0].tolist() == other[0].tolist()
         assert one[1].tolist() == other[1].tolist()
 

@@ -192,9 +192,9 @@ def test_a_field_must_be_among_the_fields_searched(build):
 
 def test_an_excluded_compound_is_a_phrase_and_a_plain_one_is_not(build):
     index = build({0: {"body": "low resource"}, 1: {"body": "resource low"}, 2: {"body": "low x"}})
-    assert index.matching(TextQuery("low-resource"))[0].tolist() == [0, 1, 2]
-    assert index.matching(TextQuery("low -low-resource"))[0].tolist() == [1, 2]
-    assert index.matching(TextQuery("+low-resource"))[0].tolist() == [0, 1]
+    assert index.score_all(TextQuery("low-resource"))[0].tolist() == [0, 1, 2]
+    assert index.score_all(TextQuery("low -low-resource"))[0].tolist() == [1, 2]
+    assert index.score_all(TextQuery("+low-resource"))[0].tolist() == [0, 1]
 
 
 def test_too_many_different_terms_are_an_error(build):

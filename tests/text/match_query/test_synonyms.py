@@ -253,7 +253,7 @@ def test_an_index_answers_with_its_synonyms(cities, text, syntax):
     want = {"+NYC -hotels": [3], "nyc city": [0, 1, 3, 4]}.get(text, [0, 1, 3])
     if text.startswith("+") and not syntax:
         want = [0, 1, 2, 3]
-    assert cities.matching(TextQuery(text, syntax=syntax))[0].tolist() == want
+    assert cities.score_all(TextQuery(text, syntax=syntax))[0].tolist() == want
 
 
 def test_alternatives_are_one_term_with_one_df(cities):
@@ -274,8 +274,8 @@ def test_synonyms_of_one_word_score_as_if_the_texts_said_the_same(build, texts):
     same = {entity: {"title": text.replace("nyc", "ny")} for entity, text in texts.items()}
     build(own, [IndexedField("title")], n_nodes=10)
     (build.folder / FILE).write_text(parse_synonyms("ny, nyc", "s").text(), encoding="utf-8")
-    got = EmbeddedTextIndex.open(build.folder).matching(TextQuery("hotel nyc"))
-    want = build(same, [IndexedField("title")], n_nodes=10).matching(TextQuery("hotel ny"))
+    got = EmbeddedTextIndex.open(build.folder).score_all(TextQuery("hotel nyc"))
+    want = build(same, [IndexedField("title")], n_nodes=10).score_all(TextQuery("hotel ny"))
     assert got[0].tolist() == want[0].tolist()
     assert got[1].tolist() == want[1].tolist()
 

@@ -110,7 +110,7 @@ def test_a_length_is_rounded_down_by_at_most_a_ninth_and_not_at_all_up_to_40(len
 
 def test_the_scores_that_elastics_documentation_prints(build):
     index = build({i: {"body": "rrf " * (i + 1)} for i in range(4)}, ("body",))
-    ids, scores = index.matching(TextQuery("rrf", model="bm25"))
+    ids, scores = index.score_all(TextQuery("rrf", model="bm25"))
     assert ids.tolist() == [0, 1, 2, 3]
     printed = ["0.13963442", "0.15350538", "0.15876243", "0.16152832"]
     assert [str(f32(score)) for score in scores] == printed
@@ -125,7 +125,7 @@ def test_scores_are_bit_for_bit_those_of_the_formula(build, documents, clauses, 
     index = build(documents, FIELDS, n_nodes=10)
     chosen = tuple(FieldChoice(name) for name in on)
     arguments = (("k1", k1), ("b", b))
-    ids, scores = index.matching(TextQuery(written(clauses), fields=chosen, model="bm25", arguments=arguments))
+    ids, scores = index.score_all(TextQuery(written(clauses), fields=chosen, model="bm25", arguments=arguments))
     want = restated(documents, clauses, on, k1, b)
     assert dict(zip(ids.tolist(), scores.tolist(), strict=True)) == want
     assert ids.tolist() == sorted(want)
@@ -135,13 +135,13 @@ def test_scores_are_bit_for_bit_those_of_the_formula(build, documents, clauses, 
 
 def test_a_repeated_word_is_one_clause_with_that_boost(build):
     index = build({0: {"body": "red fish"}, 1: {"body": "blue"}, 2: {"body": "red"}}, ("body",))
-    thrice = index.matching(TextQuery("red red red", model="bm25"))[1]
+    thrice = index.score_all(TextQuery("red red red", model="bm25"))[1]
     assert thrice.tolist() == [float(lucene(1, n, 2, 3, 4 / 3, count=3)) for n in (2, 1)]
 
 
 def test_a_phrase_is_one_term_with_its_own_df(build):
     index = build({0: {"body": "red fish red fish"}, 1: {"body": "red sea fish"}, 2: {"body": "sea"}}, ("body",))
-    ids, scores = index.matching(TextQuery('"red fish"', model="bm25"))
+    ids, scores = index.score_all(TextQuery('"red fish"', model="bm25"))
     assert ids.tolist() == [0]
     assert scores.tolist() == [float(lucene(2, 4, 1, 3, 8 / 3))]
 
@@ -151,7 +151,7 @@ def test_scores_do_not_depend_on_which_entities_are_asked_about(build):
     index = build(docs, FIELDS)
     for model in ("bm25", "combined_fields"):
         query = TextQuery("red title:fish body:fish", model=model)
-        ids, scores = index.matching(query)
+        ids, scores = index.score_all(query)
         assert index.score(query, ids[::-3]).tolist() == scores[::-3].tolist()
 
 
@@ -160,13 +160,13 @@ def test_fields_read_as_one_text_score_as_that_text_would(build):
     apart = build({e: {"title": t, "body": b} for e, (t, b) in docs.items()})
     together = build({e: {"all": f"{t} {b}"} for e, (t, b) in docs.items()}, ("all",))
     query = TextQuery("red fish fish", model="bm25")
-    for mine, other in zip(apart.matching(query), together.matching(query), strict=True):
+    for mine, other in zip(apart.score_all(query), together.score_all(query), strict=True):
         assert mine.tolist() == other.tolist()
 
 
 def test_without_k1_the_score_is_the_idf_alone(build):
     index = build({0: {"body": "red"}, 1: {"body": "red " * 50}, 2: {"body": "sea"}}, ("body",))
-    scores = index.matching(TextQuery("red", model="bm25", arguments=(("k1", 0),)))[1]
+    scores = index.score_all(TextQuery("red", model="bm25", arguments=(("k1", 0),)))[1]
     assert scores.tolist() == [float(f32(math.log(1 + 1.5 / 2.5)))] * 2
     assert np.isinf(inverse_norms(0, 0.75, f32(3))).all()
 
@@ -176,7 +176,7 @@ def test_without_k1_the_score_is_the_idf_alone(build):
 @pytest.mark.parametrize("b", [0, 1e-300, 1])
 def test_extreme_arguments_give_finite_scores(build, model, k1, b):
     index = build({0: {"body": "red"}, 1: {"body": "red " * 900}, 2: {"body": "sea"}}, ("body",))
-    scores = index.matching(TextQuery("red sea", model=model, arguments=(("k1", k1), ("b", b))))[1]
+    scores = index.score_all(TextQuery("red sea", model=model, arguments=(("k1", k1), ("b", b))))[1]
     assert len(scores) == 3
     assert np.isfinite(scores).all()
 
@@ -185,7 +185,7 @@ def test_extreme_arguments_give_finite_scores(build, model, k1, b):
 def test_a_text_without_a_match_gives_empty_arrays(build, text):
     index = build({0: {"body": "red"}}, ("body",))
     for model in ("bm25", "combined_fields"):
-        ids, scores = index.matching(TextQuery(text, model=model))
+        ids, scores = index.score_all(TextQuery(text, model=model))
         assert (ids.dtype, scores.dtype, len(ids), len(scores)) == (np.uint32, np.float64, 0, 0)
 
 
@@ -194,7 +194,7 @@ def test_weights_of_the_profile_are_not_looked_at_and_1_may_be_written(build):
     heavy = build(docs, (IndexedField("title", 7.0, 0.1, "unstemmed"), IndexedField("body", 0.0, 0.1, "unstemmed")))
     light = build(docs)
     one = TextQuery("red", model="bm25", fields=(FieldChoice("title", 1.0), FieldChoice("body", 1.0)))
-    assert heavy.matching(TextQuery("red", model="bm25"))[1].tolist() == light.matching(one)[1].tolist()
+    assert heavy.score_all(TextQuery("red", model="bm25"))[1].tolist() == light.score_all(one)[1].tolist()
 
 
 @pytest.mark.parametrize(

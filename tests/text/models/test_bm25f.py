@@ -65,7 +65,7 @@ def test_scores_are_those_of_the_formula(build, documents, query, on, k1):
     chosen = tuple(FieldChoice(name, 1.5, (("b", 0.25),)) if name == "notes" else FieldChoice(name) for name in on)
     defaults = {f.name: (f.weight, f.b) for f in FIELDS}
     weights = {name: (1.5, 0.25) if name == "notes" else defaults[name] for name in on}
-    ids, scores = index.matching(TextQuery(" ".join(query), fields=chosen, arguments=(("k1", k1),)))
+    ids, scores = index.score_all(TextQuery(" ".join(query), fields=chosen, arguments=(("k1", k1),)))
     want = restated(documents, query, weights, k1)
     assert ids.tolist() == sorted(want)
     np.testing.assert_allclose(scores, [want[e] for e in sorted(want)], rtol=1e-9, atol=1e-12)
@@ -200,7 +200,7 @@ one_field = st.dictionaries(st.integers(0, 9), st.lists(st.sampled_from(WORDS), 
 @given(one_field, st.sampled_from(WORDS))
 def test_one_field_of_weight_one_is_lucenes_formula_up_to_length_40(build, texts, term):
     index = build({e: {"body": " ".join(words)} for e, words in texts.items()}, ("body",), n_nodes=10)
-    ids, scores = index.matching(TextQuery(term))
+    ids, scores = index.score_all(TextQuery(term))
     having = [words for words in texts.values() if words]
     df = sum(term in words for words in having)
     total = sum(map(len, having))
@@ -212,7 +212,7 @@ def test_one_field_of_weight_one_is_lucenes_formula_up_to_length_40(build, texts
 def test_beyond_length_40_lucene_differs_by_its_length_byte_alone(build):
     texts = {e: ["red"] * 3 + ["sea"] * (40 + 37 * e) for e in range(12)}
     index = build({e: {"body": " ".join(words)} for e, words in texts.items()}, ("body",))
-    ids, scores = index.matching(TextQuery("red"))
+    ids, scores = index.score_all(TextQuery("red"))
     lengths = {e: len(words) for e, words in texts.items()}
     total = sum(lengths.values())
     exact = [lucene(3, lengths[e], 12, 12, total) for e in ids.tolist()]

@@ -133,7 +133,7 @@ DOCS = {
 
 def test_a_score_from_the_statistics_of_hand_counted_fields(build):
     index = build(DOCS, (TITLE, BODY))
-    ids, scores = index.matching(TextQuery("red", model="combined_fields"))
+    ids, scores = index.score_all(TextQuery("red", model="combined_fields"))
     # Both fields are had by 3 entities; `red` is in 1 title and in 2 bodies; 45 title tokens at weight 3, 50 in bodies.
     mean = (3 * (2 + 2 + 41) + (3 + 45 + 2)) / 3
     want = {0: term_score(5, 9, 2, 3, mean, 1.2, 0.75, 1), 2: term_score(1, 8, 2, 3, mean, 1.2, 0.75, 1)}
@@ -143,7 +143,7 @@ def test_a_score_from_the_statistics_of_hand_counted_fields(build):
 def test_lengths_are_rounded_for_each_field_and_again_in_their_sum(build):
     docs = {0: {"title": "red " * 41, "body": "sea " * 41}, 1: {"body": "sea"}}
     index = build(docs, (IndexedField("title", 1.3, 0.75, "unstemmed"), BODY))
-    scores = index.matching(TextQuery("red", model="combined_fields"))[1]
+    scores = index.score_all(TextQuery("red", model="combined_fields"))[1]
     # 41 becomes 40 in both; 1.3 * 40 + 40 = 92 becomes 88. Title tokens: 1.3 * 41 = 53.3, cut to 95 with the body's 42.
     tokens = int(int(42.0) + float(f32(1.3)) * 41)
     assert tokens == 95
@@ -154,8 +154,8 @@ def test_lengths_are_rounded_for_each_field_and_again_in_their_sum(build):
 
 def test_a_word_for_one_field_is_scored_as_if_only_that_field_were_searched(build):
     index = build(DOCS, (TITLE, BODY))
-    both = index.matching(TextQuery("title:man", model="combined_fields"))
-    alone = index.matching(TextQuery("man", model="combined_fields", fields=(FieldChoice("title"),)))
+    both = index.score_all(TextQuery("title:man", model="combined_fields"))
+    alone = index.score_all(TextQuery("man", model="combined_fields", fields=(FieldChoice("title"),)))
     assert both[0].tolist() == alone[0].tolist() == [2, 3]
     assert both[1].tolist() == alone[1].tolist()
 
@@ -170,7 +170,7 @@ def test_sums_stop_at_the_largest_integers_of_java(build):
     for weight in (1, 1e6):
         index = build(DOCS, (TITLE, BODY))
         on = (FieldChoice("title", weight), FieldChoice("body", weight))
-        ids, scores = index.matching(TextQuery("red man", model="combined_fields", fields=on))
+        ids, scores = index.score_all(TextQuery("red man", model="combined_fields", fields=on))
         assert ids.tolist() == [0, 2, 3]
         assert np.isfinite(scores).all()
         assert (scores >= 0).all()

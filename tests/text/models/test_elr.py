@@ -93,8 +93,8 @@ def test_scores_are_those_of_the_formula(build, base, documents, query, edges, l
     pairs = base in ("sdm", "fsdm") and len(query) > 1
     factors = {"term": 0.8, "ordered": 0.05, "unordered": 0.05} if pairs else {"term": 0.9}
     asked = TextQuery(words, model="elr", arguments=(("base", base),))
-    ids, scores = index.matching(asked)
-    assert ids.tolist() == index.matching(TextQuery(words, model=base))[0].tolist()
+    ids, scores = index.score_all(asked)
+    assert ids.tolist() == index.score_all(TextQuery(words, model=base))[0].tolist()
     for entity, score in zip(ids.tolist(), scores.tolist(), strict=True):
         want = of_words(index, base, words, entity, factors) + 0.1 * of_nodes(edges, links, entity)
         assert score == pytest.approx(want, rel=1e-9, abs=1e-9)
@@ -107,7 +107,7 @@ def test_of_two_entities_with_the_same_words_the_one_that_points_to_a_linked_nod
     index.linker = Graph({"x:p": {1: {"a"}, 2: {"b"}}}, {"a": 0.9})
     assert index.topk(TextQuery("red fish", model="elr"), 3)[0].tolist() == [1, 0]
     plain = TextQuery("red fish", model="elr", arguments=(("entities", 0.0),))
-    assert len(set(index.matching(plain)[1].tolist())) == 1
+    assert len(set(index.score_all(plain)[1].tolist())) == 1
 
 
 @pytest.mark.parametrize(
@@ -126,4 +126,4 @@ def test_of_two_entities_with_the_same_words_the_one_that_points_to_a_linked_nod
 def test_what_it_cannot_do_is_refused(build, query, error, message):
     index = build({0: {"title": "red"}}, FIELDS)
     with pytest.raises(error, match=message):
-        index.matching(query)
+        index.score_all(query)

@@ -145,7 +145,7 @@ def asked(model, query, on, how):
 @given(st.sampled_from(["lm", "mlm", "prms", "sdm", "fsdm"]), documents, bag, on_fields, smoothing)
 def test_scores_are_those_of_the_formula(build, model, documents, query, on, how):
     index = build(documents, FIELDS, n_nodes=16)
-    ids, scores = index.matching(asked(model, query, on, how))
+    ids, scores = index.score_all(asked(model, query, on, how))
     want = restated(model, documents, query, on, how)
     assert ids.tolist() == sorted(want)
     np.testing.assert_allclose(scores, [want[e] for e in sorted(want)], rtol=1e-9, atol=1e-9)
@@ -158,7 +158,7 @@ def test_every_score_is_the_sum_of_its_parts_and_each_part_of_its_fields(build, 
     weights = (1.0 if model in ("bm25", "combined_fields", "lm", "prms", "sdm") else None,) * len(on)
     fields = tuple(FieldChoice(f, w) for f, w in zip(on, weights, strict=True))
     asked_for = TextQuery(" ".join(query), fields=fields, model=model)
-    for entity, score in zip(*index.matching(asked_for), strict=True):
+    for entity, score in zip(*index.score_all(asked_for), strict=True):
         parts = RANKING_MODELS.get(model)().explain(index.task(asked_for, np.array([entity], np.uint32)))
         assert sum(part.contribution for part in parts) == pytest.approx(score, rel=1e-6, abs=1e-9)
         for part in parts:
@@ -183,7 +183,7 @@ def test_numbers_worked_by_hand(build):
 
 def test_one_word_is_ranked_by_the_words_alone(build):
     index = build({0: {"body": "red fish"}, 1: {"body": "red sea sea sea"}}, ("body",))
-    fsdm, mlm = (index.matching(TextQuery("red", model=m))[1].tolist() for m in ("fsdm", "mlm"))
+    fsdm, mlm = (index.score_all(TextQuery("red", model=m))[1].tolist() for m in ("fsdm", "mlm"))
     assert fsdm == mlm
 
 
@@ -236,7 +236,7 @@ def test_pairs_do_not_reach_over_phrases_fields_or_stop_words_as_if_these_were_n
 def test_wrong_arguments_are_refused_with_what_there_is(build, query, error, message):
     index = build({0: {"title": "x"}})
     with pytest.raises(error, match=message):
-        index.matching(query)
+        index.score_all(query)
 
 
 @settings(deadline=None, max_examples=25)
@@ -244,7 +244,7 @@ def test_wrong_arguments_are_refused_with_what_there_is(build, query, error, mes
 def test_galagos_form_of_bm25f_has_its_own_idf(build, documents, query, on):
     index = build(documents, FIELDS, n_nodes=16)
     fields = tuple(map(FieldChoice, on))
-    _, galago = index.matching(TextQuery(" ".join(query), fields=fields, arguments=(("form", "galago"),)))
+    _, galago = index.score_all(TextQuery(" ".join(query), fields=fields, arguments=(("form", "galago"),)))
     task = index.task(TextQuery(" ".join(query), fields=fields))
     c = Collection(documents, on)
     n = sum(any(words.values()) for words in c.words.values())
@@ -278,7 +278,7 @@ def test_every_score_is_a_finite_number_and_explained_whatever_the_arguments(bui
         for own in arguments:
             fields = (FieldChoice("title", title), FieldChoice("body", body))
             asked_for = TextQuery("red fish", fields=fields, model=model, arguments=(*own, *factors))
-            ids, scores = index.matching(asked_for)
+            ids, scores = index.score_all(asked_for)
             assert ids.tolist() == [0, 1, 2]
             assert np.isfinite(scores).all()
             for entity, score in zip(ids, scores, strict=True):
@@ -289,7 +289,7 @@ def test_every_score_is_a_finite_number_and_explained_whatever_the_arguments(bui
 @pytest.mark.parametrize("argument", [("mu", 5e-324), ("mu", 1e308), ("lambda", 5e-324), ("terms", 1e308)])
 def test_arguments_that_floats_cannot_bear_are_refused(build, argument):
     with pytest.raises(TextQueryError, match="it must be between"):
-        build({0: {"title": "x"}}).matching(TextQuery("x", model="fsdm", arguments=(argument,)))
+        build({0: {"title": "x"}}).score_all(TextQuery("x", model="fsdm", arguments=(argument,)))
 
 
 def test_a_fields_share_counts_its_own_lambda(build):

@@ -91,8 +91,8 @@ def test_relations_are_those_of_the_flat_index_but_for_the_last_digits(pair, wit
     assert index.size == flat.size == N - 1
     for query in QUERIES:
         query = replace(query, within=within)  # noqa: PLW2901
-        wanted, about = flat.matching(replace(query, within=None if within is None else within - DIGITS))
-        ids, scores = index.matching(query)
+        wanted, about = flat.score_all(replace(query, within=None if within is None else within - DIGITS))
+        ids, scores = index.score_all(query)
         assert set(ids.tolist()) <= set(wanted.tolist())
         assert set(wanted[about >= (within or -1) + DIGITS].tolist()) <= set(ids.tolist())
         assert ids.tolist() == sorted(ids.tolist())
@@ -104,7 +104,7 @@ def test_relations_are_those_of_the_flat_index_but_for_the_last_digits(pair, wit
 @pytest.mark.parametrize("query", [QUERIES[0], QUERIES[8], replace(QUERIES[3], within=0.2)])
 def test_whoever_asks_sees_the_same_scores(pair, query):
     _, index = pair
-    ids, scores = index.matching(query)
+    ids, scores = index.score_all(query)
     order = np.lexsort((rank(ids), -scores))
     for k in (1, 3, 150, N + 5):
         found, own = index.topk(replace(query, exact=True), k)
@@ -128,12 +128,12 @@ def test_whoever_asks_sees_the_same_scores(pair, query):
 
 def test_pages_and_batches_change_nothing(pair, monkeypatch):
     _, index = pair
-    whole = index.matching(QUERIES[8]), index.topk(QUERIES[8], 500), index.score(QUERIES[8], some(2, 0.7))
+    whole = index.score_all(QUERIES[8]), index.topk(QUERIES[8], 500), index.score(QUERIES[8], some(2, 0.7))
     monkeypatch.setattr("hybridkg.remote.elasticsearch.pages.ROWS_AT_ONCE", 90)
     monkeypatch.setattr(module, "IDS_AT_ONCE", 150)
     monkeypatch.setattr("hybridkg.vector.elasticsearch.bodies.IDS_AT_ONCE", 40)
     monkeypatch.setattr(module, "MIN_PAGE", 5)
-    parts = index.matching(QUERIES[8]), index.topk(QUERIES[8], 500), index.score(QUERIES[8], some(2, 0.7))
+    parts = index.score_all(QUERIES[8]), index.topk(QUERIES[8], 500), index.score(QUERIES[8], some(2, 0.7))
     for one, other in zip((*whole[0], *whole[1], whole[2]), (*parts[0], *parts[1], parts[2]), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -227,7 +227,7 @@ def test_vectors_are_known_again_by_their_texts(elastic, elastic_name, tmp_path)
 def test_no_vectors_at_all(elastic, elastic_name, tmp_path):
     index = built(tmp_path, elastic.url, elastic_name, drawn(0))
     query = QUERIES[0]
-    assert (index.size, index.matching(query)[0].tolist(), index.topk(query, 3)[0].tolist()) == (0, [], [])
+    assert (index.size, index.score_all(query)[0].tolist(), index.topk(query, 3)[0].tolist()) == (0, [], [])
     assert np.isnan(index.score(query, np.arange(3, dtype=np.uint32))).all()
 
 
@@ -328,7 +328,7 @@ def test_an_index_that_is_gone_or_another_one_is_told(elastic, elastic_name, tmp
     told(e, f"has no index {name!r}")
     elastic.request("PUT", f"/{name}", {"mappings": {"properties": {"node": {"type": "long"}}}})
     with pytest.raises(TextServerError) as e:
-        own.open(tmp_path, find, rank).matching(QUERIES[0])
+        own.open(tmp_path, find, rank).score_all(QUERIES[0])
     told(e, "is not the one that was built")
     assert "is not the one that was built" in own.open(tmp_path, find, rank).about()["problem"]
 

@@ -23,7 +23,7 @@ TEXTS = [
 
 def prepared(folder, texts=TEXTS, **settings) -> LsaEncoder:
     folder.mkdir(exist_ok=True)
-    return Lsa(**settings).prepare(folder, lambda: iter([texts[:3], texts[3:]]), len(texts), SILENT)
+    return Lsa(**settings).train(folder, lambda: iter([texts[:3], texts[3:]]), len(texts), SILENT)
 
 
 def test_a_word_finds_the_texts_of_words_that_keep_its_company(tmp_path):

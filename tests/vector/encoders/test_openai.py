@@ -214,7 +214,7 @@ def test_blank_texts_are_not_sent(tmp_path, served):
     from hybridkg.interfaces.progress import SILENT
     from hybridkg.vector.encoders.openai import OpenAI
 
-    encoder = OpenAI(ModelChoice("m", url=served.url)).prepare(tmp_path, lambda: (), 0, SILENT)
+    encoder = OpenAI(ModelChoice("m", url=served.url)).train(tmp_path, lambda: (), 0, SILENT)
     found = encoder.passages(["a", " ", ""])
     assert served.texts == [PROBE, "a"]
     assert np.linalg.norm(found, axis=1).round(6).tolist() == [1.0, 0.0, 0.0]

@@ -22,8 +22,8 @@ TEXTS = ["the car has an engine", "", "東", "Cats, cats and dogs!", "[SEP]"]
 def prepared(folder, model, **settings) -> StaticEncoder:
     folder.mkdir(exist_ok=True)
     kind = Model2Vec(ModelChoice(str(model), **settings))
-    encoder = kind.prepare(folder, lambda: iter([]), 0, SILENT)
-    assert encoder.name == kind.settled_name()
+    encoder = kind.train(folder, lambda: iter([]), 0, SILENT)
+    assert encoder.name == kind.fingerprint()
     return encoder
 
 

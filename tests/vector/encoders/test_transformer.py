@@ -34,8 +34,8 @@ TEXTS = [
 def prepared(folder, model, **settings) -> TransformerEncoder:
     folder.mkdir(exist_ok=True)
     kind = SentenceTransformers(ModelChoice(str(model), **settings))
-    encoder = kind.prepare(folder, lambda: iter([TEXTS[3:5]]), 2, SILENT)
-    assert encoder.name == kind.settled_name()
+    encoder = kind.train(folder, lambda: iter([TEXTS[3:5]]), 2, SILENT)
+    assert encoder.name == kind.fingerprint()
     return encoder
 
 
@@ -113,7 +113,7 @@ def test_the_same_model_gives_the_same_bytes_and_another_another_name(tmp_path):
     assert files[0] == files[1]
     assert sorted(files[0]) == ["model.onnx", "model.weights", "tokenizer.json", "transformer.json"]
     other = SentenceTransformers(ModelChoice(str(tiny(tmp_path / "b" / "model", seed=1))))
-    assert other.settled_name() != first.name
+    assert other.fingerprint() != first.name
 
 
 def test_what_is_opened_is_what_was_made(tmp_path):
@@ -227,7 +227,7 @@ def test_a_copy_that_lacks_a_file_or_has_a_damaged_one_is_told(tmp_path, name):
 def test_a_missing_package_is_told(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError, match="'sentence-transformers' needs the package 'torch'") as raised:
-        SentenceTransformers(ModelChoice(str(tmp_path))).settled_name()
+        SentenceTransformers(ModelChoice(str(tmp_path))).fingerprint()
     assert raised.value.hint == 'pip install "hybridkg[models]"'
 
 
@@ -276,7 +276,7 @@ def test_a_cuda_device_encodes_passages_by_the_library(tmp_path, monkeypatch):
     model = tiny(tmp_path / "model", prompts={"query": "query: ", "document": "passage: "})
     (tmp_path / "copy").mkdir()
     kind = SentenceTransformers(ModelChoice(str(model), batch=3))
-    encoder = kind.prepare(tmp_path / "copy", lambda: iter([TEXTS]), CUDA_FROM, SILENT)
+    encoder = kind.train(tmp_path / "copy", lambda: iter([TEXTS]), CUDA_FROM, SILENT)
     assert isinstance(encoder, transformer_cuda.CudaEncoder)
     agree(encoder, model)
     monkeypatch.setattr(encoder._model, "encode", lambda *_, **__: (_ for _ in ()).throw(MemoryError()))

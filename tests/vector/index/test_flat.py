@@ -56,7 +56,7 @@ def test_topk_is_the_head_of_the_relation(data, n, k, seed, ties, tmp_path_facto
     asked = data.draw(st.sampled_from([VectorQuery(vector=(1, 0.5, -1, 0, 2), within=within)] + [
         VectorQuery(entity=node(id), within=within) for id in (*ids[:1], 199)
     ]))  # fmt: skip
-    relation, scores = index.matching(asked)
+    relation, scores = index.score_all(asked)
     assert np.all(np.diff(relation.astype(int)) > 0)
     best = sorted(range(len(relation)), key=lambda i: (-scores[i], order[relation[i]]))
     for among in (None, np.sort(draw.choice(200, 90, replace=False)).astype(np.uint32)):
@@ -86,7 +86,7 @@ def test_similarities_are_cosines(tmp_path):
     assert index.topk(VectorQuery(entity=node(0)), 10)[0].tolist() == [1, 3]
     assert index.topk(VectorQuery(entity=node(2)), 10)[0].tolist() == []
     assert index.topk(VectorQuery(text="0,0"), 10)[0].tolist() == []
-    assert index.matching(VectorQuery(vector=(1e30, 0), within=0.7))[0].tolist() == [1]
+    assert index.score_all(VectorQuery(vector=(1e30, 0), within=0.7))[0].tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_no_vector_is_written_whose_length_is_not_one(tmp_path):
 def test_no_question_has_a_vector_that_is_not_finite(tmp_path):
     index = index_of(tmp_path, np.eye(2, dtype=np.float32))
     with pytest.raises(VectorQueryError, match="not finite"):
-        index.matching(VectorQuery(text="nan,1"))
+        index.score_all(VectorQuery(text="nan,1"))
 
 
 def test_no_similarity_is_above_one_and_equal_vectors_are_ties(tmp_path):
@@ -134,7 +134,7 @@ def test_no_similarity_is_above_one_and_equal_vectors_are_ties(tmp_path):
                 found, scores = index.topk(VectorQuery(entity=node(id)), 2)
             assert scores.max() <= 1
             assert found.tolist() == [id + 2, id + 1]
-        assert index.matching(VectorQuery(entity=node(id)))[1].max() == scores[0]
+        assert index.score_all(VectorQuery(entity=node(id)))[1].max() == scores[0]
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_few_candidates_are_compared_one_by_one(index, flat, monkeypatch):
 def test_a_filter_against_the_query_is_answered_exactly(index, flat):
     """None of the nearest passes, but many others do."""
     for query in QUERIES[:5]:
-        relation, scores = flat.matching(query)
+        relation, scores = flat.score_all(query)
         far = np.sort(relation[np.argsort(-scores)[N // 2 :]])
         assert not index.is_exact(query, 10, len(far))
         assert index.topk(query, 10, far)[0].tolist() == flat.topk(query, 10, far)[0].tolist()

@@ -82,7 +82,7 @@ def test_every_method_agrees_with_the_formula(data, sizes, k, seed, ties, aggreg
     index = built(tmp_path_factory.mktemp("pieces"), vectors, ids, aggregate, lambda some: order[some])
     written = (1, 0.5, -1, 0, 2)
     truth = reference(vectors, ids, aggregate, np.array(written) / np.linalg.norm(written))
-    relation, scores = index.matching(VectorQuery(vector=written))
+    relation, scores = index.score_all(VectorQuery(vector=written))
     assert relation.tolist() == sorted(truth)
     assert scores == pytest.approx([truth[id] for id in relation.tolist()], abs=1e-6)
     assert (np.abs(scores) <= 1).all()
@@ -94,7 +94,7 @@ def test_every_method_agrees_with_the_formula(data, sizes, k, seed, ties, aggreg
             + [VectorQuery(entity=node(id), within=within) for id in (*entities[:3], 99)]
         )
     )
-    relation, scores = index.matching(asked)
+    relation, scores = index.score_all(asked)
     best = sorted(range(len(relation)), key=lambda i: (-scores[i], order[relation[i]]))
     for among in (None, np.sort(draw.choice(100, 45, replace=False)).astype(np.uint32)):
         allowed = [i for i in best if among is None or relation[i] in among]
@@ -131,7 +131,7 @@ def test_codes_propose_the_best_of_near_ones(sizes, seed, k, aggregate, tmp_path
     ids = np.repeat(np.arange(len(sizes)), sizes)
     index = built(tmp_path_factory.mktemp("near"), vectors, ids, aggregate, at_once=len(ids))
     asked = VectorQuery(vector=tuple(map(float, draw.standard_normal(D))))
-    relation, scores = index.matching(asked)
+    relation, scores = index.score_all(asked)
     best = np.lexsort((relation, -scores))[:k]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flat, "CODES_ABOVE", 0)
@@ -147,7 +147,7 @@ def test_entities_of_one_vector_are_those_of_a_flat_index(tmp_path, aggregate):
     index = built(tmp_path, vectors, np.arange(30), aggregate)
     plain = FlatIndex(tmp_path, lambda node: int(node.value[7:]), lambda ids: ids)
     for asked in (VectorQuery(vector=(1.0,) * D), VectorQuery(entity=node(3))):
-        assert index.matching(asked)[1].tolist() == plain.matching(asked)[1].tolist()
+        assert index.score_all(asked)[1].tolist() == plain.score_all(asked)[1].tolist()
 
 
 def test_aggregates_and_the_nearest_piece_by_hand(tmp_path):
@@ -170,7 +170,7 @@ def test_aggregates_and_the_nearest_piece_by_hand(tmp_path):
 def test_an_entity_is_asked_for_with_the_mean_of_its_vectors(tmp_path):
     rows = np.pad(np.array([[1, 0], [0, 1], [1, 1], [1, 0], [-1, 0], [1, 0]], np.float32), ((0, 0), (0, D - 2)))
     index = built(tmp_path, rows, np.array([0, 0, 1, 2, 3, 3]), "max")
-    found, scores = index.matching(VectorQuery(entity=node(0)))
+    found, scores = index.score_all(VectorQuery(entity=node(0)))
     assert found.tolist() == [1, 2, 3]
     assert scores == pytest.approx([1, 0.5**0.5, 0.5**0.5], abs=1e-7)
     assert not index.knows(VectorQuery(entity=node(3)))  # its vectors say the opposite of each other
@@ -179,7 +179,7 @@ def test_an_entity_is_asked_for_with_the_mean_of_its_vectors(tmp_path):
 def test_nothing(tmp_path):
     index = built(tmp_path, np.zeros((0, D)), np.zeros(0), "mean3")
     asked = VectorQuery(vector=(1,) * D)
-    assert index.matching(asked)[0].tolist() == index.topk(asked, 3)[0].tolist() == []
+    assert index.score_all(asked)[0].tolist() == index.topk(asked, 3)[0].tolist() == []
     assert index.comparisons(asked) == 0
 
 
@@ -191,7 +191,7 @@ def test_thousands_of_pieces_of_one_entity(tmp_path):
         index = built(tmp_path / aggregate, vectors, ids, aggregate, at_once=1_024)
         asked = VectorQuery(vector=(1,) * D)
         truth = reference(vectors, ids, aggregate, np.ones(D) / D**0.5)
-        assert index.matching(asked)[1] == pytest.approx([truth[id] for id in (4, 5, 6)], abs=1e-6)
+        assert index.score_all(asked)[1] == pytest.approx([truth[id] for id in (4, 5, 6)], abs=1e-6)
         assert index.comparisons(asked) == 20_000
 
 

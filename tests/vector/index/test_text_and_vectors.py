@@ -52,4 +52,4 @@ def test_a_plan_is_as_far_away_as_what_it_matches(pattern, by, far):
         planning = PlannerContext(None, index)
         ranking = planning.ranking(logical)
         assert ranking is not None
-        assert planning.is_far(ranking.matches) is expected
+        assert planning.is_remote(ranking.matches) is expected

@@ -214,7 +214,7 @@ class BagOfWords:
         read = self._read(query)
         return None if read is None else dict(zip(read[1].counts, read[1].df, strict=True))
 
-    def most(self, query: TextQuery) -> int | None:
+    def match_count_bound(self, query: TextQuery) -> int | None:
         """The sum of these numbers; None as `read` has it."""
         read = self._read(query)
         return None if read is None else sum(read[1].df)

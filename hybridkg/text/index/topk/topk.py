@@ -30,7 +30,7 @@ from hybridkg.text.models.additive import (
     rank_small,
 )
 
-BOUNDS = LazyKernel("hybridkg.text.index.topk.block_max_kernel", behind=True)
+BOUNDS = LazyKernel("hybridkg.text.index.topk.block_max_kernel", background=True)
 
 MIN_POSTINGS = 5_000
 """With fewer it takes less time to score them all."""

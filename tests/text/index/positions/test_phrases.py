@@ -33,7 +33,7 @@ def test_a_phrase_scores_as_a_term_with_its_own_counts(build, docs, phrase):
         {e: {"title": [" ".join(w) for w in t], "body": [" ".join(w) for w in b]} for e, (t, b) in docs.items()},
         n_nodes=8,
     )
-    ids, scores = index.matching(TextQuery('"{}"'.format(" ".join(phrase))))
+    ids, scores = index.score_all(TextQuery('"{}"'.format(" ".join(phrase))))
     tf = {e: [occurrences(values, phrase) for values in fields] for e, fields in docs.items()}
     want = sorted(e for e in docs if any(tf[e]))
     assert ids.tolist() == want
@@ -63,7 +63,7 @@ def test_must_and_not_keep_exactly_the_entities_that_obey(build, docs, must, exc
         return any(occurrences(values, phrase) for values in docs[entity])
 
     want = [e for e in sorted(docs) if all(has(e, p) for p in must) and not has(e, excluded)]
-    assert index.matching(TextQuery(text))[0].tolist() == want
+    assert index.score_all(TextQuery(text))[0].tolist() == want
     scores = index.score(TextQuery(text), np.arange(8, dtype=np.uint32))
     assert [e for e in range(8) if scores[e] == scores[e]] == want
 
@@ -99,8 +99,8 @@ def test_words_near_each_other_count_as_windows_that_do_not_overlap(build, docs,
 def test_words_near_each_other_never_stand_in_two_values(build):
     assert WIDEST_WINDOW <= VALUE_GAP
     index = build({0: {"body": ["red", "sea"]}, 1: {"body": "red " + "x " * 98 + "sea"}, 2: {"body": "sea red"}})
-    assert index.matching(TextQuery('"red sea"~98'))[0].tolist() == [1, 2]
-    assert index.matching(TextQuery('"red sea"~97'))[0].tolist() == [2]
+    assert index.score_all(TextQuery('"red sea"~98'))[0].tolist() == [1, 2]
+    assert index.score_all(TextQuery('"red sea"~97'))[0].tolist() == [2]
     with pytest.raises(TextQueryError) as e:
         index.check(TextQuery('old "red sea"~99'))
     assert (e.value.message, e.value.hint, e.value.span) == (
@@ -115,36 +115,36 @@ def test_words_near_each_other_never_stand_in_two_values(build):
 def test_the_stop_words_of_words_near_each_other_take_their_places_and_are_not_looked_for(build):
     fields = [IndexedField("body", analyzer="stopped")]
     index = build({0: {"body": "art of the state"}, 1: {"body": "art x x x state"}, 2: {"body": "the"}}, fields)
-    assert index.matching(TextQuery('"state of the art"~0'))[0].tolist() == [0]
-    assert index.matching(TextQuery('"the state of the art of"~1'))[0].tolist() == [0, 1]
-    assert index.matching(TextQuery('"state the"~3'))[0].tolist() == [0, 1]
-    assert index.matching(TextQuery('"the of"~3'))[0].tolist() == []
+    assert index.score_all(TextQuery('"state of the art"~0'))[0].tolist() == [0]
+    assert index.score_all(TextQuery('"the state of the art of"~1'))[0].tolist() == [0, 1]
+    assert index.score_all(TextQuery('"state the"~3'))[0].tolist() == [0, 1]
+    assert index.score_all(TextQuery('"the of"~3'))[0].tolist() == []
 
 
 def test_a_phrase_leaves_a_gap_for_its_stop_words(build):
     fields = [IndexedField("body", analyzer="stopped")]
     index = build({0: {"body": "state of the art"}, 1: {"body": "state art"}, 2: {"body": "state in an art"}}, fields)
-    assert index.matching(TextQuery('"state of the art"'))[0].tolist() == [0, 2]
-    assert index.matching(TextQuery('"the state art"'))[0].tolist() == [1]
-    assert index.matching(TextQuery('+the "state art"'))[0].tolist() == [1]
+    assert index.score_all(TextQuery('"state of the art"'))[0].tolist() == [0, 2]
+    assert index.score_all(TextQuery('"the state art"'))[0].tolist() == [1]
+    assert index.score_all(TextQuery('+the "state art"'))[0].tolist() == [1]
 
 
 def test_fields_of_different_analyzers_each_see_their_own_terms(build):
     fields = [IndexedField("stem"), IndexedField("exact", analyzer="unstemmed")]
     index = build({0: {"stem": "models"}, 1: {"exact": "models"}, 2: {"exact": "model"}}, fields)
-    assert index.matching(TextQuery("model"))[0].tolist() == [0, 2]
-    assert index.matching(TextQuery("models"))[0].tolist() == [0, 1]
+    assert index.score_all(TextQuery("model"))[0].tolist() == [0, 2]
+    assert index.score_all(TextQuery("models"))[0].tolist() == [0, 1]
 
 
 def test_the_language_of_value_and_query_select_the_stemmer(build):
     fields = [IndexedField("body")]
     index = build({0: {"body": [("Häuser", "de")]}, 1: {"body": [("Hausern", "ja")]}}, fields)
-    assert index.matching(TextQuery("Haus", language="de-CH"))[0].tolist() == [0]
-    assert index.matching(TextQuery("HAUSERN", language="zz"))[0].tolist() == [1]
+    assert index.score_all(TextQuery("Haus", language="de-CH"))[0].tolist() == [0]
+    assert index.score_all(TextQuery("HAUSERN", language="zz"))[0].tolist() == [1]
 
 
 def test_the_gap_of_stop_words_does_not_bridge_two_values(build):
     fields = [IndexedField("body", analyzer="stopped")]
     index = build({0: {"body": ["state", "art"]}, 1: {"body": "state the art"}}, fields)
-    assert index.matching(TextQuery('"state the art"'))[0].tolist() == [1]
-    assert index.matching(TextQuery('"state of the art"'))[0].tolist() == []
+    assert index.score_all(TextQuery('"state the art"'))[0].tolist() == [1]
+    assert index.score_all(TextQuery('"state of the art"'))[0].tolist() == []

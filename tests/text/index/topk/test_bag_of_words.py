@@ -71,9 +71,9 @@ def test_the_short_way_gives_the_answers_of_the_long_one(indexes, name, text, on
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BagOfWords, "_read", lambda self, query: None)
         want = exactly(index.topk(query, 7))
-        assert want == exactly(best(*index.matching(query), 7, None))
-        scores, terms, most = index.score(query, some).tobytes(), index.terms(query), index.most(query)
-    assert index.most(query) == most
+        assert want == exactly(best(*index.score_all(query), 7, None))
+        scores, terms, most = index.score(query, some).tobytes(), index.terms(query), index.match_count_bound(query)
+    assert index.match_count_bound(query) == most
     assert exactly(index.topk(query, 7)) == want  # from what it remembers
     assert exactly(index.topk(query, 7)) == want
     assert index.score(query, some).tobytes() == scores
@@ -108,7 +108,7 @@ def test_what_is_remembered_of_texts_is_little_and_of_one_question_only(indexes)
     ]
 
     def answer(query):
-        return index.most(query), exactly(index.topk(query, 3))
+        return index.match_count_bound(query), exactly(index.topk(query, 3))
 
     remembered = list(map(answer, queries))
     assert max(len(shape.texts) for shape in index._plain._shapes.values() if shape) <= MAX_CACHED_TEXTS

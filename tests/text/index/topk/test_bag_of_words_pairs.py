@@ -93,7 +93,7 @@ def exactly(found):
 @settings(deadline=None, max_examples=examples(120, 600))
 @given(queries(), st.sampled_from([1, 10, 10_000]))
 def test_the_plain_way_gives_the_bits_of_the_general_way(index, query, k):
-    assert exactly(index.topk(query, k)) == exactly(best(*index.matching(query), k, None))
+    assert exactly(index.topk(query, k)) == exactly(best(*index.score_all(query), k, None))
 
 
 @settings(deadline=None, max_examples=examples(60, 300))
@@ -174,8 +174,8 @@ def test_pairs_found_are_shared_by_both_ways(index):
     index.topk(TextQuery("aa ab", model="fsdm"), 3)
     before = set(index._occurrences._found.found)
     assert pair_key((one, other, 1), 0, 0) in before
-    index.matching(TextQuery("aa ab", model="fsdm"))
-    index.matching(TextQuery('"aa ab"'))
+    index.score_all(TextQuery("aa ab", model="fsdm"))
+    index.score_all(TextQuery('"aa ab"'))
     assert set(index._occurrences._found.found) == before
 
 

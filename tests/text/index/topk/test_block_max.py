@@ -95,7 +95,7 @@ def test_shares_that_rounding_puts_out_of_order_lose_no_entity(build, monkeypatc
         index = build(texts, [IndexedField(name, 1.0, 0.75, "unstemmed") for name in names], n_nodes=2000)
         for text in ("aa", "aa^3", "x"):
             query = TextQuery(text, model="bm25f", arguments=(("k1", k1),))
-            ids, scores = index.matching(query)
+            ids, scores = index.score_all(query)
             for k in (1, 2, 5, 10):
                 wanted, found = best(ids, scores, k, None), index.topk(query, k)
                 assert [column.tobytes() for column in found] == [column.tobytes() for column in wanted]

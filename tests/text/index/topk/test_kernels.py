@@ -62,7 +62,7 @@ def test_a_kernel_may_be_loaded_behind_while_numpy_answers(monkeypatch):
         return kernels
 
     monkeypatch.setattr(kernels, "_import_with_cache", load)
-    kernel = LazyKernel("some.module", behind=True)
+    kernel = LazyKernel("some.module", background=True)
     assert kernel.for_work(LOAD_AFTER_POSTINGS) is None
     assert loading.wait(10)
     assert kernel.for_work(LOAD_AFTER_POSTINGS) is None

@@ -67,7 +67,7 @@ def test_one_call_gives_what_the_steps_give(index, text, model, on, k, most):
         patch.setattr(BagOfWords, "best", lambda *ignored: None)
         index._plain._shapes.clear()
         want = exactly(index.topk(query, k))
-    assert want == exactly(best(*index.matching(query), k, None))
+    assert want == exactly(best(*index.score_all(query), k, None))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(single_call, "MAX_POSTINGS", most)
         index._plain._shapes.clear()
@@ -107,7 +107,7 @@ def test_an_index_of_many_fields_takes_its_steps(build, kernel):
     names = [f"f{i}" for i in range(single_call.MAX_FIELDS + 1)]
     found = build({e: dict.fromkeys(names[: e + 1], "w1 w2") for e in range(9)}, names)
     query = TextQuery("w1")
-    want = exactly(best(*found.matching(query), 3, None))
+    want = exactly(best(*found.score_all(query), 3, None))
     assert [exactly(found.topk(query, 3)) for _ in range(2)] == [want] * 2
     assert found._plain.best(query, 3) is None
 

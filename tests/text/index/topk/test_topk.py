@@ -105,7 +105,7 @@ def exactly(found):
 
 
 def exhaustive(index, query, k, rank, among=None):
-    ids, scores = index.matching(query)
+    ids, scores = index.score_all(query)
     if among is not None:
         kept = contains(ids, among)
         ids, scores = ids[kept], scores[kept]
@@ -235,7 +235,7 @@ def test_no_score_is_above_the_bound_of_its_range(made, question, k):
         patch.setattr(topk, "rank_with_block_max", told)
         index.topk(query, k)
     assume(seen)
-    ids, scores = index.matching(query)
+    ids, scores = index.score_all(query)
     form, highest = seen[0]
     assume(len(form.gain) > 1)  # of a single word only the ranges that are listed have one
     assert not np.isnan(highest).any()
@@ -248,7 +248,7 @@ def test_no_score_is_above_the_bound_of_its_range(made, question, k):
 def test_scores_of_candidates_have_the_same_bits_in_any_order(made, question, ids, k):
     profile, query = question
     index, _ = made(profile, 2500)
-    whole = dict(zip(*(part.tolist() for part in index.matching(query)), strict=True))
+    whole = dict(zip(*(part.tolist() for part in index.score_all(query)), strict=True))
     top, scores = index.topk(query, k)
     ids = np.array([*ids, *top.tolist(), *ids[:3]], np.uint32)
     found = index.score(query, ids)
@@ -266,7 +266,11 @@ def test_numpy_gives_the_bits_of_the_kernels(made, question, k, candidates):
     ids = np.arange(0, 2500, 17, dtype=np.uint32)
 
     def answers():
-        return *exactly(index.topk(query, k, among)), *exactly(index.matching(query)), index.score(query, ids).tobytes()
+        return (
+            *exactly(index.topk(query, k, among)),
+            *exactly(index.score_all(query)),
+            index.score(query, ids).tobytes(),
+        )
 
     compiled = answers()
     with pytest.MonkeyPatch.context() as patch:
@@ -283,7 +287,7 @@ def test_most_entities_are_never_scored(made, ranked, model, text, k):
     query = TextQuery(text, model=model)
     found = index.topk(query, k)
     assert all(turn.highest is not None for turn in ranked)
-    matches = len(index.matching(query)[0])
+    matches = len(index.score_all(query)[0])
     assert matches > 10_000
     assert ranked[0].best.scored < matches * (0.95 if model == "prms" else 0.5)
     assert exactly(found) == exactly(exhaustive(index, query, k, rank))
@@ -304,7 +308,7 @@ def test_most_entities_are_never_scored(made, ranked, model, text, k):
 def test_fewer_entities_are_scored_in_other_fields_weights_and_operators_too(made, ranked, query):
     index, rank = made("weighted", 20_000)
     found = index.topk(query, 5)
-    matches = len(index.matching(query)[0])
+    matches = len(index.score_all(query)[0])
     assert 5 < ranked[0].best.scored < matches
     assert exactly(found) == exactly(exhaustive(index, query, 5, rank))
 
