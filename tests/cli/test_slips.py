@@ -88,5 +88,5 @@ def test_near_without_vectors_says_what_to_change_in_kb_toml(films, tmp_path):
     toml.write_text(text + 'encoder = "lsa"\n')
     result = run("query", kb, near)
     assert result.exit_code == 2
-    assert "error[C601]: not TOML: 'encoder' is set twice, on lines 4 and 9" in result.stderr
+    assert "error[C601]: not TOML: 'encoder' is set twice, on lines 10 and 12" in result.stderr
     assert "hint: leave one of the two lines out" in result.stderr
