@@ -35,7 +35,7 @@ from hybridkg.config.settings import Config, ElasticSettings, EndpointSettings
 from hybridkg.errors import EndpointError, TextServerError
 from hybridkg.results.result_set import ResultSet
 from hybridkg.store.endpoint.export import WORK
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.oxigraph import OxigraphStore
 
 ROOT = Path(__file__).resolve().parent.parent

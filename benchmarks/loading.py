@@ -63,7 +63,7 @@ def write(folder: Path, n: int) -> None:
 
 def measure(path: Path) -> dict[str, float]:
     """One load into a new knowledge base; run in a process of its own, so that the memory is its own."""
-    from hybridkg.store.generations.generations import Folder
+    from hybridkg.store.generations.folder import Folder
     from hybridkg.store.loading import load
 
     with tempfile.TemporaryDirectory() as base:

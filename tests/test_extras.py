@@ -19,7 +19,7 @@ from hybridkg.errors import MissingExtraError
 from hybridkg.extras import EXTRAS, MODULES, check_extra, is_installed, needs_extra
 from hybridkg.remote.elasticsearch.bulk import _action
 from hybridkg.remote.elasticsearch.server import Server
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 
 DATA = '<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "red fish" .\n'
 QUERY = 'SELECT ?x { ?x MATCH "red" AS ?s } RANK BY ?s'

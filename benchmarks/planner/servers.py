@@ -30,7 +30,7 @@ from benchmarks.planner import grid, measure, plans, prices, report
 from benchmarks.record import record
 from hybridkg import KnowledgeBase
 from hybridkg.config.settings import Config, ElasticSettings, EndpointSettings
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 
 PROFILE = "profile.ttl"
 FILTERS = "    hk:filters ( mag:year mag:field mag:venue ) ;\n    hk:fields ("

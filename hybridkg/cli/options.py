@@ -269,7 +269,7 @@ def read_parameters(given: tuple[str, ...]) -> dict[str, Any]:
     Raises:
         ParameterError: an item without `=`, or a value that is no term.
     """
-    from hybridkg.query.parameters.parameters import read_term
+    from hybridkg.query.parameters.bind import read_term
 
     parameters: dict[str, Any] = {}
     for item in given:
@@ -316,7 +316,7 @@ def opened(path: Path) -> Iterator[KnowledgeBase]:
 
 def remove_unfinished(kb: Path) -> None:
     """Deletes a knowledge base that this very command began, whole or half made; nothing else."""
-    from hybridkg.store.generations.generations import OURS
+    from hybridkg.store.generations.folder import OURS
 
     if kb.is_dir() and all(OURS.fullmatch(entry.name) for entry in kb.iterdir()):
         shutil.rmtree(kb)

@@ -25,7 +25,7 @@ def stats(kb: Path, fmt: str, verify: bool, statistics: bool, cost: bool) -> Non
       hybridkg stats films.kb
     """
     from hybridkg.kb import KnowledgeBase
-    from hybridkg.store.generations.generations import Folder
+    from hybridkg.store.generations.folder import Folder
 
     # First, because what is damaged may not open, and this names it.
     verified = Folder.open(kb).current().verify() if verify else None

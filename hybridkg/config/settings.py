@@ -15,12 +15,11 @@ from typing import Any
 
 from hybridkg.config.toml import Value, line_of, parse_toml, set_twice, toml_value, without_capital
 from hybridkg.errors import ConfigError
-from hybridkg.interfaces.encoder import NO_ENCODER
+from hybridkg.interfaces.encoder import NO_ENCODER, OPENAI_URL
 from hybridkg.interfaces.reranker import RerankingSettings
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES
 from hybridkg.registry import Registry
-from hybridkg.remote.credentials import OPENAI_URL
 
 CHOICES = {
     "default_graph": ("default", "union"),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from hybridkg.errors import HybridkgError, StorageError, UserError
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.manifest import NAME as MANIFEST
 
 NOTE = ".hybridkg-demo.json"

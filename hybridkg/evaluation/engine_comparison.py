@@ -28,7 +28,7 @@ from hybridkg.rdf.terms import Literal, Term
 from hybridkg.results.numbers import FLOATING, as_float
 from hybridkg.results.result_set import ResultSet
 from hybridkg.results.result_set import Row as ResultRow
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.text.match_query.synonyms import stored_synonyms
 
 Identity: TypeAlias = tuple[Term | bool | None, ...]

@@ -15,7 +15,7 @@ from hybridkg.evaluation.experiment.spec import TEXT
 from hybridkg.evaluation.ranking import DEPTH
 from hybridkg.extras import needs_extra
 from hybridkg.kb import KnowledgeBase
-from hybridkg.query.parameters.parameters import read_term
+from hybridkg.query.parameters.bind import read_term
 from hybridkg.results.formats.trec import ranking
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from hybridkg.config.model_parameters import WEIGHT, ModelParameters
 from hybridkg.errors import IndexMissingError
 from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.topics import Topics
-from hybridkg.interfaces.model_parameters import WEIGHT, ModelParameters
 from hybridkg.interfaces.text_index import FieldChoice, IndexRequest, TextQuery
 from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.snapshot import snapshot_of

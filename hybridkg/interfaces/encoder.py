@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from hybridkg.interfaces.progress import Progress
 from hybridkg.registry import Registry
-from hybridkg.remote.credentials import OPENAI_URL
+
+OPENAI_URL = "https://api.openai.com/v1"
+"""The address of OpenAI's own API."""
 
 Vectors: TypeAlias = NDArray[np.float32]
 """float32[n, dimensions]; rows have length 1, or are all zeros for a text that the encoder knows nothing about."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from hybridkg.interfaces.encoder import OPENAI_URL
 from hybridkg.registry import Registry
-from hybridkg.remote.credentials import OPENAI_URL
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.kb.snapshot import Snapshot
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 
 if TYPE_CHECKING:
     import rdflib

@@ -27,7 +27,7 @@ from hybridkg.kb.snapshot import Snapshot
 from hybridkg.kb.temporary import Removal, made_in_a_new_folder
 from hybridkg.results.build import explained
 from hybridkg.results.result_set import ResultSet
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 
 if TYPE_CHECKING:
     import rdflib

@@ -24,9 +24,9 @@ from hybridkg.errors import HybridkgError, QueryWarning, UserError
 from hybridkg.kb.data_warnings import predicates_and_classes
 from hybridkg.query import ast
 from hybridkg.query.checks.check import check
+from hybridkg.query.parameters.bind import ParameterValue, bind, constants
 from hybridkg.query.parameters.holes import HiddenHoleError, IriHole, Value, filling, hole
 from hybridkg.query.parameters.parameter_files import with_parameter_files
-from hybridkg.query.parameters.parameters import ParameterValue, bind, constants
 from hybridkg.query.parser import parse
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.services import refuse_services

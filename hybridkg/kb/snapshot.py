@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from hybridkg.config.model_parameters import folders_of
 from hybridkg.config.settings import Config
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.profile import Profile
@@ -16,7 +17,6 @@ from hybridkg.errors import CorruptError, IndexCorruptError
 from hybridkg.interfaces.encoder import ENCODERS
 from hybridkg.interfaces.graph_index import GraphIndex
 from hybridkg.interfaces.graph_store import GraphStore, RemoteStore
-from hybridkg.interfaces.model_parameters import folders_of
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.statistics import GraphStatistics
@@ -30,13 +30,13 @@ from hybridkg.planner.calibration.calibrated_costs import CalibratedCosts
 from hybridkg.planner.cost_model import CostModel, remote_costs
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.rdf.terms import Node, Quad, Triple
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import Generation
-from hybridkg.store.generations.generations import Folder
 from hybridkg.store.graph_location import lies_at, open_graph
 from hybridkg.store.oxigraph import OxigraphStore
 
 if TYPE_CHECKING:
-    from hybridkg.entities.documents.documents import Documents
+    from hybridkg.entities.documents.document_store import Documents
     from hybridkg.entities.passage_texts import EntityTexts
     from hybridkg.graph.columns import ProjectionColumns
     from hybridkg.graph.statistics.catalog import Statistics
@@ -371,7 +371,7 @@ class _LazyLinker:
 def _documents(folder: Path) -> Documents | None:
     if not folder.is_dir():
         return None
-    from hybridkg.entities.documents.documents import Documents
+    from hybridkg.entities.documents.document_store import Documents
 
     return Documents.open(folder)
 

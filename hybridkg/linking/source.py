@@ -12,13 +12,13 @@ from typing import Protocol
 
 import numpy as np
 
+from hybridkg.config.model_parameters import find_file
 from hybridkg.entities.extraction import TextDocuments
 from hybridkg.entities.passage_texts import entity_texts
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import TextQueryError
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.links import EntityLink, LinkedNode
-from hybridkg.interfaces.model_parameters import find_file
 from hybridkg.interfaces.text_index import Ids, TextIndex
 from hybridkg.linking.given import links_from, parse_links
 from hybridkg.linking.link_file import LinkFile, read_link_file

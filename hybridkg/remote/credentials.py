@@ -69,9 +69,6 @@ USERNAME, PASSWORD = ELASTICSEARCH.username, ELASTICSEARCH.password
 
 ENDPOINT = Variables("HYBRIDKG_ENDPOINT_", "graph", "https://example.org/sparql", secret="TOKEN", keeps_path=True)
 
-OPENAI_URL = "https://api.openai.com/v1"
-"""Address of OpenAI's own interface."""
-
 MAX_KEY_FILE = 65_536
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from hybridkg.errors import ConfigError, ModelServerError
-from hybridkg.remote.credentials import OPENAI_URL
+from hybridkg.interfaces.encoder import OPENAI_URL
 
 KEYS = ("HYBRIDKG_OPENAI_API_KEY", "OPENAI_API_KEY")
 URL = "HYBRIDKG_OPENAI_URL"

@@ -9,7 +9,7 @@ import pytest
 
 import hybridkg
 from hybridkg import extras
-from hybridkg.config.settings import settings
+from hybridkg.config import settings
 from hybridkg.interfaces import text_engine, vector_index
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES

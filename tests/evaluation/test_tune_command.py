@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hybridkg.cli import cli
+from hybridkg.config.model_parameters import read_model_parameters
 from hybridkg.evaluation.measures import evaluate, mean, parse_measure
 from hybridkg.evaluation.qrels import read_qrels
 from hybridkg.evaluation.run import read_run
-from hybridkg.interfaces.model_parameters import read_model_parameters
 from hybridkg.kb import KnowledgeBase
 
 DATA = """

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hybridkg.config.model_parameters import parse_model_parameters
 from hybridkg.errors import ParameterError, TextQueryError, UnknownNameError
 from hybridkg.evaluation.measures import evaluate, mean, parse_measure
 from hybridkg.evaluation.qrels import Qrels
@@ -22,7 +23,6 @@ from hybridkg.evaluation.tuning.ranges import SEARCH_SPACES
 from hybridkg.evaluation.tuning.space import StageMoves
 from hybridkg.evaluation.tuning.training import Settings, Trainer
 from hybridkg.evaluation.tuning.tune import Tuning
-from hybridkg.interfaces.model_parameters import parse_model_parameters
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.kb import KnowledgeBase
 from hybridkg.text.models.additive import KERNEL

@@ -15,7 +15,7 @@ from hybridkg.interfaces.output_format import OUTPUT_FORMATS
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.planner.cost_model import CostModel, default_costs
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 
 DATA = """
 @prefix : <http://e/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .

@@ -22,8 +22,8 @@ from hybridkg.errors import ParameterError, QuerySyntaxError, SourceName
 from hybridkg.kb.prepared import LruCache, ParsedQuery, query_text
 from hybridkg.planner.choose import choose, with_limit
 from hybridkg.query.checks.check import check
+from hybridkg.query.parameters.bind import bind
 from hybridkg.query.parameters.holes import IriHole, LitHole
-from hybridkg.query.parameters.parameters import bind
 from hybridkg.query.parser import parse
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from hybridkg.errors import TextServerError
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import TermStatistics
+from hybridkg.planner.calibration import calibrated_costs, local_calibration
 from hybridkg.planner.calibration.calibrated_costs import FILE, FIXED, LOCAL, MUCH, CalibratedCosts
-from hybridkg.planner.calibration.local_calibration import Measured, calibrate, calibrated_costs, local_calibration
+from hybridkg.planner.calibration.local_calibration import Measured, calibrate
 from hybridkg.planner.calibration.stopwatch import Stopwatch
 from hybridkg.planner.cost_model import FARTHEST, PRICES, UNITS, CostModel, default_costs
 from hybridkg.rdf.terms import NamedNode

@@ -15,10 +15,10 @@ from functools import partial
 import pytest
 
 from hybridkg import KnowledgeBase
+from hybridkg.config.model_parameters import parse_model_parameters
 from hybridkg.config.settings import LARGEST, parse_config, read_config
 from hybridkg.config.toml import MAX_PARTS, parse_toml
 from hybridkg.errors import ConfigError
-from hybridkg.interfaces.model_parameters import parse_model_parameters
 
 COMPRESSED = {
     "gz": partial(gzip.compress, compresslevel=1),

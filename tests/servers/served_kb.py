@@ -9,7 +9,7 @@ from typing import Any
 
 from hybridkg.config.settings import ElasticSettings
 from hybridkg.kb import KnowledgeBase
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 ITEMS = 240

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.loading import SourceCount, load
 from hybridkg.store.oxigraph import OxigraphStore
 

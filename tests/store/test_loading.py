@@ -11,7 +11,7 @@ from pyoxigraph import RdfFormat, Store, parse, serialize
 from hybridkg.errors import LoadError
 from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 from hybridkg.store import loading
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.rdf_io import byte_feed, nesting_guard, part_writer
 from hybridkg.store.rdf_io.blank_nodes import BlankNodeNames
 

@@ -13,7 +13,7 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
 from hybridkg.errors import UnsupportedQueryError, UserError
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Quad, Triple, to_rdflib
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.store.rdflib_view import read_only_graph
 

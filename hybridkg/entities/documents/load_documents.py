@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hybridkg.compute.worker_process import Emit, WorkerLostError, WorkerProcess
-from hybridkg.entities.documents.documents import ASIDE_FROM, DocumentCount, add_documents
+from hybridkg.entities.documents.document_store import ASIDE_FROM, DocumentCount, add_documents
 from hybridkg.interfaces.progress import Progress
 
 Finish = Callable[[Progress], list[DocumentCount]]

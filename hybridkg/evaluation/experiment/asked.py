@@ -15,7 +15,7 @@ from hybridkg.evaluation.experiment.collection import content_of
 from hybridkg.evaluation.experiment.spec import TEXT
 from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.prepared import PreparedQuery
-from hybridkg.query.parameters.parameters import read_term
+from hybridkg.query.parameters.bind import read_term
 from hybridkg.results.formats.trec import ranking
 
 CHANGED = "has been changed while it was asked"

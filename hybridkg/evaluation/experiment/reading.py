@@ -15,7 +15,7 @@ from hybridkg.evaluation.experiment.kinds import SYSTEM_KINDS
 from hybridkg.evaluation.experiment.spec import NAME, ExperimentSpec, PublishedFigure, SystemSpec
 from hybridkg.evaluation.from_files import BY_PREFIX
 from hybridkg.evaluation.text_lines import MAX_QUOTED_LENGTH
-from hybridkg.query.parameters.parameters import read_term
+from hybridkg.query.parameters.bind import read_term
 from hybridkg.registry import did_you_mean
 
 MAX_FILE_BYTES = 1 << 22

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.compute.kernels import LazyKernel
+from hybridkg.config.model_parameters import ModelParameters
 from hybridkg.evaluation.tuning.collection import JudgedTopic, with_parameters
-from hybridkg.interfaces.model_parameters import ModelParameters
 from hybridkg.interfaces.ranking_model import RankingModel, ScoredTerm, ScoringTask
 from hybridkg.interfaces.text_index import Ids
 from hybridkg.text.id_sets import union

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.config.model_parameters import WEIGHT, ModelParameters
 from hybridkg.errors import IndexMissingError, ParameterError
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.topics import Topics
-from hybridkg.interfaces.model_parameters import WEIGHT, ModelParameters
 from hybridkg.interfaces.ranking_model import ScoringTask
 from hybridkg.interfaces.text_index import Ids, TextQuery
 from hybridkg.kb.snapshot import Snapshot

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from hybridkg import __version__
+from hybridkg.config.model_parameters import parse_model_parameters
 from hybridkg.errors import ConfigError, StorageError
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.topics import Topics
 from hybridkg.evaluation.tuning.training import Learned, Settings
 from hybridkg.interfaces.links import LinkedNode
-from hybridkg.interfaces.model_parameters import parse_model_parameters
 from hybridkg.kb.snapshot import Snapshot
 
 NAME = "trained.json"

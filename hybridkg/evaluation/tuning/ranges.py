@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hybridkg.interfaces.model_parameters import WEIGHT
+from hybridkg.config.model_parameters import WEIGHT
 from hybridkg.registry import Registry
 
 LINEAR, LOG, SHARE = "linear", "log", "share"

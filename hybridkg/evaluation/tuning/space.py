@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hybridkg.config.model_parameters import ModelParameters
 from hybridkg.errors import ParameterError
 from hybridkg.evaluation.tuning.ranges import FIELD, LOG, MODEL, SHARE, Range, Stage
 from hybridkg.evaluation.tuning.search import Point
-from hybridkg.interfaces.model_parameters import ModelParameters
 from hybridkg.interfaces.ranking_model import RankingModel, ScoredField, ScoringTask
 from hybridkg.text.models.mixture import DEFAULT_MU
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
+from hybridkg.config.model_parameters import WEIGHT, ModelParameters
 from hybridkg.evaluation.measures import parse_measure
 from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.ranking import query_of
@@ -20,7 +21,6 @@ from hybridkg.evaluation.tuning.search import Climb, Point, ascend
 from hybridkg.evaluation.tuning.space import StageMoves, space_of
 from hybridkg.evaluation.tuning.values import TopicValues
 from hybridkg.interfaces.links import LinkedNode
-from hybridkg.interfaces.model_parameters import WEIGHT, ModelParameters
 from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.kb.snapshot import Snapshot
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hybridkg.config.model_parameters import ModelParameters
 from hybridkg.errors import IndexMissingError
 from hybridkg.evaluation.measures import mean
 from hybridkg.evaluation.qrels import Qrels
@@ -20,7 +21,6 @@ from hybridkg.evaluation.tuning.folds import Fold
 from hybridkg.evaluation.tuning.kept import Kept, content_key
 from hybridkg.evaluation.tuning.plan import Training, plan
 from hybridkg.evaluation.tuning.training import Learned, Settings, Trainer
-from hybridkg.interfaces.model_parameters import ModelParameters
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.snapshot import snapshot_of

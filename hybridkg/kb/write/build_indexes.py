@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybridkg.entities.documents.documents import Documents
+from hybridkg.entities.documents.document_store import Documents
 from hybridkg.entities.extraction import Extraction, extract
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.profile import Profile

@@ -16,7 +16,7 @@ from hybridkg.interfaces.text_engine import TEXT_ENGINES, TextEngine
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndexKind
 from hybridkg.kb.write.encode_entities import Vectorising
 from hybridkg.registry import Registry
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.text.match_query.synonyms import NO_SYNONYMS, Synonyms, read_synonyms, stored_synonyms
 from hybridkg.vector.encoders.embedding_cache import NAME as VECTOR_WORK
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hybridkg.config.settings import EMBEDDED
-from hybridkg.entities.documents.documents import Documents
+from hybridkg.entities.documents.document_store import Documents
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.progress import Progress
@@ -22,7 +22,7 @@ from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
 from hybridkg.store.endpoint.export import Export, Exported
 from hybridkg.store.generations.bulk_build import Building
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.loading import load as load_sources
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.match_query.synonyms import Synonyms

@@ -14,7 +14,7 @@ from hybridkg.interfaces.vector_index import VECTOR_INDEXES, kind_of
 from hybridkg.kb.snapshot import VECTORS
 from hybridkg.kb.write.reports import UnusedIndex
 from hybridkg.storage.durable import storage_error
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 
 
 def prune(folder: Folder, *, remove: bool, names: Sequence[str] | None = None) -> list[UnusedIndex]:

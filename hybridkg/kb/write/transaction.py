@@ -9,7 +9,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from hybridkg.config.settings import EMBEDDED
-from hybridkg.entities.documents.documents import check_document_files
+from hybridkg.entities.documents.document_store import check_document_files
 from hybridkg.entities.documents.load_documents import adding
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.errors import ConfigError, TextServerError, UserError
@@ -25,7 +25,7 @@ from hybridkg.kb.write.index_generation import index_generation
 from hybridkg.kb.write.reports import IndexReport, LoadReport
 from hybridkg.store.endpoint.export import WORK as GRAPH_WORK
 from hybridkg.store.generations.bulk_build import Building
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.loading import check_sources
 from hybridkg.store.loading import load as load_sources
 from hybridkg.text.match_query.synonyms import NO_SYNONYMS

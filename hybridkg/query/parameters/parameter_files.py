@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hybridkg.config.model_parameters import WEIGHT, ModelParameters, find_file, folders_of, read_model_parameters
 from hybridkg.errors import QueryCheckError
-from hybridkg.interfaces.model_parameters import WEIGHT, ModelParameters, find_file, folders_of, read_model_parameters
 from hybridkg.query import ast
 from hybridkg.query.checks.check_match import check_fields
 from hybridkg.query.walk import rebuild, walk

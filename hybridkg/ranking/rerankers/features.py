@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from hybridkg.config.model_parameters import find_file
 from hybridkg.errors import ConfigError, RerankerError
-from hybridkg.interfaces.model_parameters import find_file
 from hybridkg.interfaces.reranker import RerankCandidates, Reranked, RerankPlace, Setting, Surroundings
 from hybridkg.ranking.rerankers import feature_model
 from hybridkg.ranking.rerankers.row_features import RowFeatures, by_question, names_of

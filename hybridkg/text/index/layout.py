@@ -11,6 +11,15 @@ from pathlib import Path
 
 from hybridkg.storage.arrays import Array, ArrayStream, FolderLayout, MappedArrays, Writer, smallest_unsigned
 
+DOC_BLOCK_SHIFT = 2
+DOC_BLOCK = 1 << DOC_BLOCK_SHIFT
+"""Consecutive entity ids that share one block maximum of each term: a document block.
+
+For six common words 94 % of the document blocks of 64 ids have to be scored, 17 % of those of 16 ids, 1.8 % of 8 and
+0.2 % of 4, if no bound is rounded; a word of 40,000 of 500,000 entities occurs in 29,000 blocks of 8 ids and in 34,000
+of 4.
+"""
+
 __all__ = ["HEADER", "Array", "ArrayReader", "ArrayStream", "ArrayWriter", "header_name", "smallest_unsigned"]
 
 HEADER = "text.json"

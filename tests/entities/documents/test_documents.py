@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybridkg.entities.documents.documents import Documents, add_documents, document_lines, document_segment
-from hybridkg.entities.documents.documents import documents as documents_module
+from hybridkg.entities.documents import document_lines, document_segment
+from hybridkg.entities.documents import document_store as documents_module
+from hybridkg.entities.documents.document_store import Documents, add_documents
 from hybridkg.errors import CorruptError, LoadError
 from hybridkg.rdf.terms import BlankNode, NamedNode
 

@@ -11,9 +11,9 @@ import pytest
 
 from hybridkg import KnowledgeBase
 from hybridkg.compute.worker_process import WorkerProcess
-from hybridkg.entities.documents.documents import Documents, add_documents
-from hybridkg.entities.documents.documents import documents as documents_module
-from hybridkg.entities.documents.documents import load_documents as adding_module
+from hybridkg.entities.documents import document_store as documents_module
+from hybridkg.entities.documents import load_documents as adding_module
+from hybridkg.entities.documents.document_store import Documents, add_documents
 from hybridkg.entities.documents.load_documents import adding
 from hybridkg.errors import LoadError
 from hybridkg.interfaces.progress import SILENT

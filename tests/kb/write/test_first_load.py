@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hybridkg.cli import cli
 from hybridkg.errors import LoadError, LockedError, ParameterError, UnknownNameError
 from hybridkg.kb import KnowledgeBase
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
 SPACE = 'SELECT ?f { ?f MATCH "space" AS ?s } RANK BY ?s'

@@ -16,7 +16,7 @@ from hybridkg.errors import ConfigError, IndexMissingError, LockedError, TextSer
 from hybridkg.interfaces.text_engine import engine_name
 from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.write.reports import MigrateReport
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.pending_settings import NAME, pending_settings, settle, write_pending
 
 FILMS = Path(__file__).resolve().parents[3] / "examples" / "films.ttl"

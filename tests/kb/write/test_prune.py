@@ -17,7 +17,7 @@ from hybridkg.extras import EXTRAS
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.kb import KnowledgeBase
 from hybridkg.kb.write.reports import UnusedIndex
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.text.index.engine import EmbeddedTextEngine
 from hybridkg.text.index.reader import EmbeddedTextIndex
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hybridkg.planner.calibration.local_calibration import remote_calibration
+from hybridkg.planner.calibration import remote_calibration
 from hybridkg.planner.calibration.stopwatch import Stopwatch
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridkg import KnowledgeBase
+from hybridkg.config.model_parameters import ModelParameters, parse_model_parameters
 from hybridkg.errors import ConfigError, QueryCheckError, QuerySyntaxError, TextQueryError
-from hybridkg.interfaces.model_parameters import ModelParameters, parse_model_parameters
 from hybridkg.query.parser import parse
 from hybridkg.query.write import write
 

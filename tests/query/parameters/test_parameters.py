@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridkg.errors import ParameterError
-from hybridkg.query.parameters.parameters import bind, read_term
+from hybridkg.query.parameters.bind import bind, read_term
 from hybridkg.query.parser import parse
 from hybridkg.query.write import write
 from hybridkg.rdf.terms import NamedNode

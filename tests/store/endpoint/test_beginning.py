@@ -20,7 +20,7 @@ from hybridkg.store.endpoint import recent_answers
 from hybridkg.store.endpoint.connection import Connection
 from hybridkg.store.endpoint.endpoint_store import LATE_SHARE, EndpointStore
 from hybridkg.store.endpoint.recent_answers import KEPT_S, MAX_CACHED, KeptAnswers
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 
 RDFS_LABEL = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
 MANY, FEW = 3_000, 3

@@ -17,7 +17,7 @@ from hybridkg import KnowledgeBase
 from hybridkg.config.settings import Config, EndpointSettings
 from hybridkg.errors import ConfigError, EndpointError, UnsupportedQueryError, UserError
 from hybridkg.store.endpoint.export import WORK
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 
 pytestmark = pytest.mark.usefixtures("short_waits")
 

@@ -10,7 +10,7 @@ from sparql_server import SparqlServer
 from hybridkg import KnowledgeBase
 from hybridkg.config.settings import Config, EndpointSettings
 from hybridkg.results.result_set import ResultSet
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 
 ROOT = Path(__file__).resolve().parents[3]
 FILMS = ROOT / "examples" / "films.ttl"

@@ -23,8 +23,8 @@ from hybridkg.errors import (
 )
 from hybridkg.rdf.terms import Literal, NamedNode, Triple
 from hybridkg.storage.durable import storage_error
-from hybridkg.store.generations.generations import Folder
-from hybridkg.store.generations.generations import bulk_build as building_module
+from hybridkg.store.generations import bulk_build as building_module
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.manifest import FORMAT, Manifest, read_manifest
 from hybridkg.store.oxigraph import OxigraphStore
 
@@ -68,7 +68,7 @@ def test_a_generation_that_is_read_stays_and_goes_when_nobody_reads_it(folder, l
 
 def test_a_reader_in_another_process_keeps_its_generation(folder, load_into):
     program = (
-        "import sys; from pathlib import Path; from hybridkg.store.generations.generations import Folder\n"
+        "import sys; from pathlib import Path; from hybridkg.store.generations.folder import Folder\n"
         "g = Folder.open(Path(sys.argv[1])).current(); print(g.name, flush=True); input()"
     )
     reader = subprocess.Popen(
@@ -161,7 +161,7 @@ def test_a_second_writer_is_told_who_writes(folder):
 
 def test_a_second_writer_in_another_process_is_told_too(folder):
     program = (
-        "import sys; from pathlib import Path; from hybridkg.store.generations.generations import Folder\n"
+        "import sys; from pathlib import Path; from hybridkg.store.generations.folder import Folder\n"
         "from hybridkg.errors import LockedError\n"
         "try:\n  with Folder.open(Path(sys.argv[1])).building(): pass\n"
         "except LockedError as e: print(e.message)"
@@ -329,7 +329,7 @@ LOOP = """
 import sys
 from pathlib import Path
 from hybridkg.rdf.terms import Literal, NamedNode, Triple
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.loading import load
 folder, n = Folder.open_or_create(Path(sys.argv[1])), int(sys.argv[2])
 while True:

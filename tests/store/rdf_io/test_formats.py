@@ -9,7 +9,7 @@ import pytest
 from pyoxigraph import RdfFormat, parse, serialize
 
 from hybridkg.errors import LoadError
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.store.rdf_io.formats import FORMATS, format_of
 
 TRIPLES = '<http://e/a> <http://e/p> <http://e/b> , "x"@en , 7 . <http://e/b> <http://e/p> "é\\n" .'

@@ -17,7 +17,7 @@ from hybridkg.config.settings import ElasticSettings
 from hybridkg.errors import LockedError, StorageError, TextServerError
 from hybridkg.evaluation.engine_comparison import compare_engines
 from hybridkg.kb import KnowledgeBase
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 
 pytestmark = pytest.mark.needs_elastic
 

@@ -14,9 +14,10 @@ from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.text.id_sets import NO_POSTINGS, contains, restricted, union
 from hybridkg.text.index.codec.packing import PADDING, blocks_of, pack_numpy
 from hybridkg.text.index.field_lengths import NO_LENGTHS, narrow_lengths
+from hybridkg.text.index.layout import DOC_BLOCK
 from hybridkg.text.index.stored_fields import best
 from hybridkg.text.index.topk import topk
-from hybridkg.text.index.topk.block_max import DOC_BLOCK, FINE, words_of
+from hybridkg.text.index.topk.block_max import FINE, words_of
 from hybridkg.text.models.additive import (
     SMALLEST,
     AdditiveForm,

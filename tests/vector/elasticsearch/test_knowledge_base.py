@@ -20,7 +20,7 @@ from hybridkg.interfaces.progress import SILENT
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.interfaces.vector_index import Encoded
 from hybridkg.kb import KnowledgeBase
-from hybridkg.store.generations.generations import Folder
+from hybridkg.store.generations.folder import Folder
 from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
 from hybridkg.vector.elasticsearch import index as module
 from hybridkg.vector.elasticsearch.kind import ElasticVectors

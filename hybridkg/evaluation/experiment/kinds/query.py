@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from hybridkg.config.model_parameters import find_file, folders_of
 from hybridkg.errors import ParameterError
 from hybridkg.evaluation.experiment.answers import Answers, TopicRanking
 from hybridkg.evaluation.experiment.asked import AskedSystem
@@ -15,7 +16,6 @@ from hybridkg.evaluation.experiment.collection import Collection, content_of, fi
 from hybridkg.evaluation.experiment.kinds import Refuse
 from hybridkg.evaluation.experiment.spec import TEXT, SystemSpec
 from hybridkg.evaluation.experiment.workers import answers_at_once
-from hybridkg.interfaces.model_parameters import find_file, folders_of
 from hybridkg.interfaces.progress import Progress
 
 FILE = re.compile(r"@([^\s,;()\"'<>]+)")

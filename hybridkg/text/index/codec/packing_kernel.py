@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.core.types import Array
 from numba.extending import intrinsic
 
-from hybridkg.text.index.topk.block_max import DOC_BLOCK, SHIFT
+from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT
 
 BLOCK = 128
 
@@ -328,9 +328,9 @@ def highest(sizes: Any, ids: Any, tf: Any, lengths: Any, coefficient: Any, base:
                 )
                 i += 1
             cursor[f] = i
-        for r in range(low >> SHIFT, min(len(out), (low + width) >> SHIFT)):
+        for r in range(low >> DOC_BLOCK_SHIFT, min(len(out), (low + width) >> DOC_BLOCK_SHIFT)):
             largest = 0.0
-            for d in range((r << SHIFT) - low, (r << SHIFT) - low + DOC_BLOCK):
+            for d in range((r << DOC_BLOCK_SHIFT) - low, (r << DOC_BLOCK_SHIFT) - low + DOC_BLOCK):
                 largest = max(largest, x[d])
                 x[d] = 0.0
             out[r] = largest

@@ -28,15 +28,10 @@ from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError
 from hybridkg.text.index.codec.packing import KERNEL
-from hybridkg.text.index.layout import ArrayReader, ArrayStream, ArrayWriter
+from hybridkg.text.index.layout import DOC_BLOCK, ArrayReader, ArrayStream, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings
 from hybridkg.text.index.term_field_sets import TermSets
 from hybridkg.text.models.additive import AdditiveForm, Floats
-
-SHIFT = 2
-DOC_BLOCK = 1 << SHIFT
-"""For six common words, of ranges of 64 ids 94 % must be looked at, of 16 ids 17 %, of 8 ids 1.8 % and of 4 ids 0.2 %,
-if nothing is rounded; a word of 40,000 of 500,000 entities is in 29,000 ranges of 8 ids and in 34,000 of 4."""
 
 FINE, COARSE = 256, 16
 """Levels of a form: 0, and 255 or 15 values of its own for each word. Only ranges that have the word have one, a byte

@@ -20,8 +20,9 @@ from numba.core import types
 from hybridkg.text.index.codec.cursor_kernel import LISTS, OPTIONS, ROOM, SEGMENT
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.field_lengths import LONG
+from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT
 from hybridkg.text.index.topk.block_choice_kernel import next_cut, next_listed, next_ranges, reached_in
-from hybridkg.text.index.topk.block_max import DOC_BLOCK, FINE, SHIFT
+from hybridkg.text.index.topk.block_max import FINE
 from hybridkg.text.index.topk.blocks_kernel import take_all, take_near, take_plain
 from hybridkg.text.index.topk.bounds_kernel import (
     UNITS,
@@ -80,7 +81,7 @@ def _least(score: Any, limit: Any, is_sum: Any, nothing: Any, common: Any, lowes
 def _allow(allowed: Any, bounds: Any, out: Any) -> None:
     """Leaves bounds only to ranges with any of some entities; out: uint8[ranges], 0, gets which of them."""
     for j in range(len(allowed)):
-        out[allowed[j] >> SHIFT] |= uint8(1) << uint8(allowed[j] & (DOC_BLOCK - 1))
+        out[allowed[j] >> DOC_BLOCK_SHIFT] |= uint8(1) << uint8(allowed[j] & (DOC_BLOCK - 1))
     for r in range(len(bounds)):
         if out[r] == 0:
             bounds[r] = uint16(0)
@@ -252,7 +253,7 @@ def top_k(
             for j in range(n_live):
                 slot = uint64(live[j])
                 slot_of[ranges[slot]] = int32(slot)
-                for e in range(slot << uint64(SHIFT), (slot + uint64(1)) << uint64(SHIFT)):
+                for e in range(slot << uint64(DOC_BLOCK_SHIFT), (slot + uint64(1)) << uint64(DOC_BLOCK_SHIFT)):
                     matched[e] = 0
                     for t in range(uint64(n_terms)):
                         x[t * width + e] = 0.0
@@ -272,8 +273,8 @@ def top_k(
                         n_in += uint64(own_sets[having[j]] >> bit_of[f]) & uint64(1)
                     if n_in == uint64(0):
                         continue
-                    low = int64(ranges[inside[0]]) << SHIFT
-                    high = (int64(ranges[inside[n_in - uint64(1)]]) + 1) << SHIFT
+                    low = int64(ranges[inside[0]]) << DOC_BLOCK_SHIFT
+                    high = (int64(ranges[inside[n_in - uint64(1)]]) + 1) << DOC_BLOCK_SHIFT
                     share_of_ids = float64(high - low) / (float64(lengths.shape[1]) * float64(n_in))
                     if block < 0:
                         m = take_plain(
@@ -326,8 +327,8 @@ def top_k(
                     slot = uint64(live[j])
                     j += uint64(1)
                     for e in range(uint64(DOC_BLOCK)):
-                        d = (slot << uint64(SHIFT)) + e
-                        slots[m], entities[m] = d, (uint64(ranges[slot]) << uint64(SHIFT)) + e
+                        d = (slot << uint64(DOC_BLOCK_SHIFT)) + e
+                        slots[m], entities[m] = d, (uint64(ranges[slot]) << uint64(DOC_BLOCK_SHIFT)) + e
                         taken = (matched[d] != 0) & (not total[d] < least)
                         if only_allowed:
                             taken &= ((members_of[ranges[slot]] >> e) & uint64(1)) != uint64(0)

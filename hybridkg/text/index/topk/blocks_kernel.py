@@ -13,7 +13,7 @@ from numba import int64, njit, uint32, uint64
 
 from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, seek_block, seek_plain
 from hybridkg.text.index.codec.packing_kernel import occurrences_of, unpack_ids, unpack_occurrences
-from hybridkg.text.index.topk.block_max import DOC_BLOCK, SHIFT
+from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT
 
 SOME = 16
 """So many numbers of occurrences are read one by one; of more, the whole block is unpacked."""
@@ -31,8 +31,12 @@ def take_plain(
     n = uint64(0)
     for j in range(uint64(begin), uint64(stop)):
         d = uint64(plain[j])
-        slot = int64(slot_of[d >> uint64(SHIFT)])
-        docs[n], ids[n], often[n] = uint32((slot << SHIFT) | int64(d & uint64(DOC_BLOCK - 1))), plain[j], plain_tf[j]
+        slot = int64(slot_of[d >> uint64(DOC_BLOCK_SHIFT)])
+        docs[n], ids[n], often[n] = (
+            uint32((slot << DOC_BLOCK_SHIFT) | int64(d & uint64(DOC_BLOCK - 1))),
+            plain[j],
+            plain_tf[j],
+        )
         n += uint64(slot >= 0)
     return n
 
@@ -52,10 +56,12 @@ def take_all(
         before = n
         for j in range(here):  # without a branch: whether a range is wanted cannot be foreseen
             often[n] = uint32(j)
-            n += uint64(slot_of[uint64(block_ids[j]) >> uint64(SHIFT)] >= 0)
+            n += uint64(slot_of[uint64(block_ids[j]) >> uint64(DOC_BLOCK_SHIFT)] >= 0)
         for j in range(before, n):
             d = uint64(block_ids[often[j]])
-            docs[j] = uint32((int64(slot_of[d >> uint64(SHIFT)]) << SHIFT) | int64(d & uint64(DOC_BLOCK - 1)))
+            docs[j] = uint32(
+                (int64(slot_of[d >> uint64(DOC_BLOCK_SHIFT)]) << DOC_BLOCK_SHIFT) | int64(d & uint64(DOC_BLOCK - 1))
+            )
             ids[j] = uint32(d)
         if n - before > uint64(SOME):
             unpack_occurrences(packed, uint64(at[own]), widths, own, here, block_tf, uint64(0))
@@ -78,7 +84,7 @@ def take_near(
     own, unpacked = cursor[i], int64(-1)
     for h in range(n_having):
         slot = uint64(having[h])
-        target = uint64(ranges[slot]) << uint64(SHIFT)
+        target = uint64(ranges[slot]) << uint64(DOC_BLOCK_SHIFT)
         behind = target + uint64(DOC_BLOCK)
         if own + 1 < end and uint64(first[own + 1]) <= target:
             own = seek_block(target, first, own, end)
@@ -95,7 +101,7 @@ def take_near(
                 while uint64(block_ids[j]) < target:
                     j += uint64(1)
                 while j < here and uint64(block_ids[j]) < behind:
-                    docs[n] = uint32((slot << uint64(SHIFT)) | (uint64(block_ids[j]) & uint64(DOC_BLOCK - 1)))
+                    docs[n] = uint32((slot << uint64(DOC_BLOCK_SHIFT)) | (uint64(block_ids[j]) & uint64(DOC_BLOCK - 1)))
                     ids[n] = block_ids[j]
                     often[n] = occurrences_of(packed, uint64(at[b]), widths, b, here, j)
                     n += uint64(1)

@@ -10,7 +10,8 @@ from numba import float64, njit, uint8, uint16, uint32, uint64
 
 from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, OPTIONS, ROOM, how_many_bits, lowest_bit
 from hybridkg.text.index.codec.packing_kernel import unpack_block
-from hybridkg.text.index.topk.block_max import COARSE, FINE, SHIFT
+from hybridkg.text.index.layout import DOC_BLOCK_SHIFT
+from hybridkg.text.index.topk.block_max import COARSE, FINE
 from hybridkg.text.models.additive import SMALLEST
 from hybridkg.text.models.logarithm_kernel import log
 
@@ -65,7 +66,7 @@ def _fill_own(
                 b_now = uint64(block + done // BLOCK)
                 unpack_block(packed, first[b_now], uint64(at[b_now]), widths, b_now, here, ids, tf, uint64(0))
             for j in range(here):
-                r = uint64(ids[j]) >> uint64(SHIFT)
+                r = uint64(ids[j]) >> uint64(DOC_BLOCK_SHIFT)
                 x = c * float64(tf[j]) * (1.0 / (a + b * float64(length[ids[j]])))
                 if r != current:
                     sums[current] += largest

@@ -21,7 +21,8 @@ from numba import float64, njit, uint8, uint32, uint64
 
 from hybridkg.text.index.codec.cursor_kernel import OPTIONS
 from hybridkg.text.index.field_lengths import LONG
-from hybridkg.text.index.topk.block_max import DOC_BLOCK, SETS, SHIFT
+from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT
+from hybridkg.text.index.topk.block_max import SETS
 from hybridkg.text.index.topk.bounds_kernel import share_of
 from hybridkg.text.models.additive import SMALLEST
 
@@ -81,7 +82,7 @@ def init_upper_bounds(n: Any, terms: Any, is_sum: Any, step: Any, sets: Any, mos
                 b *= own if has & uint8(2) else 1.0
                 c *= own if has & uint8(4) else 1.0
                 d *= own if has & uint8(8) else 1.0
-        at = j << uint64(SHIFT)
+        at = j << uint64(DOC_BLOCK_SHIFT)
         rest[at], rest[at + uint64(1)], rest[at + uint64(2)], rest[at + uint64(3)] = a, b, c, d
         for e in range(at, at + uint64(DOC_BLOCK)):
             total[e] = nothing
@@ -113,8 +114,8 @@ def tighten_by_length(
             j = uint64(live[i])
             i += uint64(1)
             for e in range(uint64(DOC_BLOCK)):
-                at = (j << uint64(SHIFT)) + e
-                places[n], entities[n] = at, (uint64(ranges[j]) << uint64(SHIFT)) + e
+                at = (j << uint64(DOC_BLOCK_SHIFT)) + e
+                places[n], entities[n] = at, (uint64(ranges[j]) << uint64(DOC_BLOCK_SHIFT)) + e
                 total[at] = 0.0
                 n += uint64((not rest[at] < least) & (uint64(entities[n]) < nodes))
         for f in range(n_rows):  # field by field, so that the processor fetches the lengths of many entities at once
@@ -136,7 +137,7 @@ def tighten_by_length(
                     lack[d] += part * own[d]
             of_ranges, of_steps = sets[t * most :], step[t * most :]
             for d in range(n):
-                j, e = uint64(places[d]) >> uint64(SHIFT), uint64(places[d]) & uint64(DOC_BLOCK - 1)
+                j, e = uint64(places[d]) >> uint64(DOC_BLOCK_SHIFT), uint64(places[d]) & uint64(DOC_BLOCK - 1)
                 # Without a branch: whether an entity has a term cannot be foreseen.
                 has_it = float64((uint64(of_ranges[j]) >> (uint64(SETS) + e)) & uint64(of_steps[j] >= 0.0))
                 lacks[d] *= lack[d] + has_it * (1.0 - lack[d])
@@ -165,7 +166,7 @@ def replace_bound_by_score(
         slot = uint64(having[j])
         has = sets[slot] >> uint8(SETS)
         for e in range(uint64(DOC_BLOCK)):
-            d, has_it = (slot << uint64(SHIFT)) + e, (has >> e) & uint64(1)
+            d, has_it = (slot << uint64(DOC_BLOCK_SHIFT)) + e, (has >> e) & uint64(1)
             if k1 > 0.0:
                 x[d] = gain * x[d] / (k1 + x[d])
                 total[d] += x[d]
@@ -189,7 +190,7 @@ def prune_blocks(
     for j in range(uint64(n_live)):
         slot = uint64(live[j])
         lives = False
-        for d in range(slot << uint64(SHIFT), (slot + uint64(1)) << uint64(SHIFT)):
+        for d in range(slot << uint64(DOC_BLOCK_SHIFT), (slot + uint64(1)) << uint64(DOC_BLOCK_SHIFT)):
             most = total[d] + rest[d] if is_sum else total[d] * rest[d]
             lives |= not most < least  # what is not a number lives
         if lives:

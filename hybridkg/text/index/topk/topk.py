@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from hybridkg.compute.kernels import LOAD_AFTER_POSTINGS, LazyKernel
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.text.index.field_lengths import NO_LENGTHS
+from hybridkg.text.index.layout import DOC_BLOCK
 from hybridkg.text.index.topk.bag_of_words import BagQuery
-from hybridkg.text.index.topk.block_max import DOC_BLOCK, SETS, BlockMaxBounds, BlockMaxIndex
+from hybridkg.text.index.topk.block_max import SETS, BlockMaxBounds, BlockMaxIndex
 from hybridkg.text.models.additive import (
     CHUNK,
     AdditiveForm,

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
+from hybridkg.text.index.layout import DOC_BLOCK
 from hybridkg.text.index.stored_fields import best
 from hybridkg.text.index.topk import block_max, topk
-from hybridkg.text.index.topk.block_max import COARSE, DOC_BLOCK, FINE, SETS, code_of
+from hybridkg.text.index.topk.block_max import COARSE, FINE, SETS, code_of
 
 pytestmark = pytest.mark.quick
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.interfaces.text_index import FieldChoice, IndexedField, TextQuery
 from hybridkg.text.id_sets import contains
+from hybridkg.text.index.layout import DOC_BLOCK
 from hybridkg.text.index.stored_fields import best
 from hybridkg.text.index.topk import block_max, topk
-from hybridkg.text.index.topk.block_max import DOC_BLOCK
 
 pytestmark = pytest.mark.quick
 
