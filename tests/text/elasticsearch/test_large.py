@@ -229,7 +229,7 @@ class TestPointsInTime:
         ]
 
         def steps():
-            pages = Pages(server, index, query, sort=sort, size=400, scores=sort is BEST_FIRST)
+            pages = Pages(server, index, query, sort=sort, size=40, scores=sort is BEST_FIRST)
             found, number, column = [], 0, 0 if sort is BY_NODE else 1
             while hits := (yield from pages.following()):
                 number += 1
