@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from collections.abc import Mapping
@@ -43,10 +44,9 @@ def change_settings(text: str, changes: Mapping[str, str], place: str = "kb.toml
     [vectors]
     encoder = "lsa"  # for NEAR
     """
-    text = _in_tables(text)
+    before, text = text, _in_tables(text)
     for name, value in changes.items():
         table, key = PLACES[name]
-        before = text
         text = _set(text, table, key, value)
         if not _stands(text, table, key, value):
             raise ConfigError(
@@ -117,11 +117,11 @@ def _insert(text: str, table: str, line: str) -> str:
 
 def _table_lines(lines: list[str], table: str) -> tuple[int, int]:
     """The lines of a table, first to last without its header; the first is behind the end where there is none."""
-    headers = [i for i, line in enumerate(lines) if HEADER.match(line)]
+    headers = [i for i, line in enumerate(lines) if HEADER.match(line)] + [len(lines)]
     if not table:
-        return 0, headers[0] if headers else len(lines)
+        return 0, headers[0]
     own = re.compile(rf"\s*\[\s*{table}\s*\]")
-    for i, following in zip(headers, [*headers[1:], len(lines)], strict=True):
+    for i, following in itertools.pairwise(headers):
         if own.match(lines[i]):
             return i + 1, following
     return len(lines) + 1, len(lines) + 1

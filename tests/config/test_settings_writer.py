@@ -13,11 +13,24 @@ from hybridkg.errors import ConfigError
 OWN = """\
 # mine
 profile = 'default'   # see there
+
+[vectors]
 encoder="none"#no space
 
 [limits]  # all
 timeout = 5
 text = "not a key of the first table"
+"""
+
+OLDER = """\
+# mine
+text = "embedded"  # here
+vectors = 'flat'
+profile = "default"
+encoder = "none"
+
+[encoding]
+batch = 8  # few
 """
 
 
@@ -26,9 +39,18 @@ def test_a_value_changes_and_its_comment_stays():
     assert changed == OWN.replace("'default'", '"acl"').replace('"none"', '"lsa"')
 
 
-def test_a_key_that_is_not_there_is_added_before_the_first_table():
-    lines = change_settings(OWN, {"text": "elasticsearch"}).splitlines()
-    assert lines == [*OWN.splitlines()[:3], 'text = "elasticsearch"', *OWN.splitlines()[3:]]
+def test_a_key_that_is_not_there_is_added_in_a_table_at_the_end():
+    changed = change_settings(OWN, {"text": "elasticsearch"})
+    assert changed == OWN + '\n[text]\nengine = "elasticsearch"\n'
+
+
+def test_settings_of_an_older_file_move_into_the_tables_of_today_with_their_comments():
+    changed = change_settings(OLDER, {"encoder": "lsa"})
+    assert changed == (
+        "# mine\nprofile = \"default\"\n\n[vectors]\nbatch = 8  # few\nencoder = \"lsa\"\nindex = 'flat'\n"
+        '\n[text]\nengine = "embedded"  # here\n'
+    )
+    assert parse_config(change_settings(OLDER, {}), "new") == parse_config(OLDER, "old")
 
 
 @pytest.mark.parametrize("text", ["", "# nothing", "\n\n", "[limits]\ntimeout = 5"])
@@ -49,6 +71,7 @@ words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8
 @given(first=words, second=words)
 def test_what_is_written_is_read_and_the_rest_stays(first, second):
     text = write_config(Config(profile=first))
+    assert change_settings(text, {}) == text
     changed = change_settings(text, {"profile": second, "encoder": first})
     found = parse_config(changed, "kb.toml")
     assert (found.profile, found.encoder) == (second, first)

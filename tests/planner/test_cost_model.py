@@ -151,7 +151,7 @@ class Machine:
 
 class Graph:
     def __init__(self, machine: Machine):
-        self.prepare, self.terms, self.n_nodes = machine.prepare_pattern, machine.names, machine.n_nodes
+        self.compile, self.terms, self.n_nodes = machine.prepare_pattern, machine.names, machine.n_nodes
 
 
 def measure(cost: CostModel, **options) -> Measured:
@@ -375,7 +375,7 @@ def test_a_server_that_shows_to_be_nearer_is_taken_to_be_so_as_long_as_it_does()
     assert costs.model.us_per_store_question == 20_000.0  # a slow moment says nothing
     costs.at_most({"us_per_store_question": 1.0})
     assert costs.model.us_per_store_question == 20_000.0 / FARTHEST
-    fixed = CalibratedCosts(far=far, memoize_for_template=True)
+    fixed = CalibratedCosts(far=far, fixed=True)
     fixed.at_most({"us_per_store_question": 2_000.0})
     assert fixed.model.us_per_store_question == 20_000.0
 

@@ -350,7 +350,7 @@ def rank_small(
     """
     each = 3 if form.k1 else 3 + len(form.gain)
     _scratch.grow(each * postings + (3 + len(form.rows)) * CHUNK, 6 * (postings + 4), 2 * postings)
-    found: tuple[Ids, Scores] = kernel.rank_few(
+    found: tuple[Ids, Scores] = kernel.rank_small(
         packed.words, packed.first, packed.at, packed.widths, *lists, form.lengths, narrow,
         form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1, form.background, form.constant,
         form.words, ranks, _scratch.table, _scratch.whole, _scratch.floats, min(k, postings),

@@ -98,7 +98,7 @@ def test_a_missing_pager_is_no_error(tmp_path, monkeypatch, capsys):
 
 
 def test_history_is_kept_and_a_folder_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):
-    from hybridkg.cli.repl.command import terminal
+    from hybridkg.cli.repl import terminal
 
     monkeypatch.setenv("HYBRIDKG_CACHE", str(tmp_path / "cache"))
     first = terminal.history()
@@ -115,7 +115,7 @@ def test_history_is_kept_and_a_folder_that_cannot_be_written_is_no_error(tmp_pat
 
 
 def test_a_long_history_loses_its_beginning(tmp_path, monkeypatch):
-    from hybridkg.cli.repl.command import terminal
+    from hybridkg.cli.repl import terminal
 
     monkeypatch.setenv("HYBRIDKG_CACHE", str(tmp_path))
     monkeypatch.setattr(terminal, "MAX_HISTORY", 2_000)

@@ -13,7 +13,7 @@ from hybridkg.errors import LoadError, LockedError, ParameterError, UnknownNameE
 from hybridkg.kb import KnowledgeBase
 from hybridkg.store.generations.folder import Folder
 
-FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
+FILMS = Path(__file__).resolve().parents[3] / "examples" / "films.ttl"
 SPACE = 'SELECT ?f { ?f MATCH "space" AS ?s } RANK BY ?s'
 NEAR = 'SELECT ?f { ?f NEAR "space" AS ?s } RANK BY ?s LIMIT 3'
 COMMENT = "# a line of the owner\n"

@@ -147,7 +147,7 @@ def rank_with_block_max(
         peaks.ranges, ((n_terms + 3) * DOC_BLOCK + n_terms) * most, 3 * (DOC_BLOCK * most + ROOM) + 4 * most,
         (n_terms + n_fields + 3) * CHUNK,
     )  # fmt: skip
-    best.n, best.scored, nothing, unit = kernel.best(
+    best.n, best.scored, nothing, unit = kernel.top_k(
         peaks.members, peaks.levels, np.array([found[:5] for found in common.values()], np.int64).reshape(-1, 5),
         peaks.codes, np.array([found.factor for found in common.values()]),
         np.array(numbers, np.uint8) % SETS, place, highest,
