@@ -21,7 +21,7 @@ _LOOSE, _STEP, _TIGHT = range(3)
 """How tightly a path binds where it stands: alternatives, steps, everything else."""
 
 
-def pattern_text(pattern: g.Pattern) -> str:
+def pattern_text(pattern: g.AskedPattern) -> str:
     """One line; variables of our own are shown as blank nodes.
 
     >>> p, x = g.Link("e:p"), g.Variable("x")
@@ -31,6 +31,8 @@ def pattern_text(pattern: g.Pattern) -> str:
     '?x a ?class'
     """
     match pattern:
+        case g.BoundPattern():
+            return pattern_text(pattern.whole)
         case g.Scan(subject, path, target):
             return f"{_slot(subject)} {_path(path)} {_slot(target)}"
         case g.Values(variables, rows):
@@ -64,7 +66,7 @@ def _slot(slot: g.Slot) -> str:
     return _name(slot.name) if isinstance(slot, g.Variable) else _term(slot)
 
 
-def _term(term: Term | None) -> str:
+def _term(term: Term | g.TermParameter | None) -> str:
     """A constant as short as SPARQL has it.
 
     >>> from hybridkg.rdf.terms import Literal

@@ -12,7 +12,7 @@ from itertools import count
 
 from hybridkg.algebra.certain import certain
 from hybridkg.algebra.to_path import path_of, starts_at_node
-from hybridkg.algebra.to_tests import Scope, UnsupportedPatternError, term_of, value_tests
+from hybridkg.algebra.to_tests import Scope, UnsupportedPatternError, term_of, term_or_parameter, value_tests
 from hybridkg.interfaces.graph_index import (
     Distinct,
     Exists,
@@ -324,7 +324,7 @@ class _Translator:
                 if label not in blanks:
                     blanks[label] = self.fresh()
                 return blanks[label]
-        return term_of(term)
+        return term_or_parameter(term)
 
 
 def _scan(scope: _Part, subject: Slot, path: Path, target: Slot) -> Scan:

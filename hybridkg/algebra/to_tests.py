@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from hybridkg.interfaces.graph_index import AllOf, AnyOf, Opaque, Same, StringTest, Test, ValueComparison
+from hybridkg.interfaces.graph_index import AllOf, AnyOf, Opaque, Same, StringTest, TermParameter, Test, ValueComparison
 from hybridkg.query import ast
 from hybridkg.query.walk import rebuild, variables, walk
 from hybridkg.query.write import write
@@ -98,6 +98,11 @@ def term_of(node: ast.Iri | ast.Lit) -> NamedNode | Literal:
     raise UnsupportedPatternError("a term that RDF does not have")
 
 
+def term_or_parameter(node: ast.Iri | ast.Lit) -> NamedNode | Literal | TermParameter:
+    """The same, where a parameter may stand as well."""
+    return TermParameter(node.number) if isinstance(node, ast.IriParameter | ast.LiteralParameter) else term_of(node)
+
+
 def value_tests(condition: ast.Expression, scope: Scope, *, negated: bool = False) -> tuple[Test, ...]:
     """Tests that are all true exactly where a condition (or its negation) is true.
 
@@ -173,7 +178,7 @@ def _comparison(op: str, left: ast.Expression, right: ast.Expression, scope: Sco
     if not isinstance(left, ast.Var) or constant is None:
         return None
     name = _known(left.name, scope) if isinstance(constant, ast.Iri) else _valued(left.name, scope)
-    return ValueComparison(name, op, term_of(constant))
+    return ValueComparison(name, op, term_or_parameter(constant))
 
 
 def _same(left: str, right: str, scope: Scope, negated: bool) -> Same:

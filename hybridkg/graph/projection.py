@@ -8,29 +8,32 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.copies import Fill
 from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.match.cardinality_bounds import bounds_of, work_each_of, work_of
 from hybridkg.graph.match.compile import Preparing, Truth
-from hybridkg.graph.match.conditions import IdTest
-from hybridkg.graph.match.edges import Placeholder
+from hybridkg.graph.match.conditions import Combined, IdTest, OfColumn, SameColumns
 from hybridkg.graph.match.ids import distinct, inside
 from hybridkg.graph.match.join import JoinNode
+from hybridkg.graph.match.join_shape import JoinShape
 from hybridkg.graph.match.nodes import PatternNode
 from hybridkg.graph.match.paths import Relations
-from hybridkg.graph.match.pattern_templates import Forming
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.shape import PatternDeclined
 from hybridkg.graph.match.strings import TermStrings
-from hybridkg.interfaces.graph_index import Cardinality, Form, Ids, IdTable, Pattern, Test
+from hybridkg.graph.match.tables import SolutionTable
+from hybridkg.interfaces.graph_index import AskedPattern, BoundPattern, Cardinality, Ids, IdTable, Pattern, Test
 from hybridkg.interfaces.meter import Meter
-from hybridkg.rdf.terms import NamedNode, Term
+from hybridkg.interfaces.parameter import Bindings, Substitution
+from hybridkg.rdf.terms import Term
 
 MAX_ROWS = 10_000_000
 """Rows that an intermediate result may have, as in operators/context.py."""
 
 MAX_PREPARED = 256
-"""Patterns that are remembered, ready to be asked, and forms of patterns."""
+"""Patterns that are remembered, ready to be asked, and templates of patterns."""
+
+CLOSED = (JoinShape, SolutionTable, dict, OfColumn, SameColumns, Combined)
+"""Parts of a prepared pattern that have no parameters."""
 
 
 class Projection:
@@ -48,41 +51,41 @@ class Projection:
         self._strings = TermStrings(columns.terms)
         self._relations = Relations(columns)
         self._tests: dict[Test, IdTest] = {}
-        self._prepared: dict[int, tuple[Pattern, Prepared | None]] = {}
-        self._forms: dict[int, tuple[Form, Fill | None]] = {}
+        self._prepared: dict[int, tuple[AskedPattern, Prepared | None]] = {}
+        self._templates: dict[int, tuple[Pattern, Substitution | None]] = {}
 
-    def compile(self, pattern: Pattern, form: Form | None = None, iris: Sequence[NamedNode] = ()) -> Prepared | None:
+    def compile(self, pattern: AskedPattern) -> Prepared | None:
         """As GraphIndex has it; remembered, because a plan that runs again asks for the same patterns."""
         known = self._prepared.get(id(pattern))
         if known is not None:
             return known[1]
-        found = None if form is None else self._of_form(form, iris)
-        if found is None:
-            node = self._node(pattern)
-            found = None if node is None else Prepared(node, self._max_rows)
+        node = self._bound(pattern) if isinstance(pattern, BoundPattern) else self._node(pattern)
+        found = None if node is None else Prepared(node, self._max_rows)
         if len(self._prepared) >= MAX_PREPARED:
             self._prepared.clear()
         self._prepared[id(pattern)] = pattern, found  # which keeps the pattern, and so its identity
         return found
 
-    def _of_form(self, form: Form, iris: Sequence[NamedNode]) -> Prepared | None:
-        """The pattern of a form, by the form; None where it takes more, as for an IRI that the graph does not have."""
-        known = self._forms.get(id(form))
+    def _bound(self, pattern: BoundPattern) -> PatternNode | None:
+        """By the node of the template, unless it takes more, as for an IRI that the graph does not have."""
+        known = self._templates.get(id(pattern.template))
         if known is None:
-            places: dict[Term, int] = {iri: Placeholder(at) for at, iri in enumerate(form.placeholders)}
-            node = self._node(form.pattern, places)
-            if len(self._forms) >= MAX_PREPARED:
-                self._forms.clear()
-            known = self._forms[id(form)] = form, None if node is None else Forming().filling(node)
-        fill = known[1]
-        if fill is None:
-            return None
-        ids = [*map(self._columns.terms.id_of, iris)]
-        return None if -1 in ids else Prepared(fill(ids), self._max_rows)
+            node = self._node(pattern.template)
+            if len(self._templates) >= MAX_PREPARED:
+                self._templates.clear()
+            known = pattern.template, None if node is None else Substitution(node, CLOSED)
+            self._templates[id(pattern.template)] = known
+        template, id_of = known[1], self._columns.terms.id_of
+        if template is not None:
+            ids = [0 if term is None else id_of(term) for term in pattern.values]
+            if -1 not in ids:
+                bound: PatternNode = template(Bindings(ids))
+                return bound
+        return self._node(pattern.template, pattern.values)
 
-    def _node(self, pattern: Pattern, placeholders: Mapping[Term, int] = {}) -> PatternNode | None:
+    def _node(self, pattern: Pattern, values: Sequence[Term | None] | None = None) -> PatternNode | None:
         preparing = Preparing(
-            self._columns, self._relations.of, self._strings, self._truth, self._tests, pattern, placeholders
+            self._columns, self._relations.of, self._strings, self._truth, self._tests, pattern, values
         )
         try:
             return preparing.prepared()

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.meter import Meter
+from hybridkg.interfaces.parameter import Parameter, bound
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
 
 Ids = NDArray[np.uint32]
@@ -30,7 +32,19 @@ class Variable:
     name: str
 
 
-Slot: TypeAlias = Variable | NamedNode | BlankNode | Literal
+@dataclass(frozen=True)
+class TermParameter(Parameter):
+    """Stands for an IRI or a literal: that of parameter `number`."""
+
+    number: int
+
+    def value_in(self, bindings: Any) -> Term:
+        """As Parameter has it."""
+        term: Term = bindings.values[self.number]
+        return term
+
+
+Slot: TypeAlias = Variable | NamedNode | BlankNode | Literal | TermParameter
 """What stands in subject or object place. Literals are in the form in which the store has them (rdf.stored)."""
 
 
@@ -86,7 +100,7 @@ class ValueComparison:
 
     variable: str
     op: str
-    constant: Term
+    constant: Term | TermParameter
 
 
 @dataclass(frozen=True)
@@ -215,6 +229,28 @@ class Distinct:
 Pattern: TypeAlias = Scan | Values | Join | LeftJoin | Union | Minus | Exists | Restrict | Distinct
 
 
+@dataclass(frozen=True)
+class BoundPattern:
+    """A pattern with parameters, and the terms that they stand for.
+
+    Args:
+        template: the pattern.
+        values: the term of each parameter by its number; None for one that is not in the pattern.
+    """
+
+    template: Pattern
+    values: tuple[Term | None, ...]
+
+    @cached_property
+    def whole(self) -> Pattern:
+        """The pattern with the terms in place."""
+        whole: Pattern = bound(self.template, self)
+        return whole
+
+
+AskedPattern: TypeAlias = Pattern | BoundPattern
+
+
 # --- answers -------------------------------------------------------------------
 
 
@@ -243,19 +279,6 @@ class Cardinality(NamedTuple):
     low: float
     estimate: float
     high: float
-
-
-@dataclass(frozen=True, eq=False)
-class Form:
-    """What patterns have in common that differ in some of their IRIs alone.
-
-    Args:
-        pattern: one of them, with placeholders for these.
-        placeholders: IRIs that stand for nothing else.
-    """
-
-    pattern: Pattern
-    placeholders: tuple[NamedNode, ...]
 
 
 class PreparedPattern(Protocol):
@@ -309,16 +332,9 @@ class GraphIndex(Protocol):
     n_entities: int
     n_nodes: int
 
-    def compile(
-        self, pattern: Pattern, form: Form | None = None, iris: Sequence[NamedNode] = ()
-    ) -> PreparedPattern | None:
+    def compile(self, pattern: AskedPattern) -> PreparedPattern | None:
         """The pattern, ready to be asked; None where the projection does not hold all that it takes. Under 100 us
-        for a pattern of five triples, under 30 us for one of a form that has been seen.
-
-        Args:
-            pattern: what is asked.
-            form: of the pattern, where others of the same form are likely to be asked.
-            iris: what stands in the pattern for each placeholder of the form.
+        for a pattern of five triples, under 30 us for one whose template has been seen with other IRIs.
         """
 
     def terms(self, ids: Ids) -> list[Term | None]:

@@ -1,9 +1,9 @@
 """Queries that are read once: parse, check and logical plan by query text, with the values put in for each run.
 
 A text is parsed once in a process. For each set of names and kinds of its parameters (IRI, literal, list) its plan is
-made once with holes (query.holes), which the values fill in a few microseconds. The law: whatever way a request is
-made, it has the query, the plan and the errors that parse, check, bind, from_ast and rewrite give
-(tests/kb/test_prepared.py).
+made once with parameters in it (interfaces.parameter), whose values take a few microseconds to put in place. The law:
+whatever way a request is made, it has the query, the plan and the errors that parse, check, bind, from_ast and rewrite
+give (tests/kb/test_prepared.py).
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from hybridkg.algebra import nodes
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
-from hybridkg.copies import Fill
 from hybridkg.errors import HybridkgError, QueryWarning, UserError
+from hybridkg.interfaces.parameter import Substitution, UnboundParameterError
 from hybridkg.kb.data_warnings import predicates_and_classes
 from hybridkg.query import ast
 from hybridkg.query.checks.check import check
 from hybridkg.query.parameters.bind import ParameterValue, bind, constants
-from hybridkg.query.parameters.holes import HiddenHoleError, IriHole, Value, filling, hole
 from hybridkg.query.parameters.parameter_files import with_parameter_files
 from hybridkg.query.parser import parse
 from hybridkg.query.scope import ranked_items
@@ -86,11 +85,11 @@ class LruCache(Generic[K, V]):
 
 @dataclass(frozen=True, eq=False)
 class QueryTemplate:
-    """The plan of a text for one set of parameters; where values stand it has holes, unless they are in place.
+    """The plan of a text for one set of parameters, which stand in it unless their values are in place.
 
     Args:
         written: the query as it was written.
-        query: with holes or values in place.
+        query: with parameters or values in place.
         logical: its plan.
         given: names of the parameters.
         is_kept: whether it serves later requests as well.
@@ -103,14 +102,14 @@ class QueryTemplate:
     is_kept: bool = False
 
     @cached_property
-    def fill_logical(self) -> Fill | None:
-        """Puts values into the plan."""
-        return filling(self.logical)
+    def logical_of(self) -> Substitution:
+        """The plan with values in place."""
+        return Substitution(self.logical)
 
     @cached_property
-    def fill_query(self) -> Fill | None:
-        """Puts values into the query."""
-        return filling(self.query)
+    def query_of(self) -> Substitution:
+        """The query with values in place."""
+        return Substitution(self.query)
 
     @cached_property
     def matches(self) -> tuple[ast.RankedItem, ...]:
@@ -118,14 +117,17 @@ class QueryTemplate:
         return tuple(ranked_items(self.query.form))
 
     @cached_property
-    def fill_matches(self) -> Fill | None:
-        """Puts values into `matches`."""
-        return filling(self.matches)
+    def matches_of(self) -> Substitution:
+        """`matches` with values in place."""
+        return Substitution(self.matches)
 
     @cached_property
     def names_are_given(self) -> bool:
         """Whether a parameter stands where a predicate or a class does."""
-        return any(isinstance(iri, IriHole) for _, iri in predicates_and_classes(self.query.form))
+        try:
+            return any(isinstance(iri, ast.IriParameter) for _, iri in predicates_and_classes(self.query.form))
+        except UnboundParameterError:
+            return True
 
     @cached_property
     def shape(self) -> Shape:
@@ -141,26 +143,26 @@ class QueryTemplate:
 class BoundQuery:
     """A query with the values of its parameters in place."""
 
-    def __init__(self, template: QueryTemplate, values: tuple[Value, ...] = ()):
+    def __init__(self, template: QueryTemplate, values: tuple[ast.Value, ...] = ()):
         self.template, self.values = template, values
 
     @cached_property
     def logical(self) -> nodes.Plan:
         """The plan."""
-        fill = self.template.fill_logical if self.values else None
-        return self.template.logical if fill is None else fill(self.values)
+        plan: nodes.Plan = self.template.logical_of(self) if self.values else self.template.logical
+        return plan
 
     @cached_property
     def query(self) -> ast.Query:
         """The syntax tree."""
-        fill = self.template.fill_query if self.values else None
-        return self.template.query if fill is None else fill(self.values)
+        query: ast.Query = self.template.query_of(self) if self.values else self.template.query
+        return query
 
-    @property
+    @cached_property
     def matches(self) -> tuple[ast.RankedItem, ...]:
         """Every MATCH."""
-        fill = self.template.fill_matches if self.values else None
-        return self.template.matches if fill is None else fill(self.values)
+        matches: tuple[ast.RankedItem, ...] = self.template.matches_of(self) if self.values else self.template.matches
+        return matches
 
 
 class ParsedQuery:
@@ -241,15 +243,16 @@ class ParsedQuery:
         given = frozenset(name.lstrip("?$") for name in params or ())
         return BoundQuery(QueryTemplate(self.written, query, rewrite(from_ast(query)), given))
 
-    def _template(self, signature: Signature, values: tuple[Value, ...]) -> QueryTemplate | None:
-        """With holes in place of values; None where these parameters, or any, cannot be bound."""
-        holes = {name: hole(value, at) for at, ((name, _), value) in enumerate(zip(signature, values, strict=True))}
+    def _template(self, signature: Signature, values: tuple[ast.Value, ...]) -> QueryTemplate | None:
+        """With parameters in place of values; None where they cannot be bound, or a value decides the plan."""
+        names = [name for name, _ in signature]
+        given = {name: ast.parameter_for(value, at) for at, (name, value) in enumerate(zip(names, values, strict=True))}
         try:
-            query = bind(self.written, holes)
-            template = QueryTemplate(self.written, query, rewrite(from_ast(query)), frozenset(holes), is_kept=True)
+            query = bind(self.written, given)
+            template = QueryTemplate(self.written, query, rewrite(from_ast(query)), frozenset(given), is_kept=True)
             if values:
-                _ = template.fill_logical, template.fill_query, template.fill_matches
-        except (HybridkgError, HiddenHoleError, RecursionError):
+                _ = template.logical_of, template.query_of, template.matches_of
+        except (HybridkgError, UnboundParameterError, RecursionError):
             return None
         return template
 
@@ -275,7 +278,7 @@ def query_text(text: str | ParsedQuery, name: str = "query") -> ParsedQuery:
     return known
 
 
-def _signed(params: Any) -> tuple[Signature, tuple[Value, ...]] | None:
+def _signed(params: Any) -> tuple[Signature, tuple[ast.Value, ...]] | None:
     """Names and kinds of the parameters, and their values; None where the full way has to say what is wrong."""
     if not params:
         return ((), ()) if params is None or isinstance(params, Mapping) else None
@@ -301,7 +304,7 @@ def _word(constant: ast.Iri | ast.Lit) -> str:
     return constant.value if isinstance(constant, ast.Iri) else constant.lexical
 
 
-def _collide(values: tuple[Value, ...], others: frozenset[str]) -> bool:
+def _collide(values: tuple[ast.Value, ...], others: frozenset[str]) -> bool:
     """Whether a value could be equal to another one, or to a constant of the query."""
     words = [_word(one) for value in values for one in (value if isinstance(value, tuple) else (value,))]
     return len(set(words)) < len(words) or not others.isdisjoint(words)

@@ -8,16 +8,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hybridkg.algebra.nodes import Plan
 from hybridkg.algebra.reranking import below_rerank
 from hybridkg.errors import QueryWarning, SourceName, StorageError
+from hybridkg.interfaces.parameter import UnboundParameterError
 from hybridkg.kb.prepared import BoundQuery, LruCache, Parameters, ParsedQuery, QueryTemplate
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.text_query import checked_index
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
-from hybridkg.planner.plan_template import PlanTemplate, TemplatePlanning
-from hybridkg.query.parameters.holes import HiddenHoleError, Value
+from hybridkg.planner.plan_template import PlanTemplate
+from hybridkg.query import ast
 from hybridkg.query.services import blamed
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.results.build import build_result
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 MAX_PLANS = 64
 """Queries, with the values of their parameters, whose plan is remembered."""
 
-PlanKey = tuple[QueryTemplate, tuple[Value, ...], int | None, str | None, int]
+PlanKey = tuple[QueryTemplate, tuple[ast.Value, ...], int | None, str | None, int]
 """The last of them is how often unit costs have changed by much, so that such plans are chosen anew."""
 
 
@@ -45,7 +47,9 @@ class QuerySession:
     def __init__(self, snapshot: Snapshot, folder: Path):
         self.snapshot, self._folder = snapshot, folder
         self._plans: LruCache[PlanKey, PhysicalPlan] = LruCache(MAX_PLANS)
-        self._templates: LruCache[tuple[QueryTemplate, int | None, str | None], PlanTemplate] = LruCache(MAX_PLANS)
+        self._templates: LruCache[tuple[QueryTemplate, int | None, str | None], tuple[Plan, PlanTemplate]] = LruCache(
+            MAX_PLANS
+        )
         self._names: LruCache[QueryTemplate, tuple[QueryWarning, ...]] = LruCache(MAX_PLANS)
 
     def bind(self, text: ParsedQuery, params: Parameters | None, *, services: bool) -> BoundQuery:
@@ -80,29 +84,19 @@ class QuerySession:
 
     def _chosen(self, request: BoundQuery, limit: int | None, strategy: str | None) -> PhysicalPlan:
         """The plan for these values, with what it has in common with those for other values."""
-        snapshot = self.snapshot
         logical = request.template.logical
-        # A RERANK with holes in it is planned anew: that takes nothing beside what the reranker does.
+        # A RERANK with parameters in it is planned anew: that takes nothing beside what the reranker does.
         if request.template.is_kept and request.values and below_rerank(logical) is None:
             key = request.template, limit, strategy
-            template = self._templates.get(key)
-            if template is None:
-                template = PlanTemplate(with_limit(logical, limit), len(request.values))
-                self._templates.put(key, template)
+            kept = self._templates.get(key)
+            if kept is None:
+                kept = with_limit(logical, limit), PlanTemplate(has_parameters=True)
+                self._templates.put(key, kept)
             try:
-                planning = TemplatePlanning(
-                    snapshot.graph,
-                    snapshot.ranked,
-                    snapshot.cost,
-                    snapshot.remote_store,
-                    snapshot.far_statistics,
-                    template=template,
-                    values=request.values,
-                )
-                return choose(template.logical, planning, strategy)
-            except HiddenHoleError:
+                return choose(kept[0], self.snapshot.planning(request.values, kept[1]), strategy)
+            except UnboundParameterError:
                 pass
-        return choose(with_limit(request.logical, limit), snapshot.planning(), strategy)
+        return choose(with_limit(request.logical, limit), self.snapshot.planning(), strategy)
 
     def run(self, request: BoundQuery, plan: PhysicalPlan, context: ExecutionContext) -> Solutions:
         """What the root operator gives."""

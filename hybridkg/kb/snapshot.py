@@ -28,7 +28,9 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
 from hybridkg.planner.calibration.calibrated_costs import CalibratedCosts
 from hybridkg.planner.cost_model import CostModel, remote_costs
+from hybridkg.planner.plan_template import PlanTemplate
 from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.query import ast
 from hybridkg.rdf.terms import Node, Quad, Triple
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import Generation
@@ -275,9 +277,11 @@ class Snapshot:
             self.store, self.ranked, self.nodes, self.texts, scratch, graph=self.graph, price=price, reranking=place
         )
 
-    def planning(self) -> PlannerContext:
-        """What the planner sees, for one query."""
-        return PlannerContext(self.graph, self.ranked, self.cost, self.remote_store, self.far_statistics)
+    def planning(self, values: tuple[ast.Value, ...] = (), template: PlanTemplate | None = None) -> PlannerContext:
+        """What the planner sees, for one query; with a template, for some values of its parameters."""
+        template = PlanTemplate() if template is None else template
+        store, statistics = self.remote_store, self.far_statistics
+        return PlannerContext(self.graph, self.ranked, self.cost, store, statistics, values=values, template=template)
 
     @property
     def remote_store(self) -> RemoteStore | None:

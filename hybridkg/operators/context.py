@@ -9,7 +9,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from hybridkg.errors import QueryLimitError, QueryStoppedError, QueryWarning, Span
-from hybridkg.interfaces.graph_index import GraphIndex, IdTable, Pattern, PreparedPattern
+from hybridkg.interfaces.graph_index import AskedPattern, GraphIndex, IdTable, PreparedPattern
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, Price
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation
@@ -237,7 +237,7 @@ class ExecutionContext:
         """Remembers how an operator went about its work, for EXPLAIN ANALYZE; of several numbers the last is kept."""
         self.details.setdefault(id(operator), {}).update(numbers)
 
-    def compile(self, pattern: Pattern) -> PreparedPattern | None:
+    def compile(self, pattern: AskedPattern) -> PreparedPattern | None:
         """A pattern of the plan, ready to be asked; None where there is no projection or it does not hold the pattern.
 
         Prepared once in a run.

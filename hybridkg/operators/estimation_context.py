@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.errors import HybridkgError
-from hybridkg.interfaces.graph_index import GraphIndex, Pattern, PreparedPattern
+from hybridkg.interfaces.graph_index import AskedPattern, GraphIndex, PreparedPattern
 from hybridkg.interfaces.meter import Work
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.operators.text_query import ranked_query
@@ -41,7 +41,7 @@ class EstimationContext:
     store: str = "Oxigraph"
     sliced: Mapping[str, float | None] = field(default_factory=dict)
     narrowed: frozenset[int] = frozenset()
-    _prepared: dict[int, tuple[Pattern, PreparedPattern | None]] = field(default_factory=dict)
+    _prepared: dict[int, tuple[AskedPattern, PreparedPattern | None]] = field(default_factory=dict)
     _most: dict[ast.RankedItem, float | None] = field(default_factory=dict)
     _rows: dict[int, tuple[PhysicalOperator, float | None]] = field(default_factory=dict)
     """Of nodes that are kept, so that no other gets their identity."""
@@ -81,7 +81,7 @@ class EstimationContext:
         most = self.match_count_bound(match)
         return None if most is None else min(1.0, most / max(self.entities, 1.0))
 
-    def prepared(self, pattern: Pattern | DeclinedPattern) -> PreparedPattern | None:
+    def prepared(self, pattern: AskedPattern | DeclinedPattern) -> PreparedPattern | None:
         """A pattern, ready to be asked; None where only the store can answer it."""
         if isinstance(pattern, DeclinedPattern) or self.graph is None:
             return None
@@ -89,7 +89,7 @@ class EstimationContext:
             self._prepared[id(pattern)] = pattern, self.graph.compile(pattern)
         return self._prepared[id(pattern)][1]
 
-    def size(self, pattern: Pattern | DeclinedPattern, variable: str | None = None) -> float | None:
+    def size(self, pattern: AskedPattern | DeclinedPattern, variable: str | None = None) -> float | None:
         """How many solutions a pattern has, or how many values one of its variables."""
         prepared = self.prepared(pattern)
         return None if prepared is None else prepared.size(variable).estimate

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from hybridkg.algebra.pattern_text import pattern_text
 from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
-from hybridkg.interfaces.graph_index import Ids, Pattern, PreparedPattern
+from hybridkg.interfaces.graph_index import AskedPattern, Ids, PreparedPattern
 from hybridkg.interfaces.meter import (
     ADJACENCY,
     GRAPH_QUESTIONS,
@@ -18,6 +18,7 @@ from hybridkg.interfaces.meter import (
     STORE_ROWS,
     Work,
 )
+from hybridkg.interfaces.parameter import bound
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.columns import InColumns
 from hybridkg.operators.context import ExecutionContext
@@ -35,16 +36,18 @@ class GraphFragment(PhysicalOperator):
     """The rows of a rank-free group: what SparqlFragment gives, from columns of ids where they have it.
 
     Args:
-        group: the group.
+        group: the group, perhaps with parameters.
         columns: the variables of its rows, as SparqlFragment has them.
         dataset: FROM of the query.
         pattern: what the projection is asked, or why it is not.
+        values: of the parameters.
     """
 
     group: ast.Group
     columns: tuple[str, ...]
     dataset: tuple[ast.DatasetClause, ...]
-    pattern: Pattern | DeclinedPattern
+    pattern: AskedPattern | DeclinedPattern
+    values: tuple[ast.Value, ...] = ()
 
     @classmethod
     def of(
@@ -53,24 +56,16 @@ class GraphFragment(PhysicalOperator):
         """Translates the group."""
         return cls(group, columns, dataset, pattern_of(group, dataset))
 
-    def filled(self, pattern: Pattern, group: Callable[[], ast.Group]) -> GraphFragment:
-        """The same with another pattern and group; the group is made for who asks the store, and for EXPLAIN."""
-        made = object.__new__(GraphFragment)
-        vars(made).update(columns=self.columns, dataset=self.dataset, pattern=pattern, make_group=group)
-        return made
-
-    def __getattr__(self, name: str) -> ast.Group:
-        """The group, where it is still to be made."""
-        if name != "group" or "make_group" not in vars(self):
-            raise AttributeError(name)
-        group: ast.Group = vars(self)["make_group"]()
-        vars(self)["group"] = group
+    @cached_property
+    def bound_group(self) -> ast.Group:
+        """The group with the values in place, which the store and EXPLAIN take."""
+        group: ast.Group = bound(self.group, self) if self.values else self.group
         return group
 
     @cached_property
     def in_store(self) -> SparqlFragment:
         """The same question to the graph store."""
-        return SparqlFragment(self.group, self.columns, self.dataset)
+        return SparqlFragment(self.bound_group, self.columns, self.dataset)
 
     def asks(self, known: EstimationContext) -> str:
         """The text sent to the store, where the projection cannot be asked."""
@@ -81,7 +76,7 @@ class GraphFragment(PhysicalOperator):
     def shown(self) -> str:
         """The group in one line."""
         if isinstance(self.pattern, DeclinedPattern):
-            return " ".join(write(self.group).split())
+            return " ".join(write(self.bound_group).split())
         return f"{{ {pattern_text(self.pattern)} }}"
 
     def estimate(self, known: EstimationContext) -> float | None:

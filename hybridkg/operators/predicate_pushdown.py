@@ -13,7 +13,7 @@ from hybridkg.operators.pushdown_conditions import conditions, leaves
 
 def pushdown_conditions(variable: str, fragment: GraphFragment) -> tuple[PushdownCondition | AnyCondition, ...]:
     """What a fragment says of an entity; the index knows the default graph, so nothing of any other."""
-    return () if fragment.dataset else conditions(fragment.group, variable)
+    return () if fragment.dataset else conditions(fragment.bound_group, variable)
 
 
 def with_conditions(

@@ -56,7 +56,7 @@ class RankingShape(NamedTuple):
 
     @classmethod
     def of(cls, ranking: RankedPlan, planning: PlannerContext) -> RankingShape:
-        """Of a plan with holes, too."""
+        """Of a plan with parameters, too."""
         asked = len(ranking.spine.fragments) - len(redundant_fragments(ranking, planning))
         only_texts = all(isinstance(match.match, ast.Match) for match in ranking.scored)
         place = {id(match): at for at, match in enumerate(ranking.spine.matches)}

@@ -73,7 +73,7 @@ def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None)
     """
 
     def whole() -> Plan:
-        return planning.filled(logical)
+        return planning.bound(logical)
 
     below = below_rerank(logical)
     if below is not None:  # what is reordered does not say how the rows are found

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from hybridkg.algebra.nodes import Fragment, Match, Plan, children
 from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.errors import HybridkgError
-from hybridkg.interfaces.graph_index import Cardinality, GraphIndex, Pattern, PreparedPattern
+from hybridkg.interfaces.graph_index import BoundPattern, Cardinality, GraphIndex, Pattern, PreparedPattern
 from hybridkg.interfaces.graph_store import PrefixSample, RemoteStore
+from hybridkg.interfaces.parameter import Substitution
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, postings_read
 from hybridkg.interfaces.statistics import GraphStatistics
 from hybridkg.interfaces.strategy import strategy_of
@@ -21,7 +22,9 @@ from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.pushdown_conditions import say_all, whole
 from hybridkg.operators.text_join import TextJoin
 from hybridkg.operators.text_query import checked_index, ranked_query
+from hybridkg.operators.topk.rank_value import RankValue
 from hybridkg.planner.cost_model import CostModel
+from hybridkg.planner.plan_template import FragmentTemplate, NumberParameter, PlanTemplate
 from hybridkg.planner.ranking_shape import RankedPlan, ranked_plan_of
 from hybridkg.query import ast
 from hybridkg.query.walk import walk
@@ -76,6 +79,8 @@ class PlannerContext:
         switching: whether a strategy may give up for another one that its own cost has caught up with.
         asking: whether it may be asked.
         costs: what is known of rankings, by their identity (costs.py).
+        values: of the parameters of the plan.
+        template: what is the same for all values.
     """
 
     graph: GraphIndex | None = None
@@ -86,7 +91,8 @@ class PlannerContext:
     switching: bool = True
     asking: bool = True
     costs: dict[int, Any] = field(default_factory=dict)
-    _rankings: dict[int, tuple[Plan, RankedPlan | None]] = field(default_factory=dict)
+    values: tuple[ast.Value, ...] = ()
+    template: PlanTemplate = field(default_factory=PlanTemplate)
     _fragments: dict[int, tuple[Plan, GraphFragment]] = field(default_factory=dict)
     _prepared: dict[int, tuple[Plan, PreparedPattern | None]] = field(default_factory=dict)
     _once: dict[Hashable, Any] = field(default_factory=dict)
@@ -95,31 +101,42 @@ class PlannerContext:
 
     def ranking(self, plan: Plan) -> RankedPlan | None:
         """The plan taken apart, where it ranks."""
-        if id(plan) not in self._rankings:
-            self._rankings[id(plan)] = plan, ranked_plan_of(plan)
-        return self._rankings[id(plan)][1]
+        known = self.template.rankings.get(id(plan))
+        if known is None:
+            known = self.template.rankings.setdefault(id(plan), (plan, ranked_plan_of(plan)))
+        return known[1]
 
     def fragment(self, fragment: Fragment) -> GraphFragment:
-        """The operator of a fragment."""
-        if id(fragment) not in self._fragments:
-            columns = tuple(sorted(fragment.variables))
-            made = GraphFragment.of(fragment.group, columns, fragment.dataset)
-            self._fragments[id(fragment)] = fragment, made
-        return self._fragments[id(fragment)][1]
+        """The operator of a fragment, for the plans of all values."""
+        return self.template.fragment(fragment)
 
     def bound_fragment(self, fragment: Fragment) -> GraphFragment:
-        """The same, as it is asked."""
-        return self.fragment(fragment)
+        """The operator of a fragment, with the values in place."""
+        known = self._fragments.get(id(fragment))
+        if known is None:
+            made = self.template.fragment(fragment)
+            known = self._fragments[id(fragment)] = (
+                fragment,
+                made.bound(self) if isinstance(made, FragmentTemplate) else made,
+            )
+        return known[1]
+
+    def bound(self, part: T) -> T:
+        """A part of the plan with the values in place."""
+        if not self.values:
+            return part
+        made: T = self.template.substitution(part)(self)
+        return made
 
     def pattern(self, fragment: Fragment) -> Pattern | DeclinedPattern:
         """What the projection is asked for a fragment, or why it is not."""
-        return self.bound_fragment(fragment).pattern
+        pattern = self.bound_fragment(fragment).pattern
+        return pattern.whole if isinstance(pattern, BoundPattern) else pattern
 
     def prepared(self, fragment: Fragment) -> PreparedPattern | None:
         """What the projection knows of a fragment; None where the store has to be asked."""
         if id(fragment) not in self._prepared:
-            pattern = self.pattern(fragment)
-            ready = None
+            pattern, ready = self.bound_fragment(fragment).pattern, None
             if self.graph is not None and not isinstance(pattern, DeclinedPattern):
                 ready = self.graph.compile(pattern)
             self._prepared[id(fragment)] = fragment, ready
@@ -177,7 +194,7 @@ class PlannerContext:
             return None
         spine = ranking.spine
         alone = len(spine.matches) == len(spine.fragments) == 1 and not spine.others
-        return query, alone and say_all(fragment.group, variable, query.conditions)
+        return query, alone and say_all(fragment.bound_group, variable, query.conditions)
 
     def store_estimate(self, fragment: Fragment, variable: str) -> StoreEstimate | None:
         """What statistics say of a fragment that only the store knows; None where they say nothing."""
@@ -204,7 +221,7 @@ class PlannerContext:
         store, operator = self.store, self.bound_fragment(fragment)
         if store is None or not self.asking or operator.dataset:
             return None
-        group = whole(operator.group)
+        group = whole(operator.bound_group)
         nodes = list(walk(group))
         if not any(map(_has_constant, nodes)) or any(isinstance(node, _READ_WHOLE) for node in nodes):
             return None
@@ -230,16 +247,16 @@ class PlannerContext:
 
     def memoize_for_template(self, key: Hashable, find: Callable[[], T]) -> T:
         """The same for what no value of a parameter changes."""
-        return self.memoize(key, find)
+        known = self.template.memoize_for_template
+        if key not in known:
+            known[key] = find()
+        found: T = known[key]
+        return found
 
     @property
     def entities(self) -> int:
         """Entities of the text index."""
         return 0 if self.text is None else self.text.counts.get("entities", 0)
-
-    def bound(self, match: ast.RankedItem) -> ast.RankedItem:
-        """A MATCH of the plan, as the index is asked for it."""
-        return match
 
     def question(self, match: ast.RankedItem) -> RankedQuery:
         """What the index is asked for a MATCH."""
@@ -247,15 +264,24 @@ class PlannerContext:
 
     def number(self, find: Number) -> float:
         """A number of an operator that depends on sizes."""
-        return find(self)
+        return NumberParameter.of(find) if self.values else find(self)
 
     def root(self, strategy: str, logical: Plan) -> PhysicalOperator | None:
-        """The operators that a strategy makes; None where it does not apply."""
-        return strategy_of(strategy).plan(logical, self)
+        """The operators that a strategy makes; None where it does not apply.
 
-    def filled(self, logical: Plan) -> Plan:
-        """The whole plan, as EXPLAIN shows it."""
-        return logical
+        Raises:
+            UnboundParameterError: a value decides what they are.
+        """
+        roots, made = self.template.roots, None
+        if not self.values or strategy not in roots:
+            made = strategy_of(strategy).plan(logical, self)
+        if not self.values:
+            return made
+        if strategy not in roots:
+            roots[strategy] = None if made is None else Substitution(made, (RankValue,))
+        template = roots[strategy]
+        root: PhysicalOperator | None = None if template is None else template(self)
+        return root
 
     def match_count_bound(self, match: ast.RankedItem) -> int:
         """No fewer than match; 0 where the index has an objection, which the run will raise."""

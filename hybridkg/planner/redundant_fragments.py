@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from hybridkg.algebra.nodes import Fragment, Project
 from hybridkg.algebra.to_pattern import DeclinedPattern
-from hybridkg.interfaces.graph_index import Distinct, Exists, Join, Minus, Pattern, Restrict, Scan, Variable
+from hybridkg.interfaces.graph_index import (
+    BoundPattern,
+    Distinct,
+    Exists,
+    Join,
+    Minus,
+    Pattern,
+    Restrict,
+    Scan,
+    Variable,
+)
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_shape import RankedPlan
 
@@ -28,7 +38,9 @@ def _settled(ranking: RankedPlan, planning: PlannerContext) -> tuple[Fragment, .
         return ()
     found = []
     for fragment in ranking.fragments_with(variable):
-        pattern = planning.fragment(fragment).pattern
+        pattern = planning.bound_fragment(fragment).pattern
+        if isinstance(pattern, BoundPattern):
+            pattern = pattern.template
         if isinstance(pattern, DeclinedPattern) or fragment.variables != {variable}:
             continue
         if distinct or at_most_once(pattern, variable):

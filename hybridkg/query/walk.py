@@ -22,7 +22,7 @@ _FIELD_NAMES: dict[type[ast.Syntax], tuple[str, ...]] = {}
 
 def _field_names(kind: type[ast.Syntax]) -> tuple[str, ...]:
     if kind not in _FIELD_NAMES:
-        _FIELD_NAMES[kind] = tuple(field.name for field in fields(kind) if field.name != "span")
+        _FIELD_NAMES[kind] = tuple(field.name for field in fields(kind) if field.init and field.name != "span")
     return _FIELD_NAMES[kind]
 
 

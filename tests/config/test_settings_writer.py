@@ -47,7 +47,7 @@ def test_a_key_that_is_not_there_is_added_in_a_table_at_the_end():
 def test_settings_of_an_older_file_move_into_the_tables_of_today_with_their_comments():
     changed = change_settings(OLDER, {"encoder": "lsa"})
     assert changed == (
-        "# mine\nprofile = \"default\"\n\n[vectors]\nbatch = 8  # few\nencoder = \"lsa\"\nindex = 'flat'\n"
+        '# mine\nprofile = "default"\n\n[vectors]\nbatch = 8  # few\nencoder = "lsa"\nindex = \'flat\'\n'
         '\n[text]\nengine = "embedded"  # here\n'
     )
     assert parse_config(change_settings(OLDER, {}), "new") == parse_config(OLDER, "old")

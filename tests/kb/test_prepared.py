@@ -19,11 +19,13 @@ from hybridkg import HybridkgError, KnowledgeBase
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import ParameterError, QuerySyntaxError, SourceName
+from hybridkg.interfaces.graph_index import BoundPattern
+from hybridkg.interfaces.parameter import Parameter
 from hybridkg.kb.prepared import LruCache, ParsedQuery, query_text
+from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.planner.choose import choose, with_limit
 from hybridkg.query.checks.check import check
 from hybridkg.query.parameters.bind import bind
-from hybridkg.query.parameters.holes import IriHole, LitHole
 from hybridkg.query.parser import parse
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -111,9 +113,11 @@ def texts(draw: st.DrawFn) -> str:
 
 
 def whole(value: Any) -> Any:
-    """Everything in a tree: also spans and what takes no part in equality; a hole is told from a constant."""
+    """Everything in a tree: also spans and what takes no part in equality; a parameter is told from a constant."""
     if isinstance(value, tuple):
         return tuple(whole(item) for item in value)
+    if isinstance(value, Parameter):
+        return "parameter"
     if is_dataclass(value):
         return (type(value), *(whole(getattr(value, one.name)) for one in fields(value)))
     return value
@@ -209,6 +213,11 @@ def operators(value: Any) -> Any:
     """Everything in a tree of operators, with the types; of a function only that it is one."""
     if isinstance(value, tuple):
         return tuple(operators(item) for item in value)
+    if isinstance(value, GraphFragment):
+        pattern = value.pattern.whole if isinstance(value.pattern, BoundPattern) else value.pattern
+        value = type(value)(value.bound_group, value.columns, value.dataset, pattern)
+    if isinstance(value, Parameter):
+        return "parameter"
     if is_dataclass(value):
         return (type(value), *(operators(getattr(value, one.name)) for one in fields(value)))
     return "function" if callable(value) else (type(value), value)
@@ -263,28 +272,26 @@ def test_plans_for_other_values_share_their_template(films):
     text = f"{PREFIX}SELECT ?x {{ ?x MATCH $t AS ?s . ?x f:director $a }} RANK BY ?s LIMIT 3"
     known, state = ParsedQuery(text), films._open_session()
     first = state._chosen(known.request({"t": "space", "a": F.Scott}), None, None)
-    (template,) = [one for (made, _, _), one in state._templates._items.items() if made.written is known.written]
+    (template,) = [one for (made, _, _), (_, one) in state._templates._items.items() if made.written is known.written]
     roots = dict(template.roots)
     again = state._chosen(known.request({"t": "mars", "a": F.Lang}), None, None)
     assert type(again.root) is type(first.root)
     assert roots
     assert all(template.roots[name] is root for name, root in roots.items())
-    assert "hole" not in repr(operators(again.root))
+    assert "parameter" not in repr(operators(again.root))
 
 
-def test_no_hole_is_left_where_values_have_been_put():
+def test_no_parameter_is_left_where_values_have_been_put():
     known = ParsedQuery(
         f"{PREFIX} SELECT ?x {{ ?x f:director $a . ?x MATCH $t AS ?s . VALUES ?y {{ 1 2 }} }} RANK BY ?s"
     )
     request = known.request({"t": "space", "a": F.Scott})
     assert request.template.is_kept
     for tree in (whole(request.query), whole(request.logical), whole(request.matches)):
-        assert "Hole" not in repr(tree)
-    assert "Hole" in repr(whole(request.template.logical))
+        assert "parameter" not in repr(tree)
+    assert "parameter" in repr(whole(request.template.logical))
     assert known.request({"t": "mars", "a": F.Lang}).template is request.template
     assert known.request({"t": "mars"}).template is not request.template
-    assert IriHole("", parameter=0) != IriHole("", parameter=1)
-    assert LitHole("", parameter=0) != LitHole("", parameter=1)
 
 
 def test_an_error_of_values_points_at_the_place_and_the_next_values_work(films):

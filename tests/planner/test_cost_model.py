@@ -17,7 +17,7 @@ from hybridkg.errors import TextServerError
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import TermStatistics
 from hybridkg.planner import cost_model
-from hybridkg.planner.calibration import calibrated_costs, local_calibration
+from hybridkg.planner.calibration import calibrated_costs
 from hybridkg.planner.calibration.calibrated_costs import FILE, FIXED, LOCAL, MUCH, CalibratedCosts
 from hybridkg.planner.calibration.local_calibration import Measured, calibrate
 from hybridkg.planner.calibration.stopwatch import Stopwatch

@@ -27,7 +27,7 @@ from hybridkg.errors import HybridkgError
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
 from hybridkg.interfaces.encoder import Vectors
-from hybridkg.interfaces.graph_index import Cardinality, Form, GraphIndex, Pattern, PreparedPattern
+from hybridkg.interfaces.graph_index import AskedPattern, Cardinality, GraphIndex, PreparedPattern
 from hybridkg.interfaces.ranked_index import RankedIndex
 from hybridkg.interfaces.strategy import STRATEGIES
 from hybridkg.interfaces.text_index import IndexedField
@@ -45,7 +45,6 @@ from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.planner.strategies import rank_first as rank_first_strategy
 from hybridkg.query.checks.check import check
 from hybridkg.query.parser import parse
-from hybridkg.rdf.terms import NamedNode
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.index import EmbeddedTextBuilder, EmbeddedTextIndex
 from hybridkg.vector.encoders.lsa import unit
@@ -72,11 +71,9 @@ class Declining:
         self.whole, self.one_in = whole, one_in
         self.n_entities, self.n_nodes = whole.n_entities, whole.n_nodes
 
-    def compile(
-        self, pattern: Pattern, form: Form | None = None, iris: Sequence[NamedNode] = ()
-    ) -> PreparedPattern | None:
+    def compile(self, pattern: AskedPattern) -> PreparedPattern | None:
         digest = blake2b(repr(pattern).encode(), digest_size=4).digest()
-        return None if int.from_bytes(digest) % self.one_in == 0 else self.whole.compile(pattern, form, iris)
+        return None if int.from_bytes(digest) % self.one_in == 0 else self.whole.compile(pattern)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.whole, name)

@@ -31,7 +31,7 @@ def _work(node: JoinNode, variable: str, via: Edge | None, seen: frozenset[str])
             # The first list is a view; of an intersection each id of the smaller set is looked up.
             total += 1.0 if current == inf else min(size, current)
             current = min(current, size)
-        elif other in node.alone:  # so nothing but this edge
+        elif other in node.shape.alone:  # so nothing but this edge
             size = edge.sources[forward]
             total += 1.0 if current == inf else min(size, current)
             current = min(current, size)

@@ -11,7 +11,7 @@ from hybridkg.graph.match.conditions import RowTest
 from hybridkg.graph.match.ids import NONE, both, distinct, either
 from hybridkg.graph.match.nodes import Hints, PatternNode, narrowed
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.graph.match.tables import IdTable, concatenated, deduplicated, empty
+from hybridkg.graph.match.tables import SolutionTable, concatenated, deduplicated, empty
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 
@@ -31,7 +31,7 @@ def values_of_rows(node: PatternNode, variable: str, among: Ids | None, run: Pat
 class TableNode:
     """Solutions that are known already."""
 
-    table: IdTable
+    table: SolutionTable
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ class TableNode:
         """The columns without a gap."""
         return frozenset(name for name, column in self.table.columns.items() if not (column == UNBOUND).any())
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
         """As Node has it."""
         run.read(self.table.size)
         return self.table.only(wanted)
@@ -73,7 +73,7 @@ class UnionNode:
         """What every branch binds."""
         return frozenset.intersection(*(branch.certain for branch in self.branches)) if self.branches else frozenset()
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
         """As Node has it."""
         names = [name for name in self.variables if name in wanted]
         return concatenated([branch.rows(wanted, hints, run) for branch in self.branches], names, run)
@@ -106,7 +106,7 @@ class RestrictNode:
         """Of the child."""
         return self.child.certain
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
         """As Node has it."""
         read = frozenset().union(*(test.variables for test in self.tests))
         table = self.child.rows(wanted | read, hints, run)
@@ -136,12 +136,12 @@ class SelectNode:
         """What is certain in the child, of the columns that are left."""
         return self.child.certain & frozenset(self.variables)
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
         """As Node has it."""
         inner = frozenset(self.variables) if self.distinct else wanted & frozenset(self.variables)
         table = self.child.rows(inner, narrowed(hints, self.certain), run).only(inner)
         if self.distinct:
-            table = deduplicated(IdTable({name: table.column(name) for name in self.variables}, table.size))
+            table = deduplicated(SolutionTable({name: table.column(name) for name in self.variables}, table.size))
         return table.only(wanted)
 
     def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
@@ -166,7 +166,7 @@ class NothingNode:
         """Of no solution everything is true."""
         return frozenset(self.variables)
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
         """None."""
         return empty(name for name in self.variables if name in wanted)
 

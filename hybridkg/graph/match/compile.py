@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.match.combine import NothingNode, RestrictNode, SelectNode, TableNode, UnionNode, ordered_union
 from hybridkg.graph.match.comparisons import comparison
 from hybridkg.graph.match.conditions import Combined, IdTest, OfColumn, RowTest, SameColumns, all_of, any_of
-from hybridkg.graph.match.edges import Edge, End
+from hybridkg.graph.match.edges import Edge, End, IdParameter, edge_of
 from hybridkg.graph.match.ids import IdRanges, Mask
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import PatternNode
@@ -28,7 +28,7 @@ from hybridkg.graph.match.shape import (
     variables_of_test,
 )
 from hybridkg.graph.match.strings import TermStrings
-from hybridkg.graph.match.tables import IdTable
+from hybridkg.graph.match.tables import SolutionTable
 from hybridkg.interfaces.graph_index import (
     UNBOUND,
     AllOf,
@@ -50,13 +50,14 @@ from hybridkg.interfaces.graph_index import (
     Slot,
     Steps,
     StringTest,
+    TermParameter,
     Test,
     Union,
     ValueComparison,
     Values,
     Variable,
 )
-from hybridkg.rdf.terms import RDF_TYPE, Term
+from hybridkg.rdf.terms import RDF_TYPE, Literal, NamedNode, Term
 
 MAX_CACHED = 1_000
 """Conditions that a projection keeps; a comparison takes about 0.1 ms to make."""
@@ -79,7 +80,7 @@ class Preparing:
         truth: Oxigraph's evaluation.
         known: conditions that were made before; the first MAX_CACHED are kept.
         whole: the pattern that is being prepared.
-        placeholders: what is put in the place of the ids of some terms; elsewhere these terms are declined.
+        values: the terms of its parameters; None to leave their ids open, and to decline it where it takes more.
     """
 
     columns: ProjectionColumns
@@ -88,7 +89,7 @@ class Preparing:
     truth: Truth
     known: dict[Test, IdTest]
     whole: Pattern
-    placeholders: Mapping[Term, int] = field(default_factory=dict)
+    values: Sequence[Term | None] | None = None
     _hidden: int = 0
     _odd: set[str] = field(default_factory=set)
     """Subjects of paths of length zero: Oxigraph 0.5.13 takes them for nodes when it simplifies tests, which they need
@@ -165,7 +166,7 @@ class Preparing:
             if isinstance(scan.subject, Variable) and may_be_empty(scan.path):
                 self._odd.add(scan.subject.name)
             is_type = isinstance(scan.path, PredicatePath) and scan.path.predicate == RDF_TYPE
-            edge = Edge(self._end(scan.subject), relation, self._end(scan.object), is_type=is_type)
+            edge = edge_of(self._end(scan.subject), relation, self._end(scan.object), is_type)
             absent = absent or edge.subject == -1 or edge.object == -1
             edges.append(edge)
         if values:
@@ -178,7 +179,7 @@ class Preparing:
             return others[0]
         conditions, rest = self._conditions(tests, depth) if tests else ({}, [])
         self._check_asked(conditions, edges)
-        return JoinNode(tuple(edges), tuple(others), conditions, tuple(members), tuple(rest), variables)
+        return JoinNode.of(tuple(edges), tuple(others), conditions, tuple(members), tuple(rest), variables)
 
     def _steps(self, subject: Slot, paths: Sequence[Path], object_: Slot) -> list[Scan]:
         slots: list[Slot] = [subject]
@@ -192,13 +193,22 @@ class Preparing:
         """The variable, or the id of the constant; -1 for one that the graph does not have."""
         if isinstance(slot, Variable):
             return slot.name
-        held = self.placeholders.get(slot) if self.placeholders else None
-        return self.columns.terms.id_of(slot) if held is None else held
+        if isinstance(slot, TermParameter):
+            if self.values is None:
+                return IdParameter(slot.number)
+            slot = self._value(slot)
+        return self.columns.terms.id_of(slot)
+
+    def _value(self, parameter: TermParameter) -> NamedNode | Literal:
+        """Its term."""
+        value = None if self.values is None else self.values[parameter.number]
+        if not isinstance(value, NamedNode | Literal):
+            raise PatternDeclined
+        return value
 
     def _values(self, part: Values, certain: set[str], all_values: Sequence[Values]) -> PatternNode:
         """VALUES; rows with a term that the graph does not have are dropped where they cannot match."""
         terms = list(dict.fromkeys(term for row in part.rows for term in row if term is not None))
-        self._check_held(*terms)
         ids = dict(zip(terms, self.columns.terms.find(terms).tolist(), strict=True)) if terms else {}
         rows = []
         for row in part.rows:
@@ -210,12 +220,7 @@ class Preparing:
                 raise PatternDeclined
             rows.append(found)
         made = np.array(rows, np.uint32).reshape(len(rows), len(part.variables))
-        return TableNode(IdTable({name: made[:, i].copy() for i, name in enumerate(part.variables)}, len(rows)))
-
-    def _check_held(self, *terms: Term) -> None:
-        """Declines placeholders where a constant says more than its id."""
-        if not self.placeholders.keys().isdisjoint(terms):
-            raise PatternDeclined
+        return TableNode(SolutionTable({name: made[:, i].copy() for i, name in enumerate(part.variables)}, len(rows)))
 
     # --- tests ----------------------------------------------------------------------
 
@@ -252,8 +257,8 @@ class Preparing:
                     return OfColumn(names.pop(), all_of(conditions) if every else any_of(conditions))
                 return Combined(made, every)
             case ValueComparison() | StringTest() | Opaque():
-                if isinstance(test, ValueComparison):
-                    self._check_held(test.constant)
+                if isinstance(test, ValueComparison) and isinstance(test.constant, TermParameter):
+                    test = replace(test, constant=self._value(test.constant))
                 self._tested.add(test.variable)
                 condition = self.known.get(test)
                 if condition is None:
@@ -267,6 +272,7 @@ class Preparing:
         made: IdTest | None
         match test:
             case ValueComparison(_, op, constant):
+                assert not isinstance(constant, TermParameter)
                 decide = self._decide(f"?x {op} {constant}")
                 made = comparison(op, constant, self.columns.terms, self.strings, decide)
             case StringTest(function, _, argument):
@@ -349,8 +355,8 @@ class Preparing:
         if len(shared) == 1 and shared <= left.certain and shared <= right.certain:
             member = Member(shared.pop(), right, negated)
             if isinstance(left, JoinNode):
-                return JoinNode(
+                return JoinNode.of(
                     left.edges, left.others, left.conditions, (*left.members, member), left.tests, left.variables
                 )
-            return JoinNode((), (left,), {}, (member,), (), left.variables)
+            return JoinNode.of((), (left,), {}, (member,), (), left.variables)
         return SortedOutNode(left, right, negated, disjoint)

@@ -15,7 +15,7 @@ import numpy as np
 from hybridkg.errors import QueryLimitError
 from hybridkg.graph.match.ids import IdRanges, Mask
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.graph.match.tables import IdTable
+from hybridkg.graph.match.tables import SolutionTable
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 Decide = Callable[[Ids], Mask]
@@ -162,7 +162,7 @@ class OfColumn:
         """What it reads."""
         return frozenset((self.variable,))
 
-    def holds(self, table: IdTable, run: PatternRun) -> Mask:
+    def holds(self, table: SolutionTable, run: PatternRun) -> Mask:
         """bool[table.size]."""
         return self.condition.holds(table.column(self.variable), run)
 
@@ -180,7 +180,7 @@ class SameColumns:
         """What it reads."""
         return frozenset((self.left, self.right))
 
-    def holds(self, table: IdTable, run: PatternRun) -> Mask:
+    def holds(self, table: SolutionTable, run: PatternRun) -> Mask:
         """bool[table.size]."""
         left, right = table.column(self.left), table.column(self.right)
         equal = (left != right) if self.negated else (left == right)
@@ -199,7 +199,7 @@ class Combined:
         """What they read."""
         return frozenset().union(*(test.variables for test in self.tests))
 
-    def holds(self, table: IdTable, run: PatternRun) -> Mask:
+    def holds(self, table: SolutionTable, run: PatternRun) -> Mask:
         """bool[table.size]."""
         mask = np.full(table.size, self.every)
         for test in self.tests:

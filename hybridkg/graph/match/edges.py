@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from hybridkg.graph.match.conditions import IdTest
 from hybridkg.graph.match.ids import IdRanges, Mask, both, inside
 from hybridkg.graph.match.relations import Pairs, Relation, chunks, singleton
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.graph.match.tables import IdTable
+from hybridkg.graph.match.tables import SolutionTable
 from hybridkg.interfaces.graph_index import Ids
+from hybridkg.interfaces.parameter import Parameter
 
 End = str | int
 """A variable, or the id of a constant."""
@@ -21,8 +22,8 @@ Sets = Mapping[str, Ids]
 Conditions = Mapping[str, IdTest]
 
 
-class Placeholder(int):
-    """Stands for the id of a constant; its value is the number of the constant."""
+class IdParameter(int):
+    """Stands for the id of a constant: that of the parameter whose number it is."""
 
 
 class Edge:
@@ -34,49 +35,32 @@ class Edge:
         object_: a variable or a constant.
         is_type: whether the relation is rdf:type. That a paper is a Paper says nothing that its authors do not say:
             estimates take the instances of a class to be all of those that have anything else in common.
+        like: an edge of the same relation, whose counts it takes over.
     """
 
     __slots__ = (
         "_least", "_listed", "exact", "is_type", "object", "pairs", "relation", "sources", "subject", "variables",
     )  # fmt: skip
 
-    def __init__(self, subject: End, relation: Relation, object_: End, *, is_type: bool = False):
+    def __init__(
+        self, subject: End, relation: Relation, object_: End, *, is_type: bool = False, like: Edge | None = None
+    ):
         self.subject, self.relation, self.object, self.is_type = subject, relation, object_, is_type
         self.variables: tuple[str, ...] = (subject,) if isinstance(subject, str) else ()
         """One, two or none."""
         if isinstance(object_, str) and object_ != subject:
             self.variables += (object_,)
         self.exact = relation.exact
-        self.pairs = relation.work(None, False), relation.work(None, True)
+        self.pairs: tuple[float, float] = (
+            (relation.work(None, False), relation.work(None, True)) if like is None else like.pairs
+        )
         """About how many, counted from the objects or (at True) from the subjects."""
-        self.sources = relation.sources(False), relation.sources(True)
+        self.sources: tuple[float, float] = (
+            (relation.sources(False), relation.sources(True)) if like is None else like.sources
+        )
         """About how many objects and (at True) subjects."""
         self._listed: dict[bool, float] = {}
         self._least: float | None = None
-
-    @property
-    def has_placeholders(self) -> bool:
-        """Whether `filled` changes it."""
-        return isinstance(self.subject, Placeholder) or isinstance(self.object, Placeholder)
-
-    def filled(self, ids: Sequence[int]) -> Edge:
-        """A copy with these ids in the places of its placeholders.
-
-        >>> from hybridkg.graph.columns import Adjacency, Predicate
-        >>> from hybridkg.graph.match.relations import Link
-        >>> ids = np.array([1], np.uint32)
-        >>> link = Link(Predicate(*[Adjacency(ids, np.array([0, 1], np.uint8), ids)] * 2))
-        >>> Edge("x", link, Placeholder(0)).filled([17]).object
-        17
-        """
-        subject, object_ = self.subject, self.object
-        made = object.__new__(Edge)
-        made.subject = ids[subject] if isinstance(subject, Placeholder) else subject
-        made.object = ids[object_] if isinstance(object_, Placeholder) else object_
-        made.relation, made.is_type, made.variables = self.relation, self.is_type, self.variables
-        made.exact, made.pairs, made.sources = self.exact, self.pairs, self.sources
-        made._listed, made._least = {}, None
-        return made
 
     def listed(self, forward: bool) -> float:
         """Entries of the constant that is the subject (forward) or the object; counted once, estimates ask often."""
@@ -109,6 +93,32 @@ class Edge:
     def other(self, variable: str) -> End:
         """The end that is not this variable."""
         return self.object if self.subject == variable else self.subject
+
+
+class OpenEdge(Edge, Parameter):
+    """An edge of which an end is an IdParameter, in a pattern for all values of its parameters."""
+
+    def value_in(self, bindings: Any) -> Edge:
+        """The edge with an id in place of each parameter.
+
+        >>> from hybridkg.graph.columns import Adjacency, Predicate
+        >>> from hybridkg.graph.match.relations import Link
+        >>> from hybridkg.interfaces.parameter import Bindings
+        >>> ids = np.array([1], np.uint32)
+        >>> link = Link(Predicate(*[Adjacency(ids, np.array([0, 1], np.uint8), ids)] * 2))
+        >>> OpenEdge("x", link, IdParameter(0)).value_in(Bindings([17])).object
+        17
+        """
+        subject, object_ = self.subject, self.object
+        subject = bindings.values[subject] if isinstance(subject, IdParameter) else subject
+        object_ = bindings.values[object_] if isinstance(object_, IdParameter) else object_
+        return Edge(subject, self.relation, object_, is_type=self.is_type, like=self)
+
+
+def edge_of(subject: End, relation: Relation, object_: End, is_type: bool) -> Edge:
+    """The edge of a triple pattern; an OpenEdge where a constant is a parameter."""
+    is_open = isinstance(subject, IdParameter) or isinstance(object_, IdParameter)
+    return (OpenEdge if is_open else Edge)(subject, relation, object_, is_type=is_type)
 
 
 def of_constant(edge: Edge, variable: str, run: PatternRun) -> Ids:
@@ -167,7 +177,7 @@ def entries(edge: Edge, conditions: Conditions) -> float:
     return found
 
 
-def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: PatternRun) -> IdTable:
+def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: PatternRun) -> SolutionTable:
     """All solutions of an edge whose values the sets and conditions allow."""
     chosen = source(edge, sets, conditions)
     here, there = (edge.subject, edge.object) if chosen.forward else (edge.object, edge.subject)
@@ -189,7 +199,7 @@ def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: PatternRun) 
         columns[here] = ids[index]
     if isinstance(there, str):
         columns[there] = targets
-    return IdTable(columns, len(targets))
+    return SolutionTable(columns, len(targets))
 
 
 def expanded(edge: Edge, ids: Ids, forward: bool, sets: Sets, conditions: Conditions, run: PatternRun) -> Pairs:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -16,11 +15,12 @@ from hybridkg.graph.match.conditions import RowTest
 from hybridkg.graph.match.edges import Conditions, Edge, enumerated, expanded, kept, of_constant, source
 from hybridkg.graph.match.ids import NONE, Mask, both, distinct, inside
 from hybridkg.graph.match.join_cardinality import guess_join
+from hybridkg.graph.match.join_shape import JoinShape
 from hybridkg.graph.match.nodes import Hints, PatternNode
 from hybridkg.graph.match.reduce import Member, Reducer, listed
 from hybridkg.graph.match.relations import singleton
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.graph.match.tables import ONE, IdTable, joined
+from hybridkg.graph.match.tables import ONE, SolutionTable, joined
 from hybridkg.interfaces.graph_index import Ids
 
 LARGE = 20_000
@@ -44,6 +44,7 @@ class JoinNode:
         members: EXISTS and MINUS that share one certain variable.
         tests: tests of several certain variables.
         variables: of all parts.
+        shape: what no constant changes.
         guesses: what guesses.py has found, by variable: a plan asks for the same ones several times.
         shares: the same of its edges: how many values there are and how many entries it takes both ask for them.
     """
@@ -54,27 +55,41 @@ class JoinNode:
     members: tuple[Member, ...]
     tests: tuple[RowTest, ...]
     variables: tuple[str, ...]
-    guesses: dict[str | None, float] = field(default_factory=dict, repr=False)
-    shares: dict[tuple[Edge, bool, frozenset[str]], float] = field(default_factory=dict, repr=False)
+    shape: JoinShape
+    guesses: dict[str | None, float] = field(default_factory=dict, init=False, repr=False)
+    shares: dict[tuple[Edge, bool, frozenset[str]], float] = field(default_factory=dict, init=False, repr=False)
 
-    @cached_property
+    @classmethod
+    def of(
+        cls,
+        edges: tuple[Edge, ...],
+        others: tuple[PatternNode, ...],
+        conditions: Conditions,
+        members: tuple[Member, ...],
+        tests: tuple[RowTest, ...],
+        variables: tuple[str, ...],
+    ) -> JoinNode:
+        """The join of some parts."""
+        shape = JoinShape(edges, others, frozenset(conditions), members, len(tests))
+        return cls(edges, others, conditions, members, tests, variables, shape)
+
+    @property
     def certain(self) -> frozenset[str]:
         """What every solution binds."""
-        found = {name for edge in self.edges for name in edge.variables}
-        return frozenset(found).union(*(node.certain for node in self.others))
+        return self.shape.certain
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
         """As Node has it."""
         return _Joining(self, wanted, dict(hints), run).rows()
 
     def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
         """As Node has it: by semi-joins where the parts hang together like a tree."""
-        if self._only == variable:
+        if self.shape.only == variable:
             found = listed(self.edges, variable, among, run)
             assert found is not None
             condition = self.conditions.get(variable)
             return found if condition is None else condition.of_set(found, run)
-        if self.is_tree(variable):
+        if self.shape.is_tree(variable):
             return self._reduced(variable, among, {}, run)
         hints = {} if among is None else {variable: among}
         found = distinct(self.rows(frozenset((variable,)), hints, run).columns[variable])
@@ -82,12 +97,12 @@ class JoinNode:
 
     def values_where(self, variable: str, among: Ids | None, hints: Hints, run: PatternRun) -> Ids | None:
         """The same where other variables have values of some sets; None where it takes rows to tell."""
-        if not self.is_tree(variable) or not all(any(name in e.variables for e in self.edges) for name in hints):
+        if not self.shape.is_tree(variable) or not all(any(name in e.variables for e in self.edges) for name in hints):
             return None
         return self._reduced(variable, among, hints, run)
 
     def _reduced(self, variable: str, among: Ids | None, hints: Hints, run: PatternRun) -> Ids:
-        for names in self._components:
+        for names in self.shape.components:
             if variable not in names and not self.has_any(names, hints, run):
                 return NONE
         if not all(self.linked(edge, run) for edge in self.edges if not edge.variables):
@@ -103,78 +118,9 @@ class JoinNode:
             found = self.guesses[variable] = guess_join(self, variable)
         return found
 
-    @cached_property
-    def _only(self) -> str | None:
-        """The one variable, where all that the node has are triples that link it with constants."""
-        if self.others or self.members or self.tests or not self.edges:
-            return None
-        name, *more = self.edges[0].variables or ("", "")
-        alone = not more and all(edge.variables == (name,) and edge.subject != edge.object for edge in self.edges)
-        return name if alone else None
-
-    @cached_property
-    def _edges_are_a_tree(self) -> bool:
-        """Whether no two variables are linked in two ways."""
-        parent: dict[str, str] = {}
-
-        def root(name: str) -> str:
-            while parent.setdefault(name, name) != name:
-                name = parent[name]
-            return name
-
-        for edge in self.edges:
-            names = edge.variables
-            if len(names) == 2:
-                a, b = root(names[0]), root(names[1])
-                if a == b:
-                    return False
-                parent[a] = b
-        return True
-
-    @cached_property
-    def _joints(self) -> frozenset[str]:
-        """Variables that something other than a single node reads."""
-        names = [name for edge in self.edges for name in edge.variables]
-        names += [*self.conditions, *(member.variable for member in self.members)]
-        times: dict[str, int] = {}
-        for node in self.others:
-            for name in node.variables:
-                times[name] = times.get(name, 0) + 1
-        return frozenset(names).union(name for name, count in times.items() if count > 1)
-
-    @cached_property
-    def alone(self) -> frozenset[str]:
-        """Variables of which nothing but one triple pattern says anything."""
-        said = [name for edge in self.edges for name in edge.variables]
-        said += [*self.conditions, *(member.variable for member in self.members)]
-        said += [name for node in self.others for name in node.certain]
-        return frozenset(name for name in said if said.count(name) == 1)
-
-    def is_tree(self, variable: str) -> bool:
-        """Whether semi-joins alone decide which values a variable has."""
-        if self.tests or not self._edges_are_a_tree:
-            return False
-        joints = self._joints | {variable}
-        for node in self.others:
-            shared = joints & frozenset(node.variables)
-            if len(shared) > 1 or not shared <= node.certain:
-                return False
-        return True
-
-    @cached_property
-    def _components(self) -> tuple[frozenset[str], ...]:
-        """Variables that hang together."""
-        groups = [frozenset(edge.variables) for edge in self.edges if edge.variables]
-        groups += [frozenset(node.variables) for node in self.others]
-        merged: list[frozenset[str]] = []
-        for group in groups:
-            apart = [other for other in merged if not other & group]
-            merged = [*apart, group.union(*(other for other in merged if other & group))]
-        return tuple(merged)
-
     def has_any(self, names: frozenset[str], hints: Hints, run: PatternRun) -> bool:
         """Whether a component has a solution."""
-        joints = [name for name in self.variables if name in names and name in self._joints]
+        joints = [name for name in self.variables if name in names and name in self.shape.joints]
         if joints:
             found = self.reducer(hints, run).solve(joints[0], None)
             return found is not None and len(found) > 0
@@ -210,7 +156,7 @@ class _Joining:
         self._bound: set[str] = set()
         """Columns without a gap. A column with one (of VALUES with UNDEF, say) is joined, not extended."""
 
-    def rows(self) -> IdTable:
+    def rows(self) -> SolutionTable:
         """All solutions."""
         while (self._edges or self._others) and self._table.size:
             if self._tests or self._members:
@@ -219,7 +165,7 @@ class _Joining:
         self._check_tests()
         if self._table.size == 0:
             none = np.empty(0, np.uint32)
-            return IdTable({name: none for name in self._node.variables if name in self._wanted}, 0)
+            return SolutionTable({name: none for name in self._node.variables if name in self._wanted}, 0)
         return self._table.only(self._wanted)
 
     def _check_tests(self) -> None:
@@ -323,7 +269,7 @@ class _Joining:
         made = {name: column[index] for name, column in columns.items() if name in needed}
         if there in needed:
             made[there] = targets
-        self._table = IdTable(made, len(targets))
+        self._table = SolutionTable(made, len(targets))
 
     def _filtered(self, edge: Edge) -> Mask:
         """Which rows an edge between bound variables and constants keeps."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.graph.match.tables import IdTable
+from hybridkg.graph.match.tables import SolutionTable
 from hybridkg.interfaces.graph_index import Ids
 
 Hints = Mapping[str, Ids]
@@ -27,7 +27,7 @@ class PatternNode(Protocol):
     def certain(self) -> frozenset[str]:
         """What every solution binds."""
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
         """Its solutions, cut down to (at least) the wanted variables; duplicates kept."""
 
     def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:

@@ -12,11 +12,11 @@ from hybridkg.graph.match.conditions import RowTest
 from hybridkg.graph.match.ids import both, distinct, without
 from hybridkg.graph.match.nodes import Hints, PatternNode
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.graph.match.tables import IdTable, all_pairs, concatenated, matched, merged
+from hybridkg.graph.match.tables import SolutionTable, all_pairs, concatenated, matched, merged
 from hybridkg.interfaces.graph_index import Ids
 
 
-def hints_of(left: IdTable, certain: frozenset[str], right: PatternNode) -> dict[str, Ids]:
+def hints_of(left: SolutionTable, certain: frozenset[str], right: PatternNode) -> dict[str, Ids]:
     """The values that the left solutions have for variables that both sides always bind."""
     shared = [name for name in right.variables if name in certain and name in right.certain]
     if not shared or left.size > max(1_000.0, right.estimate(None) / 2):
@@ -42,7 +42,7 @@ class OptionalNode:
         """What the left side always binds."""
         return self.left.certain
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
         """As Node has it."""
         shared = frozenset(self.left.variables) & frozenset(self.right.variables)
         needed = wanted | shared
@@ -94,7 +94,7 @@ class SortedOutNode:
         """Of the left side."""
         return self.left.certain
 
-    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> IdTable:
+    def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
         """As Node has it."""
         shared = frozenset(self.left.variables) & frozenset(self.right.variables)
         left = self.left.rows(wanted | shared, hints, run)

@@ -22,7 +22,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class IdTable:
+class SolutionTable:
     """Rows of ids.
 
     Args:
@@ -33,18 +33,18 @@ class IdTable:
     columns: Mapping[str, Ids]
     size: int
 
-    def take(self, places: Places | Mask, names: Iterable[str] | None = None) -> IdTable:
+    def take(self, places: Places | Mask, names: Iterable[str] | None = None) -> SolutionTable:
         """The rows at these places, or those that a mask keeps, cut down to some columns."""
         kept = self.columns if names is None else self.only(names).columns
         size = int(np.count_nonzero(places)) if places.dtype == np.bool_ else len(places)
-        return IdTable({name: self.columns[name][places] for name in kept}, size)
+        return SolutionTable({name: self.columns[name][places] for name in kept}, size)
 
-    def only(self, names: Iterable[str]) -> IdTable:
+    def only(self, names: Iterable[str]) -> SolutionTable:
         """The same rows with fewer columns."""
         wanted = set(names)
         if wanted.issuperset(self.columns):
             return self
-        return IdTable({name: column for name, column in self.columns.items() if name in wanted}, self.size)
+        return SolutionTable({name: column for name, column in self.columns.items() if name in wanted}, self.size)
 
     def column(self, name: str) -> Ids:
         """A column; one that is missing binds nothing."""
@@ -52,26 +52,26 @@ class IdTable:
         return np.full(self.size, UNBOUND, np.uint32) if found is None else found
 
 
-ONE = IdTable({}, 1)
+ONE = SolutionTable({}, 1)
 """One solution that binds nothing."""
 
 
-def empty(names: Iterable[str]) -> IdTable:
+def empty(names: Iterable[str]) -> SolutionTable:
     """No solution."""
-    return IdTable({name: np.empty(0, np.uint32) for name in names}, 0)
+    return SolutionTable({name: np.empty(0, np.uint32) for name in names}, 0)
 
 
-def concatenated(tables: Sequence[IdTable], names: Sequence[str], run: PatternRun) -> IdTable:
+def concatenated(tables: Sequence[SolutionTable], names: Sequence[str], run: PatternRun) -> SolutionTable:
     """The rows of all tables, one after the other."""
     size = sum(table.size for table in tables)
     run.room_for(size)
     if len(tables) == 1 and all(name in tables[0].columns for name in names):
         return tables[0].only(names)
     columns = {name: np.concatenate([table.column(name) for table in tables]) for name in names if tables}
-    return IdTable(columns, size) if tables else empty(names)
+    return SolutionTable(columns, size) if tables else empty(names)
 
 
-def by_binding(table: IdTable, shared: Sequence[str]) -> Iterator[tuple[tuple[bool, ...], Places | None]]:
+def by_binding(table: SolutionTable, shared: Sequence[str]) -> Iterator[tuple[tuple[bool, ...], Places | None]]:
     """Groups of rows by which of the shared variables they bind.
 
     Yields:
@@ -127,7 +127,7 @@ def _all(rows: Places | None, size: int) -> Places:
     return np.arange(size) if rows is None else rows
 
 
-def compatible_pairs(left: IdTable, right: IdTable, run: PatternRun) -> Iterator[tuple[Places, Places]]:
+def compatible_pairs(left: SolutionTable, right: SolutionTable, run: PatternRun) -> Iterator[tuple[Places, Places]]:
     """(rows of left, rows of right) of all compatible pairs; a group of bindings at a time."""
     shared = [name for name in left.columns if name in right.columns]
     groups = list(by_binding(right, shared))
@@ -147,11 +147,11 @@ def compatible_pairs(left: IdTable, right: IdTable, run: PatternRun) -> Iterator
             yield (i if rows is None else rows[i]), (j if others is None else others[j])
 
 
-def _length(rows: Places | None, table: IdTable) -> int:
+def _length(rows: Places | None, table: SolutionTable) -> int:
     return table.size if rows is None else len(rows)
 
 
-def merged(left: IdTable, right: IdTable, i: Places, j: Places) -> IdTable:
+def merged(left: SolutionTable, right: SolutionTable, i: Places, j: Places) -> SolutionTable:
     """The solutions that compatible pairs of rows make together."""
     columns = {name: column[i] for name, column in left.columns.items()}
     for name, column in right.columns.items():
@@ -161,10 +161,10 @@ def merged(left: IdTable, right: IdTable, i: Places, j: Places) -> IdTable:
                 columns[name] = np.where(open_places, column[j], mine)
         else:
             columns[name] = column[j]
-    return IdTable(columns, len(i))
+    return SolutionTable(columns, len(i))
 
 
-def all_pairs(left: IdTable, right: IdTable, run: PatternRun) -> tuple[Places, Places]:
+def all_pairs(left: SolutionTable, right: SolutionTable, run: PatternRun) -> tuple[Places, Places]:
     """All compatible pairs together."""
     found = list(compatible_pairs(left, right, run))
     if len(found) == 1:
@@ -175,7 +175,7 @@ def all_pairs(left: IdTable, right: IdTable, run: PatternRun) -> tuple[Places, P
     return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
 
 
-def joined(left: IdTable, right: IdTable, run: PatternRun) -> IdTable:
+def joined(left: SolutionTable, right: SolutionTable, run: PatternRun) -> SolutionTable:
     """All compatible pairs, as solutions."""
     if right.size == 1 and not right.columns:
         return left
@@ -184,7 +184,7 @@ def joined(left: IdTable, right: IdTable, run: PatternRun) -> IdTable:
     return merged(left, right, *all_pairs(left, right, run))
 
 
-def matched(left: IdTable, right: IdTable, *, disjoint: bool) -> Mask:
+def matched(left: SolutionTable, right: SolutionTable, *, disjoint: bool) -> Mask:
     """bool[left.size]: whether a compatible row of the right table exists.
 
     Args:
@@ -214,10 +214,10 @@ def matched(left: IdTable, right: IdTable, *, disjoint: bool) -> Mask:
     return found
 
 
-def deduplicated(table: IdTable) -> IdTable:
+def deduplicated(table: SolutionTable) -> SolutionTable:
     """Every row once, in the order of first places."""
     if not table.columns:
-        return IdTable({}, min(table.size, 1))
+        return SolutionTable({}, min(table.size, 1))
     columns = list(table.columns.values())
     key, _ = keys_of(columns, [column[:0] for column in columns])
     first = np.unique(key, return_index=True)[1]

@@ -30,6 +30,7 @@ from hybridkg.interfaces.graph_index import (
     Same,
     Scan,
     Slot,
+    TermParameter,
     Test,
     Union,
     Values,
@@ -363,7 +364,7 @@ class _Joined:
             mean = triples.estimate if found is None else found.triples / found.subjects
             most = self._most(iri, outward=True)
             return Cardinality(0.0, min(mean, most), most)
-        assert not isinstance(edge.object, Variable)
+        assert not isinstance(edge.object, Variable | TermParameter)
         if iri == RDF_TYPE and isinstance(edge.object, NamedNode):
             return known.instances(edge.object.value)
         return known.having(iri, edge.object)

@@ -215,7 +215,9 @@ def _asked(
 def _question(fragment: GraphFragment, names: tuple[str, ...]) -> str:
     """The text sent to the store."""
     projection = tuple(ast.SelectItem(ast.Var(name)) for name in names)
-    return write(ast.SelectQuery(projection, whole(fragment.group), reduction="DISTINCT", dataset=fragment.dataset))
+    return write(
+        ast.SelectQuery(projection, whole(fragment.bound_group), reduction="DISTINCT", dataset=fragment.dataset)
+    )
 
 
 def _probed(fragment: GraphFragment, names: tuple[str, ...], among: Ids, context: ExecutionContext) -> list[Row] | None:
@@ -226,7 +228,7 @@ def _probed(fragment: GraphFragment, names: tuple[str, ...], among: Ids, context
     terms = context.nodes.nodes(among)
     if not all(isinstance(term, NamedNode) for term in terms):
         return None
-    asked = SparqlFragment(fragment.group, names, fragment.dataset)
+    asked = SparqlFragment(fragment.bound_group, names, fragment.dataset)
     return rows_meeting(asked, names[0], len(terms), lambda: terms, context)
 
 

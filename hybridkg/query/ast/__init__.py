@@ -69,12 +69,18 @@ from hybridkg.query.ast.queries import (
 from hybridkg.query.ast.terms import (
     RDF,
     Blank,
+    Constant,
     GraphTerm,
     Iri,
+    IriParameter,
+    ListParameter,
     Lit,
+    LiteralParameter,
     Syntax,
+    Value,
     Var,
     VarOrTerm,
+    parameter_for,
 )
 
 __all__ = [
@@ -85,6 +91,7 @@ __all__ = [
     "Bind",
     "Blank",
     "Call",
+    "Constant",
     "ConstructQuery",
     "DatasetClause",
     "DescribeQuery",
@@ -99,7 +106,10 @@ __all__ = [
     "In",
     "InlineData",
     "Iri",
+    "IriParameter",
+    "ListParameter",
     "Lit",
+    "LiteralParameter",
     "Match",
     "MinusPattern",
     "Model",
@@ -132,7 +142,9 @@ __all__ = [
     "Triples",
     "Unary",
     "UnionPattern",
+    "Value",
     "Var",
     "VarOrTerm",
     "Vector",
+    "parameter_for",
 ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from hybridkg.errors import Span
+from hybridkg.interfaces.parameter import Parameter, Unbound
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
@@ -49,3 +50,60 @@ class Lit(Syntax):
 
 GraphTerm: TypeAlias = Iri | Lit | Blank
 VarOrTerm: TypeAlias = Var | Iri | Lit | Blank
+
+
+# --- parameters ---------------------------------------------------------------------
+
+
+UNBOUND: Any = Unbound()
+
+
+@dataclass(frozen=True)
+class IriParameter(Iri, Parameter):
+    """An IRI that is the value of parameter `number`."""
+
+    value: str = field(init=False, repr=False, compare=False, default=UNBOUND)
+    number: int
+
+    def value_in(self, bindings: Any) -> Iri:
+        """As Parameter has it."""
+        return Iri(bindings.values[self.number].value, span=self.span)
+
+
+@dataclass(frozen=True)
+class LiteralParameter(Lit, Parameter):
+    """A literal that is the value of parameter `number`; with `plain`, without the datatype of the value."""
+
+    lexical: str = field(init=False, repr=False, compare=False, default=UNBOUND)
+    datatype: str | None = field(init=False, repr=False, compare=False, default=UNBOUND)
+    language: str | None = field(init=False, repr=False, compare=False, default=UNBOUND)
+    number: int
+    plain: bool = False
+
+    def value_in(self, bindings: Any) -> Lit:
+        """As Parameter has it."""
+        value = bindings.values[self.number]
+        return Lit(value.lexical, None if self.plain else value.datatype, value.language, span=self.span)
+
+
+@dataclass(frozen=True)
+class ListParameter(LiteralParameter):
+    """The cells of a column of VALUES, which are the values of parameter `number`."""
+
+    many = True
+
+    def value_in(self, bindings: Any) -> Any:
+        """As Parameter has it."""
+        return bindings.values[self.number]
+
+
+Constant: TypeAlias = Iri | Lit
+Value: TypeAlias = Constant | tuple[Constant, ...]
+"""Of a parameter: one constant, or those of a list."""
+
+
+def parameter_for(value: Value, number: int) -> Value:
+    """A parameter for values of this kind."""
+    if isinstance(value, tuple):
+        return (ListParameter(number),)
+    return IriParameter(number) if isinstance(value, Iri) else LiteralParameter(number)

@@ -63,7 +63,7 @@ def bind(query: ast.Query, parameters: Mapping[str, ParameterValue]) -> ast.Quer
     return replace(query, form=_substituted(form, single)) if single else replace(query, form=form)
 
 
-def constants(name: str, value: object) -> ast.Iri | ast.Lit | tuple[ast.Iri | ast.Lit, ...]:
+def constants(name: str, value: object) -> ast.Value:
     """What stands for the value of a parameter in a query: a constant, or those of a list.
 
     Raises:
@@ -241,6 +241,8 @@ def _substituted(
                 f"the parameter {variable.name!r} is the text of a MATCH, so it must be a text, not an IRI",
                 span=variable.span,
             )
+        if isinstance(value, ast.LiteralParameter):
+            return replace(value, plain=True, span=variable.span)
         return replace(value, datatype=None, span=variable.span)
 
     def _triple(triple: ast.TriplePattern) -> ast.TriplePattern:

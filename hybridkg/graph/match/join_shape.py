@@ -1,0 +1,104 @@
+"""The shape of a join: which variables its parts share, whatever its constants are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from hybridkg.graph.match.edges import Edge
+from hybridkg.graph.match.nodes import PatternNode
+from hybridkg.graph.match.reduce import Member
+
+
+@dataclass(frozen=True, eq=False)
+class JoinShape:
+    """What no constant changes of a JoinNode: the same for all values of its parameters.
+
+    Args:
+        edges: its triple patterns, perhaps with parameters.
+        others: further nodes.
+        conditions: variables with tests of their own.
+        members: EXISTS and MINUS.
+        n_tests: tests of several variables.
+    """
+
+    edges: tuple[Edge, ...]
+    others: tuple[PatternNode, ...]
+    conditions: frozenset[str]
+    members: tuple[Member, ...]
+    n_tests: int
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        """What every solution binds."""
+        found = {name for edge in self.edges for name in edge.variables}
+        return frozenset(found).union(*(node.certain for node in self.others))
+
+    @cached_property
+    def only(self) -> str | None:
+        """The one variable, where all that the node has are triples that link it with constants."""
+        if self.others or self.members or self.n_tests or not self.edges:
+            return None
+        name, *more = self.edges[0].variables or ("", "")
+        alone = not more and all(edge.variables == (name,) and edge.subject != edge.object for edge in self.edges)
+        return name if alone else None
+
+    @cached_property
+    def _edges_are_a_tree(self) -> bool:
+        """Whether no two variables are linked in two ways."""
+        parent: dict[str, str] = {}
+
+        def root(name: str) -> str:
+            while parent.setdefault(name, name) != name:
+                name = parent[name]
+            return name
+
+        for edge in self.edges:
+            names = edge.variables
+            if len(names) == 2:
+                a, b = root(names[0]), root(names[1])
+                if a == b:
+                    return False
+                parent[a] = b
+        return True
+
+    @cached_property
+    def joints(self) -> frozenset[str]:
+        """Variables that something other than a single node reads."""
+        names = [name for edge in self.edges for name in edge.variables]
+        names += [*self.conditions, *(member.variable for member in self.members)]
+        times: dict[str, int] = {}
+        for node in self.others:
+            for name in node.variables:
+                times[name] = times.get(name, 0) + 1
+        return frozenset(names).union(name for name, count in times.items() if count > 1)
+
+    @cached_property
+    def alone(self) -> frozenset[str]:
+        """Variables of which nothing but one triple pattern says anything."""
+        said = [name for edge in self.edges for name in edge.variables]
+        said += [*self.conditions, *(member.variable for member in self.members)]
+        said += [name for node in self.others for name in node.certain]
+        return frozenset(name for name in said if said.count(name) == 1)
+
+    def is_tree(self, variable: str) -> bool:
+        """Whether semi-joins alone decide which values a variable has."""
+        if self.n_tests or not self._edges_are_a_tree:
+            return False
+        joints = self.joints | {variable}
+        for node in self.others:
+            shared = joints & frozenset(node.variables)
+            if len(shared) > 1 or not shared <= node.certain:
+                return False
+        return True
+
+    @cached_property
+    def components(self) -> tuple[frozenset[str], ...]:
+        """Variables that hang together."""
+        groups = [frozenset(edge.variables) for edge in self.edges if edge.variables]
+        groups += [frozenset(node.variables) for node in self.others]
+        merged: list[frozenset[str]] = []
+        for group in groups:
+            apart = [other for other in merged if not other & group]
+            merged = [*apart, group.union(*(other for other in merged if other & group))]
+        return tuple(merged)

@@ -1,0 +1,163 @@
+"""Parameters: nodes that stand for values, in a tree that is made once for all values.
+
+A tree is a syntax tree, or anything made of dataclasses and tuples around one, such as a logical plan or operators. A
+parameter has the class of what it stands for, and no value: code that would decide something by the value raises
+UnboundParameterError, and then the tree has to be made for each set of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, NamedTuple
+
+
+class UnboundParameterError(Exception):
+    """The value of a parameter decides what a tree looks like."""
+
+
+class Parameter:
+    """A node that stands for a value."""
+
+    many: bool = False
+    """Whether it stands for any number of values; it is the one cell of the one row of a VALUES block then."""
+
+    def value_in(self, bindings: Any) -> Any:
+        """What stands in its place.
+
+        Args:
+            bindings: has `values`, in the order of the parameters.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """Values, in the order of the parameters."""
+
+    values: Sequence[Any]
+
+
+class Unbound:
+    """A field of a parameter that only its value has.
+
+    >>> class Word:
+    ...     text = Unbound()
+    >>> Word().text
+    Traceback (most recent call last):
+        ...
+    hybridkg.interfaces.parameter.UnboundParameterError: the value of a parameter decides
+    """
+
+    def __get__(self, node: object, kind: type | None = None) -> Unbound:
+        if node is None:
+            return self
+        raise UnboundParameterError("the value of a parameter decides")
+
+
+class _Step(NamedTuple):
+    """Makes one part of a tree.
+
+    Args:
+        make: makes it from its fields; that of a parameter, from what gives it its value.
+        same: its fields in their order, those with parameters left open.
+        named: fields that are given by name.
+        found: the places of the open ones, with the number of the step that makes each; None for a parameter.
+    """
+
+    make: Callable[..., Any]
+    same: list[Any]
+    named: Mapping[str, Any]
+    found: Sequence[tuple[int, int]] | None
+
+
+class Substitution:
+    """A tree with values in place of its parameters, which are looked for once.
+
+    Only the parts above parameters are made for each set of values, by their constructors. What the tree holds in
+    several places is one object in what is made, too.
+
+    Args:
+        tree: with parameters or without.
+        closed: classes of parts that have no parameters, whatever functions they hold.
+
+    Raises:
+        UnboundParameterError: the tree has a part that may hide a parameter: a function, or a container other than a
+            tuple.
+    """
+
+    def __init__(self, tree: Any, closed: tuple[type, ...] = ()):
+        self._tree, self._closed = tree, closed
+        self._steps: list[_Step] = []
+        self.parameters: list[Parameter] = []
+        """Those of the tree."""
+        places: dict[int, int | None] = {}
+        self._place(tree, places)
+
+    def __call__(self, bindings: Any) -> Any:
+        """The tree with values in place.
+
+        Args:
+            bindings: what the parameters take their values from: has `values`.
+        """
+        if not self._steps:
+            return self._tree
+        made: list[Any] = []
+        for make, same, named, found in self._steps:
+            if found is None:
+                made.append(make(bindings))
+                continue
+            parts = same.copy()
+            for at, place in found:
+                parts[at] = made[place]
+            made.append(make(*parts, **named) if named else make(*parts))
+        return made[-1]
+
+    def _place(self, tree: Any, places: dict[int, int | None]) -> int | None:
+        """The number of the step that makes a part, after those of its own parts; None for one that stays."""
+        if id(tree) not in places:
+            step = self._step(tree, places)
+            places[id(tree)] = None if step is None else len(self._steps)
+            self._steps += [] if step is None else [step]
+        return places[id(tree)]
+
+    def _step(self, tree: Any, places: dict[int, int | None]) -> _Step | None:
+        if isinstance(tree, Parameter):
+            self.parameters.append(tree)
+            return _Step(tree.value_in, [], {}, None)
+        if isinstance(tree, tuple):
+            match tree:
+                case ((Parameter(many=True) as cells,),):
+                    return self._made(_one_column, [cells], {}, places)
+            return self._made(_tuple, tree, {}, places)
+        if isinstance(tree, self._closed):
+            return None
+        if callable(tree) or isinstance(tree, dict | list | set):
+            raise UnboundParameterError(f"a {type(tree).__name__} may have a parameter in it")
+        if not is_dataclass(tree):
+            return None
+        given = [one for one in fields(tree) if one.init]
+        parts = [getattr(tree, one.name) for one in given if not one.kw_only]
+        named = {one.name: getattr(tree, one.name) for one in given if one.kw_only}
+        if any(self._place(part, places) is not None for part in named.values()):
+            raise UnboundParameterError("a field that is given by name has a parameter in it")
+        return self._made(type(tree), parts, named, places)
+
+    def _made(
+        self, make: Callable[..., Any], parts: Iterable[Any], named: Mapping[str, Any], places: dict[int, int | None]
+    ) -> _Step | None:
+        found = [(at, place) for at, part in enumerate(parts) if (place := self._place(part, places)) is not None]
+        return _Step(make, [*parts], named, found) if found else None
+
+
+def bound(tree: Any, bindings: Any) -> Any:
+    """A tree with values in place of its parameters, for once."""
+    return Substitution(tree)(bindings)
+
+
+def _tuple(*items: Any) -> tuple[Any, ...]:
+    return items
+
+
+def _one_column(cells: tuple[Any, ...]) -> tuple[tuple[Any], ...]:
+    return tuple((cell,) for cell in cells)
