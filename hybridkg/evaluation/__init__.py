@@ -1,1 +1,1 @@
-"""Judges rankings: topics, judgements, runs, measures, and whether a difference means anything."""
+"""Evaluation of rankings: topics, judgements, runs, measures, significance, tuning and experiments."""

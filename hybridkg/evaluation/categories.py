@@ -1,7 +1,6 @@
-"""Categories of topics: measures are told for each beside the total.
+"""Categories of topics, from a file or from the ids: the part before the last "-" or "_".
 
-From a file, or from how the topics are named: the category is what stands before the last "-" or "_" of the id.
-The four groups of DBpedia-Entity are made of seven such prefixes (ranking.md, 1.1).
+Seven such prefixes make the four categories of DBpedia-Entity (ranking.md, 1.1).
 """
 
 from __future__ import annotations
@@ -19,27 +18,23 @@ DBPEDIA_ENTITY = {
     "QALD2_te": "QALD2",
     "QALD2_tr": "QALD2",
 }
-"""The prefixes of DBpedia-Entity topics whose group has another name."""
+"""Categories of the DBpedia-Entity prefixes with another name."""
 
 LAST_PART = re.compile(r"[-_][^-_]*$")
 
 
 def read_categories(path: Path) -> dict[str, str]:
-    """Category of each topic, from lines `topic category` parted by a tab or blanks.
-
-    Raises:
-        LoadError: with file and line: a wrong number of columns, a topic that was there before, not text at all.
-    """
+    """Category of each topic, of lines `topic category` (tab or blanks between); LoadError for an invalid line."""
     path = Path(path)
-    found: dict[str, str] = {}
+    categories: dict[str, str] = {}
     for number, line in numbered_lines(path, "a file of categories"):
-        # A category may hold blanks where a tab parts the columns.
+        # A category after a tab may contain blanks.
         parts = line.split(b"\t") if line.count(b"\t") == 1 else columns(path, number, line, ("topic", "category"))
         topic, category = (decoded(path, number, part.strip()) for part in parts)
-        if topic in found:
-            refuse(path, number, f"the topic {quoted(topic)} was there before")
-        found[topic] = category
-    return found
+        if topic in categories:
+            refuse(path, number, f"the topic {quoted(topic)} is repeated")
+        categories[topic] = category
+    return categories
 
 
 def categories_by_prefix(topics: Iterable[str]) -> dict[str, str]:

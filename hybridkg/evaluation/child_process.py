@@ -1,4 +1,4 @@
-"""A process that works for another: it leaves Ctrl-C to that one, and ends with it, whatever ended that."""
+"""Child processes that leave Ctrl-C to their parent, and end with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from multiprocessing import parent_process
 
 @contextmanager
 def ctrl_c_withheld() -> Iterator[None]:
-    """A process that starts meanwhile never gets SIGINT, which goes to all of a terminal."""
+    """Blocks SIGINT, which a terminal sends to all processes, for those that start in this context."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -24,7 +24,7 @@ def ctrl_c_withheld() -> Iterator[None]:
 
 
 def become_child() -> None:
-    """Called first in the process that works."""
+    """Makes this process such a child; must run first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

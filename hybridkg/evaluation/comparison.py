@@ -1,7 +1,7 @@
-"""Compares runs with a baseline, topic by topic: means, differences, intervals, corrected p-values, wins and losses.
+"""Comparison of runs with a baseline by topic: means, differences, intervals, corrected p-values, wins and losses.
 
-Every comparison starts its random numbers from the same seed, so what is said about one pair of runs does not change
-with the others that are shown; only Holm's correction does, which counts all of them, categories included.
+Every comparison draws from the same seed, so its figures do not depend on the other runs; only Holm's correction counts
+all comparisons, those of categories included.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hybridkg.evaluation.significance import (
 )
 
 TIE = 1e-9
-"""Differences up to this are rounding, and count as none."""
+"""Maximum difference that counts as rounding, and so as a tie."""
 
 PerTopic = Mapping[str, float]
 
@@ -40,20 +40,18 @@ class RunComparison:
     """One run against the baseline, by one measure, on one group of topics.
 
     Args:
-        measure: its name.
         group: a category, or ALL.
-        baseline, run: names of the two runs.
-        topics: topics of the group.
+        topics: number of topics in the group.
         baseline_mean, mean: means of the two runs.
-        difference: mean minus baseline mean, from the differences of the topics.
+        difference: mean of the topics' differences.
         low, high: BCa bootstrap confidence interval of the difference.
-        effect: the difference over the standard deviation of the topics' differences (Cohen's d of pairs); 0 where
-            no two topics differ in it.
+        effect: difference over the standard deviation of the topics' differences (Cohen's d of pairs); 0 if they are
+            all equal.
         p: two-sided, of the paired test.
-        holm_p: the same, corrected for all comparisons of the report.
+        holm_p: p corrected for all comparisons of the report.
         permutations: swaps of the randomisation test; 0 for the t-test.
         exact: whether the test counted all swaps (or drew none).
-        wins, ties, losses: topics where the run is better, as good, worse.
+        wins, ties, losses: number of topics where the run is better, equal, worse.
     """
 
     measure: str
@@ -91,19 +89,18 @@ class TopicDifference:
 
 @dataclass(frozen=True)
 class ComparisonReport:
-    """What `compare` found, and how.
+    """The result of `compare`, with its method.
 
     Args:
-        baseline: name of the run that the others are compared with.
-        runs: names of the others.
+        runs: names of the runs compared with the baseline.
         test: name of the paired test.
-        permutations: swaps asked for, for the randomisation test.
-        seed: of every random draw.
+        permutations: requested swaps of the randomisation test.
+        seed: of all random draws.
         confidence, resamples: of the intervals.
         comparisons: by measure, then by group (all topics first), then by run.
         per_topic: by measure, then by run; the largest gain first.
-        without_answer: for each run that lacks some, how many topics it does not answer; they count with 0.
-        not_judged: for each run that has some, how many topics it answers that are not judged; they play no part.
+        without_answer: number of topics that a run does not answer, if any; they count as 0.
+        not_judged: number of answered topics of a run that are not judged, if any; they are ignored.
     """
 
     baseline: str
@@ -119,9 +116,8 @@ class ComparisonReport:
     not_judged: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self, *, per_topic: bool = False) -> dict[str, Any]:
-        """The report as JSON values; the topics only where asked for."""
-        found = {name: value for name, value in asdict(self).items() if name != "per_topic"}
-        return found | ({"per_topic": [asdict(row) for row in self.per_topic]} if per_topic else {})
+        values = {name: value for name, value in asdict(self).items() if name != "per_topic"}
+        return values | ({"per_topic": [asdict(row) for row in self.per_topic]} if per_topic else {})
 
     def method(self) -> str:
         """One sentence on the test, the correction and the intervals."""
@@ -155,12 +151,12 @@ def compare(
 
     Args:
         qrels: the judgements.
-        runs: at least two, by the names to show; the first is the baseline.
+        runs: at least two, by displayed name; the first is the baseline.
         measures: at least one.
-        categories: of the topics, to compare within each as well.
+        categories: by topic; each is compared separately as well.
         test: "randomisation" or "t".
         permutations: swaps to draw for the randomisation test.
-        seed: of every random draw, at least 0.
+        seed: of all random draws, at least 0.
 
     Raises:
         ParameterError: fewer than two runs, no measure, no topic, no such test, or a number out of range.
@@ -169,8 +165,8 @@ def compare(
     >>> from hybridkg.evaluation.measures import parse_measure
     >>> qrels = Qrels({"q1": {"d1": 1}, "q2": {"d2": 1}})
     >>> runs = {"old": Run("old", {}), "new": Run("new", {"q1": (("d1", 1.0),)})}
-    >>> found = compare(qrels, runs, [parse_measure("mrr")]).comparisons[0]
-    >>> found.difference, found.wins, found.ties, found.p
+    >>> new = compare(qrels, runs, [parse_measure("mrr")]).comparisons[0]
+    >>> new.difference, new.wins, new.ties, new.p
     (0.5, 1, 1, 1.0)
     """
     values = {name: evaluate(qrels, run, measures) for name, run in runs.items()}
@@ -183,21 +179,17 @@ def compare(
 def compare_evaluated(
     report: EvalReport, *, test: str = "randomisation", permutations: int = PERMUTATIONS, seed: int = 0
 ) -> ComparisonReport:
-    """The same for runs that `eval_report` has evaluated; the first of them is the baseline.
-
-    Raises:
-        ParameterError: as `compare`, or a run that is there twice.
-    """
+    """The comparison of an EvalReport's runs with the first; ParameterError as `compare`, or for repeated runs."""
     names = [run.name for run in report.runs]
     if twice := next((name for i, name in enumerate(names) if name in names[:i]), ""):
         raise ParameterError(f"the run {twice!r} is given twice", hint="there is no difference to itself")
     values = {run.name: run.values for run in report.runs}
-    found = compare_values(
+    compared = compare_values(
         values, categories=report.categories or None, test=test, permutations=permutations, seed=seed
     )
     without = {run.name: len(run.unanswered) for run in report.runs}
     not_judged = {run.name: len(run.unjudged) for run in report.runs}
-    return replace(found, without_answer=_above_zero(without), not_judged=_above_zero(not_judged))
+    return replace(compared, without_answer=_above_zero(without), not_judged=_above_zero(not_judged))
 
 
 def compare_values(
@@ -208,10 +200,10 @@ def compare_values(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
 ) -> ComparisonReport:
-    """The same for values that are there already: by run, measure and topic, as `evaluate` gives them.
+    """The comparison of values by run, measure and topic.
 
     Raises:
-        ParameterError: as `compare`, or runs of other measures or topics than the first.
+        ParameterError: as `compare`, or a run has other measures or topics than the first.
     """
     if len(values) < 2:
         raise ParameterError("a comparison needs two runs or more", hint="the first run is the baseline")
@@ -220,16 +212,16 @@ def compare_values(
     groups = _groups(values[baseline], categories)
     for run in others:
         _check_same(values[baseline], values[run], run)
-    found = []
+    compared = []
     per_topic: list[TopicDifference] = []
     for measure, base in values[baseline].items():
         for group, topics in groups:
             for run in others:
                 one = _Pair(measure, group, baseline, run, topics, base, values[run][measure])
-                found.append(one.comparison(test, permutations, seed))
+                compared.append(one.comparison(test, permutations, seed))
         for run in others:
             per_topic += _topic_rows(measure, run, base, values[run][measure], categories)
-    corrected = holm([one.p for one in found])
+    corrected = holm([one.p for one in compared])
     return ComparisonReport(
         baseline=baseline,
         runs=tuple(others),
@@ -238,15 +230,13 @@ def compare_values(
         seed=seed,
         confidence=CONFIDENCE,
         resamples=RESAMPLES,
-        comparisons=tuple(replace(one, holm_p=p) for one, p in zip(found, corrected, strict=True)),
+        comparisons=tuple(replace(one, holm_p=p) for one, p in zip(compared, corrected, strict=True)),
         per_topic=tuple(per_topic),
     )
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two runs of one measure on some topics."""
-
     measure: str
     group: str
     baseline: str
@@ -256,7 +246,7 @@ class _Pair:
     values: PerTopic
 
     def comparison(self, test: str, permutations: int, seed: int) -> RunComparison:
-        """The comparison, not yet corrected."""
+        """The comparison before Holm's correction."""
         base = np.array([self.base_values[topic] for topic in self.topics])
         mine = np.array([self.values[topic] for topic in self.topics])
         differences = mine - base
@@ -287,7 +277,7 @@ class _Pair:
 
 
 def _effect(differences: NDArray[np.float64]) -> float:
-    """The mean over the standard deviation, which few topics estimate.
+    """Cohen's d of pairs: mean over sample standard deviation; 0 without variance.
 
     >>> _effect(np.array([1.0, 2.0, 3.0])), _effect(np.array([0.5, 0.5]))
     (2.0, 0.0)
@@ -309,7 +299,7 @@ def _topic_rows(
 
 
 def _groups(measures: Mapping[str, PerTopic], categories: Mapping[str, str] | None) -> list[tuple[str, list[str]]]:
-    """Groups and their topics: all of them, then each category, in the order in which the topics come to them."""
+    """(group, topics): all topics, then each category in the order of its first topic."""
     first = next(iter(measures.values()), None)
     if first is None:
         raise ParameterError("a comparison needs a measure", hint="for example ndcg@10")

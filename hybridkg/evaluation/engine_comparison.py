@@ -1,4 +1,4 @@
-"""Comparison of two text engines: the same queries over the same state, and where their answers differ."""
+"""Comparison of two text engines by the results of the same queries over the same state."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from hybridkg.store.generations.folder import Folder
 from hybridkg.text.match_query.synonyms import stored_synonyms
 
 Identity: TypeAlias = tuple[Term | bool | None, ...]
-"""What makes a row the same row on both engines: all its values but floating numbers, such as scores."""
+"""The identity of a row on both engines: all its values except floating-point numbers."""
 
 Numbers: TypeAlias = tuple[tuple[str, float], ...]
-"""(name, value) of the floating numbers and scores of a row."""
+"""(name, value) of the floating-point numbers and scores of a row."""
 
 SameRow: TypeAlias = tuple[Identity, Numbers]
 
@@ -45,13 +45,12 @@ class QueryParity:
     """One query on both engines.
 
     Args:
-        name: of the query.
-        rows: how many rows each engine gave; None where it refuses the query.
-        overlap: share of the rows that both gave, 0..1, of the greater number of rows; None where one refuses.
-        same_order: whether the rows stand in the same order; None where the query asks for none, or one refuses.
-        difference: largest relative difference of a number in rows that both gave, 0 for none; infinite where
-            only one of them has it; None where one refuses.
-        refusals: `code: message` of each engine that refuses the query, empty where it does not.
+        rows: number of rows of each engine; None if it refuses the query.
+        overlap: number of common rows over the larger number of rows; None if one refuses.
+        same_order: whether the rows have the same order; None for an unordered query, or if one refuses.
+        difference: maximum relative difference of a number in common rows; infinite if only one engine has the number;
+            None if one refuses.
+        refusals: `code: message` of each engine that refuses the query, else empty.
     """
 
     name: str
@@ -73,34 +72,29 @@ class QueryParity:
         return "same" if self.overlap == 1 and self.same_order is not False else "different"
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data; an infinite difference, which JSON does not have, is a text."""
+        """The entry as JSON values; an infinite difference becomes a text."""
         difference = str(self.difference) if self.difference == math.inf else self.difference
         return asdict(self) | {"difference": difference, "verdict": self.verdict}
 
 
 @dataclass(frozen=True)
 class ParityReport:
-    """What the comparison found.
-
-    Args:
-        engines: names of the two text engines; the first has built the live index.
-        queries: one entry for each query, in the order given.
-    """
+    """The result of the comparison; the first engine has built the live index."""
 
     engines: tuple[str, str]
     queries: tuple[QueryParity, ...]
 
     def count(self, verdict: str) -> int:
-        """How many queries are `same`, `different` or `refused`."""
+        """Number of queries with the verdict `same`, `different` or `refused`."""
         return sum(query.verdict == verdict for query in self.queries)
 
     @property
     def largest_difference(self) -> float:
-        """The largest relative difference of a number over all queries; 0 for none."""
+        """The maximum relative difference of a number over all queries; 0 without one."""
         return max((query.difference for query in self.queries if query.difference is not None), default=0.0)
 
     def summary(self) -> str:
-        """One line.
+        """The report in one line.
 
         >>> ParityReport(("a", "b"), (QueryParity("q", (3, 3), 1.0, True, 2e-16),)).summary()
         '1 query: 1 has the same rows in the same order; largest relative difference of a number 2e-16'
@@ -115,7 +109,7 @@ class ParityReport:
         return f"{n:,} {noun}: {', '.join(parts)}; {numbers}"
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """The report as JSON values."""
         counts = {verdict: self.count(verdict) for verdict in ("same", "different", "refused")}
         return {"engines": list(self.engines), "queries": [query.to_json() for query in self.queries], **counts}
 
@@ -128,14 +122,14 @@ def compare_engines(
     against: str | None = None,
     progress: Progress = SILENT,
 ) -> ParityReport:
-    """Runs queries on the live index and on one of another engine, which exists for as long as this takes.
+    """Runs queries on the live index and on a temporary index of another engine.
 
     Args:
-        kb: the knowledge base, in the state that is compared.
+        kb: the knowledge base in the compared state.
         queries: query texts by name.
-        model: ranking model that every MATCH gets in place of its own.
-        against: name of the other engine; default: `elasticsearch`, or `embedded` where this one is not.
-        progress: told how far the other index and the queries are.
+        model: ranking model that replaces that of every MATCH.
+        against: name of the other engine; default: `elasticsearch`, or `embedded` if the live engine is another.
+        progress: receives the progress of the other index and of the queries.
 
     Raises:
         QuerySyntaxError: a text is no query; nothing has been built.
@@ -160,19 +154,19 @@ def compare_engines(
             f"the live index is one of {live!r} itself",
             hint=f"compare it with one of: {', '.join(name for name in TEXT_ENGINES.names() if name != live)}",
         )
-    # Nobody may write or prune meanwhile: no state on disk names the other index.
+    # The lock prevents pruning, which would remove the other index: no state on disk names it.
     with folder.locked(), _built_by(other, folder, snapshot, progress) as second:
         progress.start("comparing", len(texts))
-        found = []
+        compared = []
         for name, text in texts.items():
-            found.append(_compared(name, text, (kb, kb.at(second))))
+            compared.append(_compared(name, text, (kb, kb.at(second))))
             progress.advance(1, 1)
         progress.done(len(texts))
-    return ParityReport((live, other), tuple(found))
+    return ParityReport((live, other), tuple(compared))
 
 
 def _prepared(text: str, name: str, model: str | None) -> str:
-    """The query that is run: without EXPLAIN, and with the model."""
+    """The query without EXPLAIN and with the model."""
     query = parse(text, name=name)
     if model is not None:
         RANKING_MODELS.get(model)
@@ -181,7 +175,7 @@ def _prepared(text: str, name: str, model: str | None) -> str:
 
 
 def with_model(query: ast.Query, model: str | None) -> ast.Query:
-    """The query with another ranking model in every MATCH that does not use it already, without arguments.
+    """The query with a ranking model, without arguments, in every MATCH that uses another one.
 
     >>> write(with_model(parse('SELECT ?x { ?x MATCH "a" USING bm25f(k1=1) TOP 3 }'), "bm25"))
     'SELECT ?x\\nWHERE {\\n  ?x MATCH "a" USING bm25 TOP 3 .\\n}'
@@ -197,7 +191,7 @@ def with_model(query: ast.Query, model: str | None) -> ast.Query:
 
 @contextmanager
 def _built_by(name: str, folder: Folder, snapshot: Snapshot, progress: Progress) -> Iterator[Snapshot]:
-    """The same state with a text index of another engine, which goes at the end, whatever happens."""
+    """The state with a text index of another engine, which is removed at the end."""
     assert snapshot.profile is not None
     config = folder.config
     engine = TEXT_ENGINES.get(name)(folder.path, config)
@@ -252,7 +246,6 @@ def _compared(name: str, text: str, sides: tuple[KnowledgeBase, KnowledgeBase]) 
 
 
 def _has_order(text: str) -> bool:
-    """Whether the query says in which order its rows stand; otherwise any is right."""
     modifiers = parse(text).form.modifiers
     return bool(modifiers.order_by or modifiers.rank_by or modifiers.rerank)
 
@@ -276,14 +269,14 @@ def _is_floating(term: Term | None) -> bool:
 
 
 def _overlap(left: Sequence[SameRow], right: Sequence[SameRow]) -> float:
-    """Share of the rows that both have; a row that stands there twice counts twice."""
-    most = max(len(left), len(right))
+    """Size of the multiset intersection over the larger number of rows."""
+    rows = max(len(left), len(right))
     both = Counter(key for key, _ in left) & Counter(key for key, _ in right)
-    return both.total() / most if most else 1.0
+    return both.total() / rows if rows else 1.0
 
 
 def _largest_difference(left: Sequence[SameRow], right: Sequence[SameRow]) -> float:
-    """Over the numbers of rows that both have; of equal rows, the first belongs to the first."""
+    """The maximum over the numbers of common rows; rows with equal identity are paired in order."""
     waiting: dict[Identity, list[dict[str, float]]] = defaultdict(list)
     for key, numbers in reversed(right):
         waiting[key].append(dict(numbers))
@@ -299,7 +292,7 @@ def _largest_difference(left: Sequence[SameRow], right: Sequence[SameRow]) -> fl
 
 
 def relative_difference(a: float, b: float) -> float:
-    """|a - b| in relation to the greater of both; infinite where only one of them is finite.
+    """|a - b| / max(|a|, |b|); infinite if only one of them is finite.
 
     >>> relative_difference(2.0, 1.0), relative_difference(0.0, 0.0), relative_difference(1.0, math.nan)
     (0.5, 0.0, inf)
@@ -313,11 +306,11 @@ def relative_difference(a: float, b: float) -> float:
 
 
 def read_queries(path: Path) -> dict[str, str]:
-    """The query texts in the `*.hq` files of a folder by file name, sorted; or that of one file.
+    """The query texts by file name, from a file or from the `*.hq` files of a folder.
 
     Raises:
-        UnknownNameError: there is none.
-        UserError: one cannot be read.
+        UnknownNameError: there is no file.
+        UserError: a file cannot be read.
     """
     files = sorted(path.glob("*.hq")) if path.is_dir() else [path] if path.is_file() else []
     if not files:

@@ -1,4 +1,4 @@
-"""Measures of several runs side by side: in total, for each category of topics, for each topic."""
+"""The evaluation report of several runs: values in total, by category and by topic."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 
 ALL = "all"
-"""What stands for every category, and for every topic."""
+"""The name of all categories, and of all topics."""
 
 FILE_ENDING = re.compile(r"(?<=.)(\.(run|trec|treceval|txt))?(\.(gz|bz2|xz))?$", re.IGNORECASE)
-"""What a file name ends in that says nothing about the run."""
+"""File name endings that are not part of the run's name."""
 
 UNCATEGORISED = "(none)"
-"""The category of topics that a file of categories does not name."""
+"""The category of topics that a file of categories omits."""
 
 
 @dataclass(frozen=True)
 class RunScores:
-    """What the measures say of one run.
+    """The values of one run.
 
     Args:
-        name: by which it is told from the others.
+        name: unique in the report.
         values: by measure, then topic of the qrels.
         unanswered: topics of the qrels without an answer; they count 0.
-        unjudged: topics of the run that are not in the qrels; they play no part.
-        foreign: one of its documents, where none is judged; else empty.
+        unjudged: topics of the run that are not in the qrels; they are ignored.
+        foreign: a document of the run if none of its documents is judged; else empty.
     """
 
     name: str
@@ -43,7 +43,7 @@ class RunScores:
     foreign: str = ""
 
     def note(self) -> str:
-        """What the figures leave out, in a line; empty where nothing."""
+        """Caveats of the values, in a line; empty without one."""
         parts = []
         if self.unanswered:
             parts.append(f"{_topics(len(self.unanswered))} without an answer, counted as 0")
@@ -56,7 +56,7 @@ class RunScores:
 
 @dataclass(frozen=True)
 class ReportRow:
-    """Values of a run for some topics; `category` and `topic` are ALL where they say nothing."""
+    """Values of a run, by default over ALL categories and topics."""
 
     run: str
     category: str
@@ -65,21 +65,14 @@ class ReportRow:
     values: tuple[float, ...]
 
     def label(self) -> str:
-        """The run, where the row is its total; else what it is a part of the run, indented."""
+        """The name of the run in its total; else the category or topic, indented."""
         part = self.category if self.topic == ALL else self.topic
         return self.run if part == ALL else f"  {part}"
 
 
 @dataclass(frozen=True)
 class EvalReport:
-    """Several runs under the same judgements.
-
-    Args:
-        measures: names, in the order of the columns.
-        topics: of the qrels, in their order.
-        runs: in the order given.
-        categories: by topic; empty without categories.
-    """
+    """Several runs under the same judgements; `topics` are those of the qrels, `categories` are by topic or empty."""
 
     measures: tuple[str, ...]
     topics: tuple[str, ...]
@@ -87,14 +80,14 @@ class EvalReport:
     categories: Mapping[str, str]
 
     def groups(self) -> dict[str, list[str]]:
-        """Topics by category, in the order in which the qrels come to them."""
-        found: dict[str, list[str]] = {}
+        """Topics by category, in the order of the qrels."""
+        groups: dict[str, list[str]] = {}
         for topic in self.topics if self.categories else ():
-            found.setdefault(self.categories.get(topic, UNCATEGORISED), []).append(topic)
-        return found
+            groups.setdefault(self.categories.get(topic, UNCATEGORISED), []).append(topic)
+        return groups
 
     def rows(self, *, per_topic: bool = False) -> Iterator[ReportRow]:
-        """For each run the total, then its categories, then its topics if asked for."""
+        """For each run the total, then its categories, then with `per_topic` its topics."""
         groups = self.groups()
         for run in self.runs:
             yield ReportRow(run.name, ALL, ALL, len(self.topics), self._means(run, self.topics))
@@ -105,7 +98,6 @@ class EvalReport:
                 yield ReportRow(run.name, category, topic, 1, self._means(run, [topic]))
 
     def to_json(self, *, per_topic: bool = False) -> dict[str, Any]:
-        """The report as JSON values; the figures in full."""
         return {
             "measures": list(self.measures),
             "topics": len(self.topics),
@@ -113,20 +105,20 @@ class EvalReport:
         }
 
     def _run_json(self, run: RunScores, per_topic: bool) -> dict[str, Any]:
-        found: dict[str, Any] = {
+        values: dict[str, Any] = {
             "run": run.name,
             "topics_without_answer": len(run.unanswered),
             "topics_not_judged": len(run.unjudged),
             ALL: self._named(run, self.topics),
         }
         if self.categories:
-            found["categories"] = {
+            values["categories"] = {
                 category: {"topics": len(topics), **self._named(run, topics)}
                 for category, topics in self.groups().items()
             }
         if per_topic:
-            found["per_topic"] = {topic: self._named(run, [topic]) for topic in self.topics}
-        return found
+            values["per_topic"] = {topic: self._named(run, [topic]) for topic in self.topics}
+        return values
 
     def _named(self, run: RunScores, topics: Sequence[str]) -> dict[str, float]:
         return dict(zip(self.measures, self._means(run, topics), strict=True))
@@ -141,30 +133,25 @@ def eval_report(
     measures: Sequence[Measure],
     categories: Mapping[str, str] | None = None,
 ) -> EvalReport:
-    """Evaluates runs, each with the file it was read from, which names it where two have the same tag.
-
-    Raises:
-        LoadError: no topic of a run is judged.
-    """
+    """Evaluates runs, each with its file, which names runs with equal tags; LoadError if no topic of one is judged."""
     names = _names([(path, run.name) for path, run in runs])
     scores = []
     for name, (path, run) in zip(names, runs, strict=True):
-        found = run_scores(name, qrels, run, evaluate(qrels, run, measures))
-        if len(found.unanswered) == len(qrels):
+        own = run_scores(name, qrels, run, evaluate(qrels, run, measures))
+        if len(own.unanswered) == len(qrels):
             some = f"the run has topics such as {next(iter(run.rankings), '')!r}"
             raise LoadError(
                 "no topic of the run is judged",
                 hint=f"{some}, the judgements such as {next(iter(qrels.grades), '')!r}",
                 place=str(path),
             )
-        scores.append(found)
+        scores.append(own)
     return EvalReport(
         tuple(dict.fromkeys(measure.name for measure in measures)), tuple(qrels.grades), tuple(scores), categories or {}
     )
 
 
 def run_scores(name: str, qrels: Qrels, run: Run, values: Mapping[str, Mapping[str, float]]) -> RunScores:
-    """A run beside the judgements that it was measured by."""
     unanswered = tuple(topic for topic in qrels.grades if not run.rankings.get(topic))
     unjudged = tuple(topic for topic in run.rankings if topic not in qrels.grades)
     pairs = ((topic, document) for topic, ranking in run.rankings.items() for document, _ in ranking)
@@ -174,7 +161,7 @@ def run_scores(name: str, qrels: Qrels, run: Run, values: Mapping[str, Mapping[s
 
 
 def _names(runs: Sequence[tuple[Path, str]]) -> list[str]:
-    """The tag of each run, or its file name, or its path: the first that tells it from the others."""
+    """The tag of each run, or its file name, or its path: the first that is unique."""
     candidates = [
         tuple(_printable(name) for name in (tag, FILE_ENDING.sub("", path.name), str(path))) for path, tag in runs
     ]

@@ -1,10 +1,8 @@
-"""Facts as documents: a ranking of triples is judged by the measures of any ranking.
+"""Facts as documents, so that rankings of triples are evaluated by the usual measures.
 
-A fact is a subject, a predicate and an object in N-Triples form. Files are tab-separated: judgements have lines
-`topic subject predicate object`, each a right fact (a topic may have several), runs the same with a score as fifth
-column. In `Qrels` and `Run` a fact is one identifier without blanks (`fact_id`), so hit@k (Hits@k), mrr, recall@k,
-`compare`, `write_run` and every file in TREC's form work on it; a fact retrieved from the wrong graph position is
-another fact, and nothing is given for a part of one.
+A fact is a triple in N-Triples form. Files are tab-separated: judgements have lines `topic subject predicate object`,
+each a correct fact, and runs have the score as fifth column. `Qrels` and `Run` have an identifier without blanks for a
+fact (`fact_id`), so measures, `compare`, `write_run` and TREC files work on it. Parts of a fact get no credit.
 """
 
 from __future__ import annotations
@@ -22,13 +20,13 @@ from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.text_lines import decoded, numbered_lines, quoted, refuse
 
 FACT_MEASURES = ("hit@1", "hit@10", "mrr@1000")
-"""What DiFaR reports (ranking.md, section 3)."""
+"""The measures of DiFaR (ranking.md, section 3)."""
 
 _UNSAFE = re.compile(r"[%|\s\x00-\x20\x7f-\xa0]")
 
 
 class Fact(NamedTuple):
-    """A triple; each term as N-Triples writes it, such as `<http://x/a>` or `"red fish"@en`."""
+    """A triple of terms in N-Triples form, such as `<http://x/a>` or `"red fish"@en`."""
 
     subject: str
     predicate: str
@@ -36,7 +34,7 @@ class Fact(NamedTuple):
 
 
 def fact_id(fact: Fact) -> str:
-    """The fact as one word: its terms parted by "|", with blanks, "|" and "%" in them as %XX.
+    """The identifier of a fact: its terms joined by "|", with blanks, "|" and "%" escaped as %XX.
 
     >>> fact_id(Fact("<http://x/a>", "<http://x/name>", '"red fish"@en'))
     '<http://x/a>|<http://x/name>|"red%20fish"@en'
@@ -45,10 +43,7 @@ def fact_id(fact: Fact) -> str:
 
 
 def fact_of(identifier: str) -> Fact:
-    """The fact of an identifier; `fact_of(fact_id(f))` is f.
-
-    Raises:
-        ParameterError: it is none.
+    """The fact of an identifier, the inverse of `fact_id`; ParameterError if it is invalid.
 
     >>> fact_of('<a>|<p>|"red%20fish"').object
     '"red fish"'
@@ -62,28 +57,20 @@ def fact_of(identifier: str) -> Fact:
 
 
 def read_fact_qrels(path: Path) -> Qrels:
-    """The right facts of each topic, with grade 1, from lines `topic subject predicate object` parted by tabs.
-
-    Raises:
-        LoadError: with file and line: another number of columns, an empty one, a fact that the topic had before.
-    """
+    """Facts, with grade 1, of tab-separated lines `topic subject predicate object`; LoadError for an invalid line."""
     path = Path(path)
     grades: dict[str, dict[str, int]] = {}
     for number, line in numbered_lines(path, "a file of facts"):
         topic, fact = _topic_and_fact(path, number, decoded(path, number, line).split("\t"), 4)
         of_topic = grades.setdefault(topic, {})
         if fact in of_topic:
-            refuse(path, number, f"the fact is there twice for the topic {quoted(topic)}", "keep one of the two lines")
+            refuse(path, number, f"the fact appears twice for the topic {quoted(topic)}", "keep one of the two lines")
         of_topic[fact] = 1
     return Qrels(grades)
 
 
 def read_fact_run(path: Path) -> Run:
-    """Ranked facts, from lines `topic subject predicate object score`; the order is trec_eval's, the name the file's.
-
-    Raises:
-        LoadError: with file and line: as `read_fact_qrels`, or a score that is no finite number.
-    """
+    """Facts of lines `topic subject predicate object score`, in trec_eval's order; LoadError as `read_fact_qrels`."""
     path = Path(path)
     scored: dict[str, dict[str, float]] = {}
     for number, line in numbered_lines(path, "a run of facts"):
@@ -97,7 +84,7 @@ def read_fact_run(path: Path) -> Run:
             refuse(path, number, f"{quoted(columns[4])} is not a score", "a score is a finite number")
         of_topic = scored.setdefault(topic, {})
         if fact in of_topic:
-            message = f"the fact is there twice for the topic {quoted(topic)}"
+            message = f"the fact appears twice for the topic {quoted(topic)}"
             refuse(path, number, message, "a ranking has a fact once; keep its best line")
         of_topic[fact] = score
     name = path.name.split(".")[0] or path.name
@@ -108,12 +95,12 @@ def _topic_and_fact(path: Path, number: int, columns: list[str], wanted: int) ->
     names = ("topic", "subject", "predicate", "object", "score")[:wanted]
     if len(columns) != wanted:
         some = f"{len(columns)} column{'' if len(columns) == 1 else 's'}"
-        refuse(path, number, f"{some} instead of {wanted}", f"each line is, parted by tabs: {' '.join(names)}")
+        refuse(path, number, f"{some} instead of {wanted}", f"each line is, separated by tabs: {' '.join(names)}")
     columns = [column.strip(" ") for column in columns]
     if empty := next((name for name, column in zip(names, columns, strict=True) if not column), ""):
         refuse(path, number, f"the {empty} is empty")
     if any(c.isspace() for c in columns[0]):
-        refuse(path, number, f"the topic id {quoted(columns[0])} holds blanks", "no run or judgement could name it")
+        refuse(path, number, f"the topic id {quoted(columns[0])} contains blanks", "no run or judgement could name it")
     return columns[0], fact_id(Fact(*columns[1:4]))
 
 

@@ -1,4 +1,4 @@
-"""Evaluates files, whichever they are: TREC runs under judgements, or guesses under KILT's gold records."""
+"""Evaluation of files: TREC runs under qrels, or guesses under KILT's gold records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hybridkg.rdf.input_file import extensions
 from hybridkg.registry import did_you_mean
 
 BY_PREFIX = "prefix"
-"""What asks for the categories that are in the topic ids, where a file of categories may stand."""
+"""The value in place of a file of categories that selects categories by topic id."""
 
 
 def evaluate_files(
@@ -30,18 +30,18 @@ def evaluate_files(
     by: str | None = None,
     candidates: Path | None = None,
 ) -> EvalReport:
-    """Evaluates runs, or guesses where the judgements are KILT's (`.jsonl`, packed or not).
+    """Evaluates runs, or guesses if the judgements are KILT's (`.jsonl`, packed or not).
 
     Args:
-        judgements: qrels in TREC's form, or gold records of KILT.
-        runs: runs in TREC's form, or guesses of KILT.
-        measures: by name; without any DEFAULT_MEASURES, for KILT KILT_MEASURES.
-        by: BY_PREFIX, a file of categories, or None for none.
-        candidates: a file of what may be an answer; then the measures are STaRK's, over all of them.
+        judgements: qrels of TREC, or gold records of KILT.
+        runs: runs of TREC, or guesses of KILT.
+        measures: names; default: DEFAULT_MEASURES, or KILT_MEASURES.
+        by: BY_PREFIX, a file of categories, or None.
+        candidates: a file of possible answers; then the measures are STaRK's.
 
     Raises:
-        LoadError: a file that cannot be read, with its line, or a run without a judged topic.
-        UnknownNameError, ParameterError: a measure that is none.
+        LoadError: a file cannot be read, or a run has no judged topic.
+        UnknownNameError, ParameterError: an invalid measure.
     """
     if is_kilt(judgements):
         if candidates is not None:
@@ -50,18 +50,18 @@ def evaluate_files(
         gold = read_kilt_gold(judgements)
         guesses = [(path, read_kilt_guess(path)) for path in runs]
         return kilt_report(gold, guesses, names, _categories(by, gold))
-    wanted: Sequence[Measure]
+    parsed: Sequence[Measure]
     if candidates is None:
-        wanted = [parse_measure(name) for name in measures or DEFAULT_MEASURES]
+        parsed = [parse_measure(name) for name in measures or DEFAULT_MEASURES]
     else:
-        wanted = stark_measures(read_candidates(candidates), [name.strip().lower() for name in measures] or STARK_TABLE)
+        parsed = stark_measures(read_candidates(candidates), [name.strip().lower() for name in measures] or STARK_TABLE)
     qrels = read_qrels(judgements)
     categories = _categories(by, qrels.grades)
-    return eval_report(qrels, [(path, read_run(path)) for path in runs], wanted, categories)
+    return eval_report(qrels, [(path, read_run(path)) for path in runs], parsed, categories)
 
 
 def is_kilt(path: Path) -> bool:
-    """Whether a file of judgements is one of KILT, by its name.
+    """Whether a file name is that of KILT's gold records.
 
     >>> is_kilt(Path("trex-dev-kilt.jsonl.gz")), is_kilt(Path("qrels.txt"))
     (True, False)
@@ -75,22 +75,18 @@ def kilt_report(
     measures: Sequence[str] = KILT_MEASURES,
     categories: Mapping[str, str] | None = None,
 ) -> EvalReport:
-    """KILT's measures of several systems, each with the file it was read from, which names it.
-
-    Raises:
-        LoadError: no record of a system is in the gold.
-    """
+    """KILT's measures of systems, named by their files; LoadError if none of a system's records is in the gold."""
     short = [path.name.split(".jsonl")[0] for path, _ in guesses]
-    often = Counter(short)
+    uses = Counter(short)
     scores = []
     for name, (path, guess) in zip(short, guesses, strict=True):
-        found = evaluate_kilt(gold, guess)
-        if len(found.without_guess) == len(gold):
+        report = evaluate_kilt(gold, guess)
+        if len(report.without_guess) == len(gold):
             some = f"the guesses have ids such as {next(iter(guess), '')!r}, the gold {next(iter(gold), '')!r}"
             raise LoadError("no record of the guesses is in the gold", hint=some, place=str(path))
-        shown = name if often[name] == 1 else str(path)
-        values = {measure: found.values[measure] for measure in measures}
-        scores.append(RunScores(shown, values, found.without_guess, found.not_judged))
+        shown = name if uses[name] == 1 else str(path)
+        values = {measure: report.values[measure] for measure in measures}
+        scores.append(RunScores(shown, values, report.without_guess, report.not_judged))
     return EvalReport(tuple(dict.fromkeys(measures)), tuple(gold), tuple(scores), categories or {})
 
 

@@ -1,13 +1,12 @@
-"""KILT: downstream answers and the pages they come from, judged together.
+"""The measures of KILT: downstream answers and the pages of their provenance, evaluated together.
 
-Downstream: accuracy (the answer, stripped, is exactly a gold one), EM and F1 (after lower case, without punctuation,
-articles and extra blanks; the best over the gold answers). Retrieval, on the distinct pages of a guess in their
-order: R-Precision (the share of the gold pages P of an output among the first |P| pages; the best over the outputs)
-and Recall@5 (see `recall_at`). KILT-AC, KILT-EM and KILT-F1 count the downstream value only where R-Precision is 1.
-All are means over all gold records; one without a guess, without an answer or without a page has 0 there.
-Source: facebookresearch/KILT, `kilt/eval_downstream.py` and `kilt/eval_retrieval.py`; where those stop with an error
-(no gold answer, fewer pages than they want), the value here is what the formula gives, or 0.
-tests/evaluation/test_kilt.py restates them.
+Downstream: accuracy (the stripped answer equals a gold one), EM and F1 (after lower case, without punctuation, articles
+and extra blanks; the maximum over the gold answers). Retrieval, on the distinct pages of a guess in their order:
+R-Precision (the share of the gold pages P of an output among the first |P| pages; the maximum over the outputs) and
+Recall@5 (see `recall_at`). KILT-AC, KILT-EM and KILT-F1 are the downstream values where R-Precision is 1, else 0. All
+are means over all gold records; a record without guess, answer or page has 0.
+Source: facebookresearch/KILT, `kilt/eval_downstream.py` and `kilt/eval_retrieval.py`; where those raise an error (no
+gold answer, too few pages), the value is that of the formula, or 0. tests/evaluation/test_kilt.py has a reference.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 KILT_MEASURES = ("rprec", "recall@5", "accuracy", "em", "f1", "kilt-ac", "kilt-em", "kilt-f1")
-"""The names of the measures, in the order of a report."""
+"""Names of the measures, in the order of a report."""
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -27,11 +26,11 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass(frozen=True)
 class KiltGold:
-    """What is right for one record.
+    """The gold standard of one record.
 
     Args:
-        answers: the gold answers, stripped, each once; none where the task has no answers.
-        evidence: for each output the distinct pages that support it, in their order; outputs without pages are none.
+        answers: distinct stripped answers; empty for a task without answers.
+        evidence: the distinct supporting pages of each output that has any, in their order.
     """
 
     answers: tuple[str, ...]
@@ -40,7 +39,7 @@ class KiltGold:
 
 @dataclass(frozen=True)
 class KiltGuess:
-    """What a system says about one record: an answer (empty where it gives none), and pages, best first."""
+    """A system's guess for one record: an answer (may be empty), and pages, best first."""
 
     answer: str
     pages: tuple[str, ...] = ()
@@ -51,9 +50,9 @@ class KiltReport:
     """The measures of a system.
 
     Args:
-        values: by the name of the measure, then record, in the order of the gold; to be given to `compare_values`.
-        without_guess: records of the gold that have no guess; they count with 0.
-        not_judged: guesses for records that are not in the gold; they play no part.
+        values: by measure, then gold record; an argument of `compare_values`.
+        without_guess: gold records without a guess; they count as 0.
+        not_judged: guesses without a gold record; they are ignored.
     """
 
     values: Mapping[str, Mapping[str, float]]
@@ -61,12 +60,12 @@ class KiltReport:
     not_judged: tuple[str, ...] = ()
 
     def means(self) -> dict[str, float]:
-        """Mean over all gold records; 0 where there are none."""
+        """Mean over all gold records; 0 without any."""
         return {name: sum(of.values()) / len(of) if of else 0.0 for name, of in self.values.items()}
 
 
 def evaluate_kilt(gold: Mapping[str, KiltGold], guess: Mapping[str, KiltGuess]) -> KiltReport:
-    """Every measure of every gold record.
+    """All measures of all gold records.
 
     >>> gold = {"1": KiltGold(("Dover",), (("p1",),)), "2": KiltGold(("the Nile",), (("p2", "p3"),))}
     >>> guess = {"1": KiltGuess("Dover", ("p9",)), "2": KiltGuess("Nile", ("p3", "p2"))}
@@ -85,23 +84,22 @@ def evaluate_kilt(gold: Mapping[str, KiltGold], guess: Mapping[str, KiltGuess]) 
 
 
 def record_values(gold: KiltGold, guess: KiltGuess) -> dict[str, float]:
-    """The measures of one record, by name."""
     answer = guess.answer.strip()
-    told = gold.answers if answer else ()
+    gold_answers = gold.answers if answer else ()
     downstream = {
-        "accuracy": float(answer in told),
-        "em": float(any(normal(answer) == normal(right) for right in told)),
-        "f1": max((token_f1(answer, right) for right in told), default=0.0),
+        "accuracy": float(answer in gold_answers),
+        "em": float(any(normal(answer) == normal(right) for right in gold_answers)),
+        "f1": max((token_f1(answer, right) for right in gold_answers), default=0.0),
     }
     precision = r_precision(gold.evidence, guess.pages)
-    found = {"rprec": precision, "recall@5": recall_at(5, gold.evidence, guess.pages), **downstream}
+    values = {"rprec": precision, "recall@5": recall_at(5, gold.evidence, guess.pages), **downstream}
     for name, of in (("kilt-ac", "accuracy"), ("kilt-em", "em"), ("kilt-f1", "f1")):
-        found[name] = downstream[of] if precision == 1 else 0.0
-    return found
+        values[name] = downstream[of] if precision == 1 else 0.0
+    return values
 
 
 def normal(text: str) -> str:
-    """An answer as EM and F1 compare it.
+    """The normalised answer that EM and F1 compare.
 
     >>> normal("The  U.S. of A.")
     'us of'
@@ -110,7 +108,7 @@ def normal(text: str) -> str:
 
 
 def token_f1(guess: str, right: str) -> float:
-    """Harmonic mean of the precision and recall of the words, each as often as it is there; 0 where none is shared.
+    """F1 of the multisets of words; 0 without a common word.
 
     >>> round(token_f1("the river Nile", "Nile"), 4)
     0.6667
@@ -121,7 +119,7 @@ def token_f1(guess: str, right: str) -> float:
 
 
 def r_precision(evidence: Iterable[Sequence[str]], pages: Iterable[str]) -> float:
-    """The best over the evidence sets of: the share of its R pages that is among the first R distinct pages.
+    """R-Precision: share of the R pages of an evidence set among the first R distinct pages; the maximum over the sets.
 
     >>> r_precision([["p1", "p2"], ["p9"]], ["p2", "p2", "p7"])
     0.5
@@ -132,15 +130,12 @@ def r_precision(evidence: Iterable[Sequence[str]], pages: Iterable[str]) -> floa
 
 
 def recall_at(k: int, evidence: Iterable[Sequence[str]], pages: Iterable[str]) -> float:
-    """The share of the distinct evidence sets that are complete within the first k places.
+    """Recall@k: share of the distinct evidence sets that are complete within the first k places; 0 without evidence.
 
-    Places are not pages: all pages of one set that are guessed share one place, where the last of them stands; a
-    page of no set has a place of its own, and a page of several sets gives one to each.
+    The guessed pages of a set share one place, at the position of the last of them; a page of no set has its own place,
+    and a page of several sets belongs to the place of each.
 
-    Returns:
-        0 where there is no evidence.
-
-    The pages p1 and p3 are one place, the second: p2 first, then the set.
+    Below, p2 has the first place, and the set of p1 and p3 the second.
 
     >>> recall_at(2, [["p1", "p3"]], ["p1", "p2", "p3"])
     1.0

@@ -1,7 +1,7 @@
-"""Reads KILT's JSON lines: gold records and guesses.
+"""The reader of KILT's JSON lines: gold records and guesses.
 
 Each line is an object with an `id` and a list `output`; each output may have an `answer` and a list `provenance` of
-objects with a `wikipedia_id`. A guess has exactly one output. Every other key is left alone.
+objects with a `wikipedia_id`. A guess has exactly one output. Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from hybridkg.evaluation.kilt import KiltGold, KiltGuess
 from hybridkg.evaluation.text_lines import decoded, numbered_lines, quoted, refuse
 
 MAX_SETS = 1_000
-"""Outputs of a record, and pages of an output; KILT has fewer than a hundred of either in nearly all."""
+"""Maximum outputs of a record, and pages of an output; nearly all of KILT's have fewer than a hundred."""
 
 MAX_RECORD_BYTES = 1 << 22
-"""Bytes of a line: a guess may carry the text of a hundred pages."""
+"""Maximum bytes of a line: a guess may have the text of a hundred pages."""
 
 EXAMPLE = '{"id": "1", "output": [{"answer": "Dover", "provenance": [{"wikipedia_id": "43"}]}]}'
 
@@ -27,44 +27,40 @@ def read_kilt_gold(path: Path) -> dict[str, KiltGold]:
     """Gold records by id, in the order of the file.
 
     Raises:
-        LoadError: with file and line: not a JSON object, no id or one that was there before, an output, answer or
-            provenance of another form.
+        LoadError: with file and line: not a JSON object, a missing or repeated id, an output, answer or provenance of
+            another form.
     """
-    found: dict[str, KiltGold] = {}
-    for number, key, outputs in _records(Path(path), found):
+    gold: dict[str, KiltGold] = {}
+    for number, key, outputs in _records(Path(path), gold):
         answers = (_answer(path, number, output) for output in outputs)
         evidence = tuple(tuple(dict.fromkeys(_pages(path, number, output))) for output in outputs)
-        found[key] = KiltGold(
+        gold[key] = KiltGold(
             tuple(dict.fromkeys(answer for answer in answers if answer)), tuple(pages for pages in evidence if pages)
         )
-    return found
+    return gold
 
 
 def read_kilt_guess(path: Path) -> dict[str, KiltGuess]:
-    """Guesses by id, in the order of the file.
-
-    Raises:
-        LoadError: as `read_kilt_gold`, or a record with no output or with several.
-    """
-    found: dict[str, KiltGuess] = {}
-    for number, key, outputs in _records(Path(path), found):
+    """Guesses by id; LoadError as `read_kilt_gold`, or if a record has no output or several."""
+    guesses: dict[str, KiltGuess] = {}
+    for number, key, outputs in _records(Path(path), guesses):
         if len(outputs) != 1:
             message = f"the record {quoted(key)} has {len(outputs)} outputs; a guess has one"
             refuse(Path(path), number, message, f"for example {EXAMPLE}")
-        found[key] = KiltGuess(_answer(path, number, outputs[0]), tuple(_pages(path, number, outputs[0])))
-    return found
+        guesses[key] = KiltGuess(_answer(path, number, outputs[0]), tuple(_pages(path, number, outputs[0])))
+    return guesses
 
 
-def _records(path: Path, known: dict[str, Any]) -> Iterator[tuple[int, str, list[dict[str, Any]]]]:
-    """(line number, id, outputs) of each line."""
+def _records(path: Path, before: dict[str, Any]) -> Iterator[tuple[int, str, list[dict[str, Any]]]]:
+    """(line number, id, outputs) of each line; `before` has the ids of earlier lines."""
     for number, line in numbered_lines(path, "a file of KILT records", MAX_RECORD_BYTES):
         record = _object(path, number, decoded(path, number, line))
         key = record.get("id")
         if not isinstance(key, str | int) or isinstance(key, bool) or not str(key).strip():
             refuse(path, number, "the record has no id", f"for example {EXAMPLE}")
         key = str(key).strip()
-        if key in known:
-            refuse(path, number, f"the record {quoted(key)} was there before")
+        if key in before:
+            refuse(path, number, f"the record {quoted(key)} is repeated")
         outputs = record.get("output")
         if not isinstance(outputs, list) or not all(isinstance(output, dict) for output in outputs):
             refuse(path, number, f"the record {quoted(key)} has no list of outputs", f"for example {EXAMPLE}")
@@ -101,7 +97,7 @@ def _pages(path: Path, number: int, output: dict[str, Any]) -> Iterator[str]:
     for one in provenance:
         page = one.get("wikipedia_id")
         if page is None:
-            continue  # as KILT does: it cannot be compared
+            continue  # like KILT, which cannot compare it
         if not isinstance(page, str | int) or isinstance(page, bool):
             refuse(Path(path), number, f"{quoted(str(page))} is not a wikipedia_id", f"for example {EXAMPLE}")
         yield str(page).strip()

@@ -1,7 +1,7 @@
-"""A hybridkg query as a transformer of PyTerrier: topics in, rankings out.
+"""A HybridQL query as a PyTerrier transformer from topics to rankings.
 
-Where PyTerrier is installed it is one of its own, with `>>`, `%` and `pt.Experiment`; without it, `transform` works on
-any DataFrame all the same. ir_datasets and PyTerrier name the columns: qid, query, docno, score, rank.
+It supports `>>`, `%` and `pt.Experiment` if PyTerrier is installed; `transform` works on DataFrames without it. The
+columns are those of ir_datasets and PyTerrier: qid, query, docno, score, rank.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ COLUMNS = ("qid", "query", "docno", "score", "rank")
 
 
 class HybridQuery(Transformer):  # type: ignore[misc, unused-ignore]
-    """Ranks the entities of a knowledge base for each topic.
+    """The transformer that ranks the entities of a knowledge base for each topic.
 
     Args:
         kb: an open knowledge base, or the path of one.
-        query: a HybridQL query in which `$text` stands for the text of a topic.
-        params: values of its other variables. A column of the topics with the name of a variable goes before.
-        depth: entities of a topic, at most.
-        strategy: how to run it; default: the planner's choice.
+        query: a HybridQL query; `$text` is the text of a topic.
+        params: values of its other parameters; a column of the topics with the parameter's name takes precedence.
+        depth: maximum entities of a topic.
+        strategy: default: the planner's choice.
 
     Raises:
-        HybridkgError: the query is none, or there is no knowledge base.
+        HybridkgError: the query is invalid, or there is no knowledge base.
     """
 
     def __init__(
@@ -61,13 +61,10 @@ class HybridQuery(Transformer):  # type: ignore[misc, unused-ignore]
         return f"HybridQuery({self._prepared.text!r})"
 
     def transform(self, topics: pd.DataFrame) -> pd.DataFrame:
-        """A row for each entity that is found, best first; a topic that nothing answers has no row.
+        """A row for each ranked entity, best first: `qid`, `query`, `docno`, `score` and `rank` (from 0).
 
         Args:
-            topics: with the columns `qid` and `query`, and any for further variables.
-
-        Returns:
-            `qid`, `query`, `docno`, `score` and `rank`, from 0.
+            topics: has the columns `qid` and `query`, and may have columns of other parameters.
 
         Raises:
             ParameterError: a column is missing.
@@ -77,15 +74,15 @@ class HybridQuery(Transformer):  # type: ignore[misc, unused-ignore]
             import pandas as pd
 
         own = [name for name in self._prepared.parameters if name != TEXT and name in topics.columns]
-        found = []
+        rows = []
         for topic, text, *values in rows_of(topics, "topics", "qid", "query", *own):
-            given = {
+            of_topic = {
                 name: read_term(value) if isinstance(value, str) else value
                 for name, value in zip(own, values, strict=True)
             }
-            params = {**self._params, **given, **({TEXT: text} if TEXT in self._prepared.parameters else {})}
+            params = {**self._params, **of_topic, **({TEXT: text} if TEXT in self._prepared.parameters else {})}
             result = self._prepared.query(params, limit=self._depth, strategy=self._strategy)
-            found += [
+            rows += [
                 (str(topic), text, document, score, rank) for rank, (document, score) in enumerate(ranking(result))
             ]
-        return pd.DataFrame(found, columns=list(COLUMNS)).astype({"score": float, "rank": int})
+        return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"score": float, "rank": int})

@@ -1,8 +1,8 @@
-"""Qrels: for each topic, the grades that assessors gave to documents.
+"""Qrels: judgements of documents, as grades by topic.
 
-A grade of 1 or more is relevant, 0 and less is not; a document without a grade is unjudged, which is not the same.
-trec_eval takes a negative grade as "in the pool, not judged"; here it is a judgement like any other, and not
-relevant. The difference shows in judged@k and in condensed lists only (trec_eval's own measures agree).
+A grade of 1 or more is relevant, 0 and less is not relevant; a document without a grade is unjudged. trec_eval reads a
+negative grade as "in the pool, not judged"; here it is a judgement, not relevant. The difference affects only judged@k
+and condensed lists, not the measures of trec_eval.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COLUMNS = ("topic", "iteration", "document", "grade")
 
 GRADE = re.compile(rb"[+-]?[0-9]{1,10}")
 MAX_GRADE = 1_000_000
-"""Beyond it, either way, a number is no grade (a score in the wrong column, say)."""
+"""Maximum absolute grade; a larger number is probably a score in the wrong column."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class Qrels:
         return len(self.grades)
 
     def relevant(self, topic: str, level: int = 1) -> list[str]:
-        """The documents of a topic with at least this grade; none for a topic that is not judged."""
+        """The documents of a topic with at least this grade; empty for an unjudged topic."""
         return [document for document, grade in self.grades.get(topic, {}).items() if grade >= level]
 
 
 def read_qrels(path: Path) -> Qrels:
-    """Reads lines `topic iteration document grade`, parted by blanks or tabs; the second column says nothing.
+    """Reads lines `topic iteration document grade`, separated by blanks or tabs; the second column is ignored.
 
     Raises:
-        LoadError: with file and line: a wrong number of columns, a grade that is no whole number, a document that
-            the topic had before, not text at all.
+        LoadError: with file and line: a wrong number of columns, a grade that is no whole number, a repeated document
+            of a topic, not text.
     """
     path = Path(path)
     grades: dict[str, dict[str, int]] = {}

@@ -1,4 +1,4 @@
-"""Ranks topics over a knowledge base: the words of each topic, plain, by one text query."""
+"""Ranking of topics over a knowledge base by a text query; the text of a topic is plain words."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hybridkg.kb.snapshot import snapshot_of
 from hybridkg.rdf.terms import NamedNode
 
 DEPTH = 1000
-"""Entities ranked for each topic by default."""
+"""Default maximum of ranked entities for a topic."""
 
 
 def query_of(parameters: ModelParameters) -> TextQuery:
-    """The query without words that ranks by these parameters, as `USING model(@file)` does.
+    """The query without text that ranks by these parameters, like `USING model(@file)`.
 
     >>> query_of(ModelParameters("bm25f", {"k1": 1.5}, {"title": {"weight": 3.0}})).fields[0].weight
     3.0
@@ -35,14 +35,13 @@ def query_of(parameters: ModelParameters) -> TextQuery:
 def rank(
     kb: KnowledgeBase, topics: Topics, query: TextQuery | Mapping[str, TextQuery], *, k: int = DEPTH, name: str = ""
 ) -> Run:
-    """The best entities for each topic, by their IRIs (`_:label` for a blank node).
+    """The run with the best entities of each topic, by IRI (`_:label` for a blank node).
 
     Args:
         kb: an indexed knowledge base.
-        topics: what is asked; the texts are plain words, never operators.
-        query: model, fields and arguments, its text unused; or one for each topic, and topics without one are left
-            out.
-        k: length of a ranking at most; a topic without a match has an empty one.
+        topics: texts of plain words, never operators.
+        query: model, fields and arguments, its text unused; or one by topic, which omits other topics.
+        k: maximum length of a ranking; it is empty without a match.
         name: of the run; default: the model's.
 
     Raises:
@@ -53,10 +52,10 @@ def rank(
     if index is None or nodes is None:
         raise IndexMissingError("the knowledge base has no text index", hint="build it: hybridkg index KB")
     queries = query if isinstance(query, Mapping) else dict.fromkeys(topics.texts, query)
-    asked = [topic for topic in topics.texts if topic in queries]
-    questions = [IndexRequest(replace(queries[topic], text=topics.texts[topic], syntax=False), k) for topic in asked]
+    ranked = [topic for topic in topics.texts if topic in queries]
+    requests = [IndexRequest(replace(queries[topic], text=topics.texts[topic], syntax=False), k) for topic in ranked]
     rankings = {}
-    for topic, (ids, scores) in zip(asked, index.batch(questions), strict=True):
-        found = [node.value if isinstance(node, NamedNode) else f"_:{node.value}" for node in nodes.nodes(ids)]
-        rankings[topic] = tuple(zip(found, scores.tolist(), strict=True))
-    return Run(name or (questions[0].query.model if questions else "run"), rankings)
+    for topic, (ids, scores) in zip(ranked, index.answers(requests), strict=True):
+        documents = [node.value if isinstance(node, NamedNode) else f"_:{node.value}" for node in nodes.nodes(ids)]
+        rankings[topic] = tuple(zip(documents, scores.tolist(), strict=True))
+    return Run(name or (requests[0].query.model if requests else "run"), rankings)

@@ -1,7 +1,7 @@
-"""Run: what a system answers, for each topic a ranking of documents.
+"""Runs: a system's rankings of documents by topic, and TREC files of them.
 
-The order of the ranking is what counts; the scores come along. Files are TREC runs: written with scores that fall
-strictly in float32, so that trec_eval and `read_run` see the order that was written (ranking.md, trap 6).
+The order of a ranking is authoritative, not its scores. Files have scores that strictly decrease in float32, so that
+trec_eval and `read_run` restore the order (ranking.md, trap 6).
 """
 
 from __future__ import annotations
@@ -23,11 +23,7 @@ COLUMNS = ("topic", "Q0", "document", "rank", "score", "tag")
 
 @dataclass(frozen=True)
 class Run:
-    """Rankings by topic, best first.
-
-    Args:
-        name: the tag of the run.
-        rankings: for each topic (document, score), in the order of the ranking, no document twice.
+    """Rankings of (document, score) by topic, best first; `name` is the tag of the run.
 
     Raises:
         ParameterError: a topic has a document twice.
@@ -49,18 +45,18 @@ class Run:
         return len(self.rankings)
 
     def documents(self, topic: str) -> list[str]:
-        """The documents of a topic, best first; none for a topic without an answer."""
+        """The documents of a topic, best first; empty without an answer."""
         return [document for document, _ in self.rankings.get(topic, ())]
 
 
 def read_run(path: Path) -> Run:
-    """Reads lines `topic Q0 document rank score tag`, and orders them as trec_eval does: by score, not by rank.
+    """Reads lines `topic Q0 document rank score tag`, in trec_eval's order: by score, not by rank.
 
     The name is the tag of the first line.
 
     Raises:
-        LoadError: with file and line: a wrong number of columns, a score that is no finite number, a document that
-            the topic had before, not text at all.
+        LoadError: with file and line: a wrong number of columns, a score that is no finite number, a repeated document
+            of a topic, not text.
     """
     path = Path(path)
     scored: dict[str, dict[str, float]] = {}
@@ -80,7 +76,7 @@ def read_run(path: Path) -> Run:
             of_topic = scored.setdefault(decoded(path, number, raw_topic), {})
         document = decoded(path, number, raw_document)
         if document in of_topic:
-            message = f"the document {quoted(document)} is there twice for the topic {quoted(raw_topic)}"
+            message = f"the document {quoted(document)} appears twice for the topic {quoted(raw_topic)}"
             refuse(path, number, message, "a ranking has a document once; keep its best line")
         of_topic[document] = score
         name = name or decoded(path, number, tag)
@@ -88,12 +84,12 @@ def read_run(path: Path) -> Run:
 
 
 def write_run(run: Run, path: Path) -> None:
-    """Writes a TREC run that keeps the order of the rankings through trec_eval.
+    """Writes a TREC run that preserves the rankings in trec_eval, with minimal changes of scores.
 
-    Scores change as little as that needs; blanks in the name become "_".
+    Blanks in the name become "_".
 
     Raises:
-        ParameterError: a topic or document is empty or holds a blank; nothing is written.
+        ParameterError: a topic or document is empty or contains a blank; nothing is written.
         StorageError: the file cannot be written.
     """
     tag = NO_WORD.sub("_", run.name) or "run"
@@ -112,12 +108,12 @@ def write_run(run: Run, path: Path) -> None:
 
 
 NO_WORD = re.compile("[\0\t-\r \ud800-\udfff]|^$")
-"""What ends a column in trec_eval and here, what no text file holds, and nothing at all."""
+"""Column separators of trec_eval, characters that a text file cannot contain, and the empty text."""
 
 
 def _check_word(identifier: str, kind: str) -> None:
     if NO_WORD.search(identifier):
         raise ParameterError(
-            f"the {kind} {identifier!r} cannot stand in a run file",
-            hint="its columns part at blanks: replace blanks by %20",
+            f"the {kind} {identifier!r} cannot be part of a run file",
+            hint="blanks separate its columns: replace blanks by %20",
         )

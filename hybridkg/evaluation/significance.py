@@ -1,13 +1,13 @@
-"""Whether a mean difference between two runs means anything: two paired tests, Holm's correction, an interval.
+"""Significance of a mean difference between two runs: two paired tests, Holm's correction, a bootstrap interval.
 
-The randomisation test asks how often a difference as large appears when the two runs of each topic are swapped by
-coin tosses (Fisher; for retrieval Smucker, Allan and Carterette, CIKM 2007); up to EXACT_UP_TO topics that differ,
-all swaps are counted, above that some are drawn. The t-test is Student's, on the differences. Both are two-sided.
-The interval is Efron's BCa bootstrap ("Better Bootstrap Confidence Intervals", 1987).
+The randomisation test measures how often random swaps of the two runs in each topic give a difference as large (Fisher;
+for retrieval Smucker, Allan and Carterette, CIKM 2007); up to EXACT_UP_TO differing topics, all swaps are counted,
+above that they are sampled. The t-test is Student's. Both are two-sided. The interval is Efron's BCa bootstrap ("Better
+Bootstrap Confidence Intervals", 1987).
 
-Nothing here depends on the order of the topics, and swapping the runs negates the difference and the interval and
-keeps p: the values are sorted, and given one of their two signs, before anything is drawn.
-tests/evaluation/test_significance.py repeats each one slowly.
+The results do not depend on the order of the topics; swapping the runs negates difference and interval and keeps p. To
+that end the values are sorted, with a canonical sign, before anything is drawn. The reference implementations are in
+tests/evaluation/test_significance.py.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from hybridkg.errors import MissingExtraError, ParameterError
 from hybridkg.registry import did_you_mean
 
 EXACT_UP_TO = 16
-"""Differing topics up to which the randomisation test counts all 2^n swaps (65,536 at most) instead of drawing."""
+"""Maximum differing topics for which the randomisation test counts all 2^n swaps (at most 65,536)."""
 
 PERMUTATIONS = 100_000
-"""Swaps drawn by default. The smallest p is then 0.00001, and the standard error of a p near .05 is .0007."""
+"""Default number of drawn swaps: the minimum p is 0.00001, and the standard error of a p near .05 is .0007."""
 
 MAX_PERMUTATIONS = 100_000_000
-"""Swaps that may be asked for; they take a minute for 467 topics."""
+"""Maximum number of drawn swaps; they take a minute for 467 topics."""
 
 RESAMPLES = 10_000
 """Bootstrap samples of an interval."""
@@ -42,22 +42,22 @@ MIN_P = float(np.finfo(np.float64).tiny)
 """What a t-test says instead of 0, where the differences do not vary or the tail is below every double."""
 
 _TABLE_BITS = 8  # topics whose 256 sums are looked up by one random byte
-_CELLS = 1 << 20  # numbers that are held at once while drawing
+_CELLS = 1 << 20  # numbers in memory while drawing
 
 Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class TestResult:
-    """What a paired test says about the differences of two runs.
+    """The result of a paired test.
 
     Args:
         p: two-sided, above 0 and at most 1.
         permutations: swaps counted or drawn; 0 for the t-test.
-        exact: whether no chance was involved.
+        exact: False if swaps were sampled.
     """
 
-    __test__ = False  # it is not a class of tests, whatever pytest makes of its name
+    __test__ = False  # pytest would collect it for its name
 
     p: float
     permutations: int
@@ -71,8 +71,8 @@ def t_test(differences: ArrayLike) -> TestResult:
         differences: float[n], finite, one for each topic.
 
     Returns:
-        p is 1 where it cannot be told: fewer than two topics, or no difference. Where all differences are the same
-        number, t is infinite, and p is MIN_P.
+        p is 1 for fewer than two topics or without a difference. If all differences are equal, t is infinite and p is
+        MIN_P.
 
     Raises:
         MissingExtraError: scipy is not installed.
@@ -95,21 +95,21 @@ def t_test(differences: ArrayLike) -> TestResult:
 
 
 def randomisation_test(differences: ArrayLike, *, permutations: int = PERMUTATIONS, seed: int = 0) -> TestResult:
-    """Fisher's randomisation test: is the mean difference large among those of all swaps of the two runs?
+    """Fisher's randomisation test of the mean difference against 0.
 
     Args:
         differences: float[n], finite, one for each topic.
-        permutations: swaps to draw, at least 1, where more than EXACT_UP_TO topics differ; all are counted else.
+        permutations: swaps to draw, at least 1, if more than EXACT_UP_TO topics differ; else all are counted.
         seed: of the generator, at least 0.
 
     Returns:
-        p = (1 + c) / (1 + permutations), where c of those drawn have a mean at least as far from 0; where all are
+        p = (1 + c) / (1 + permutations), where c drawn swaps have an absolute mean at least as large; if all are
         counted, their share. Means that agree to one part in 10^12 of the largest possible one count as equal.
 
     Raises:
         ValueError: a difference is not a finite number, or an argument is out of range.
 
-    Worked by hand: of the eight choices of signs only +++ and --- reach a sum of 6.
+    Of the eight choices of signs below, only +++ and --- reach a sum of 6.
 
     >>> randomisation_test([0.1, 0.2, 0.3])
     TestResult(p=0.25, permutations=8, exact=True)
@@ -117,7 +117,7 @@ def randomisation_test(differences: ArrayLike, *, permutations: int = PERMUTATIO
     if not 1 <= permutations <= MAX_PERMUTATIONS:
         raise ValueError(f"permutations must be between 1 and {MAX_PERMUTATIONS:,}, not {permutations}")
     values, _ = _canonical(differences)
-    # A topic without a difference adds nothing, whichever way it is swapped; only the sizes of the others matter.
+    # A swap changes nothing in a topic without a difference, and only the sign in the others.
     sizes = np.sort(np.abs(values[values != 0]))
     if not len(sizes):
         return TestResult(1.0, 1, True)
@@ -130,7 +130,7 @@ def randomisation_test(differences: ArrayLike, *, permutations: int = PERMUTATIO
 
 
 def _all_sums(sizes: Values) -> Values:
-    """The sums of the sizes under all 2^n choices of signs: float64[2^n]."""
+    """Sums under all choices of signs: float64[2^n]."""
     sums = np.zeros(1)
     for size in sizes:
         sums = np.concatenate((sums + size, sums - size))
@@ -138,7 +138,7 @@ def _all_sums(sizes: Values) -> Values:
 
 
 def _drawn_sums(sizes: Values, permutations: int, seed: int) -> Iterator[Values]:
-    """Sums under random signs, in pieces: a random byte picks the signs of eight topics, whose sum is looked up."""
+    """Sums under random signs, in batches: a random byte indexes a table of the sums of eight topics."""
     tables = [_all_sums(sizes[i : i + _TABLE_BITS]) for i in range(0, len(sizes), _TABLE_BITS)]
     generator = np.random.default_rng(seed)
     piece = max(1, _CELLS // len(tables))
@@ -147,7 +147,7 @@ def _drawn_sums(sizes: Values, permutations: int, seed: int) -> Iterator[Values]
         picked = np.frombuffer(generator.bytes(n * len(tables)), dtype=np.uint8).reshape(len(tables), n)
         sums = np.zeros(n)
         for table, row in zip(tables, picked, strict=True):
-            sums += table[row & (len(table) - 1)]  # the last table may be of fewer topics, and needs fewer bits
+            sums += table[row & (len(table) - 1)]  # the last table may have fewer topics
         yield sums
 
 
@@ -163,10 +163,10 @@ def bootstrap_interval(
         seed: of the generator, at least 0.
 
     Returns:
-        Both ends are the mean itself where there is one topic, or where all differences are the same.
+        Both ends equal the mean if all differences are equal.
 
     Raises:
-        ValueError: no difference, or not a finite number, or an argument is out of range.
+        ValueError: no difference, one that is not finite, or an argument is out of range.
 
     >>> bootstrap_interval([0.25, 0.25, 0.25])
     (0.25, 0.25)
@@ -196,12 +196,12 @@ def _resampled_means(values: Values, resamples: int, seed: int) -> Values:
 
 
 def _bca_levels(values: Values, mean: float, means: Values, confidence: float) -> list[float]:
-    """The two quantiles of the resampled means, moved for bias and for skewness."""
+    """The two quantile levels of the resampled means, corrected for bias and skewness."""
     normal = NormalDist()
     below = float(np.count_nonzero(means < mean) + np.count_nonzero(means == mean) / 2) / len(means)
     bias = normal.inv_cdf(min(1 - 0.5 / len(means), max(0.5 / len(means), below)))
     centred = _scaled(values - mean)
-    skew = float(np.sum(centred**3) / (6 * np.sum(centred**2) ** 1.5))  # of the jackknife, which is exact for a mean
+    skew = float(np.sum(centred**3) / (6 * np.sum(centred**2) ** 1.5))  # the jackknife, exact for a mean
     levels = []
     for tail in ((1 - confidence) / 2, (1 + confidence) / 2):
         z = bias + normal.inv_cdf(tail)
@@ -210,7 +210,7 @@ def _bca_levels(values: Values, mean: float, means: Values, confidence: float) -
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Holm's corrected p-values, in the order given: the chance of even one false alarm in the family is bounded.
+    """Holm's corrected p-values, which bound the family-wise error rate; in the order of the arguments.
 
     The smallest of m is multiplied by m, the next by m - 1, and so on; each is at least the one before, at most 1.
     Source: Holm, "A Simple Sequentially Rejective Multiple Test Procedure" (1979).
@@ -227,7 +227,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def _canonical(differences: ArrayLike) -> tuple[Values, bool]:
-    """(the values in ascending order under one of their two signs, whether they were negated)."""
+    """(values in ascending order with a canonical sign, whether they were negated)."""
     values = np.sort(np.asarray(differences, dtype=np.float64)) + 0.0  # no -0.0
     if values.ndim != 1 or not np.isfinite(values).all():
         raise ValueError("differences must be a list of finite numbers")
@@ -238,7 +238,7 @@ def _canonical(differences: ArrayLike) -> tuple[Values, bool]:
 
 
 def _scaled(values: Values) -> Values:
-    """The values times the power of two that brings the largest near 1, so that squares of tiny ones are not 0."""
+    """The values scaled by a power of two to a maximum near 1, so that squares do not underflow."""
     return np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
 
 
@@ -248,12 +248,7 @@ def _mean(values: Values) -> float:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """A test by name, and how to run it.
-
-    Args:
-        title: what to call it in a report.
-        run: (differences, permutations, seed) -> TestResult.
-    """
+    """A paired test: its title in a report, and `run(differences, permutations, seed)`."""
 
     title: str
     run: Callable[[ArrayLike, int, int], TestResult]
@@ -266,15 +261,11 @@ TESTS: Mapping[str, PairedTest] = {
     ),
     "t": PairedTest("paired t-test", lambda differences, _permutations, _seed: t_test(differences)),
 }
-"""The paired tests, by the names that `hybridkg compare --test` takes."""
+"""The paired tests by name, as in `hybridkg compare --test`."""
 
 
 def paired_test(name: str) -> PairedTest:
-    """The test of that name.
-
-    Raises:
-        ParameterError: no such test; the message lists the known ones.
-    """
+    """The test of a name; ParameterError with the valid names if there is none."""
     if name not in TESTS:
         raise ParameterError(f"no test {name!r}; known: {', '.join(TESTS)}", hint=did_you_mean(name, list(TESTS)))
     return TESTS[name]

@@ -1,8 +1,7 @@
-"""Reads the questions of STaRK: `stark_qa.csv` and the `split/*.index` files beside it.
+"""The questions of STaRK: `stark_qa/stark_qa.csv` and the `split/*.index` files.
 
-A folder holds `stark_qa/stark_qa.csv` (columns id, query, answer_ids) and `split/train.index`, `val.index`,
-`test.index` with one question id on each line; each file may be packed. The answers are a Python list as text, and
-are read as what they are: whole numbers between brackets, never evaluated.
+The CSV file has the columns id, query, answer_ids; `split/train.index`, `val.index`, `test.index` have one question id
+on each line; each file may be packed. The answers, a Python list as text, are parsed as whole numbers, never evaluated.
 """
 
 from __future__ import annotations
@@ -26,21 +25,15 @@ ANSWERS = re.compile(r"\[ *[0-9]{1,18} *(?:, *[0-9]{1,18} *)*\]")
 IDENTIFIER = re.compile(r"[0-9]{1,18}")
 
 MAX_LINE_LENGTH = 1 << 17
-"""Bytes of a line of the CSV file, and about the most that Python's csv takes for one value."""
+"""Maximum bytes of a line of the CSV file, about the maximum of a value in Python's csv."""
 
 MAX_TEXT = 1 << 28
-"""Bytes of a CSV file after unpacking; the largest of the three has 3 million."""
+"""Maximum bytes of an unpacked CSV file; the largest of the three has 3 million."""
 
 
 @dataclass(frozen=True)
 class StarkQuestions:
-    """The questions of one knowledge base.
-
-    Args:
-        texts: by question id, in the order of the file.
-        answers: node ids by question id, in the order of the file.
-        splits: question ids by the name of the split, in the order of its file.
-    """
+    """The questions of one knowledge base: texts and answers (node ids) by question id, question ids by split."""
 
     texts: Mapping[str, str]
     answers: Mapping[str, tuple[int, ...]]
@@ -50,54 +43,41 @@ class StarkQuestions:
         return len(self.texts)
 
     def topics(self, split: str | None = None) -> Topics:
-        """The texts of a split, or of all questions.
-
-        Raises:
-            ParameterError: no such split.
-        """
+        """The texts of a split, or of all questions; ParameterError if there is no such split."""
         return Topics({question: self.texts[question] for question in self._chosen(split)})
 
     def qrels(self, split: str | None = None) -> Qrels:
-        """The answers of a split, or of all questions, with grade 1; documents are node ids as text.
-
-        Raises:
-            ParameterError: no such split.
-        """
+        """The answers, with grade 1, of a split or of all questions; ParameterError if there is no such split."""
         return Qrels({q: dict.fromkeys(map(str, self.answers[q]), 1) for q in self._chosen(split)})
 
     def _chosen(self, split: str | None) -> tuple[str, ...]:
         if split is None:
             return tuple(self.texts)
         if split not in self.splits:
-            known = list(self.splits)
-            listed = ", ".join(known) or "none"
-            raise ParameterError(f"no split {split!r}; known: {listed}", hint=did_you_mean(split, known))
+            names = list(self.splits)
+            listed = ", ".join(names) or "none"
+            raise ParameterError(f"no split {split!r}; known: {listed}", hint=did_you_mean(split, names))
         return self.splits[split]
 
 
 SPLITS = ("train", "val", "test", "test-0.1")
-"""The last is a tenth of test, which not every copy has."""
+"""The splits; test-0.1, a tenth of test, is optional."""
 
 
 def question_files(folder: Path) -> dict[str, Path]:
-    """The files of a folder that are there: "questions", the splits by name, and "human", what people have asked."""
+    """The existing files of a folder: "questions", the splits by name, and "human", human-written questions."""
     folder = Path(folder)
-    asked = folder / "stark_qa"
+    questions = folder / "stark_qa"
     places = {
-        "questions": _find(asked, "stark_qa.csv"),
-        "human": _find(asked, "stark_qa_human_generated_eval.csv"),
+        "questions": _find(questions, "stark_qa.csv"),
+        "human": _find(questions, "stark_qa_human_generated_eval.csv"),
         **{name: _find(folder / "split", f"{name}.index") for name in SPLITS},
     }
     return {name: path for name, path in places.items() if path.exists()}
 
 
 def read_stark(folder: Path) -> StarkQuestions:
-    """Reads the folder of one knowledge base: the questions and every split that is there.
-
-    Raises:
-        LoadError: with file and line: what `read_stark_questions` and `read_stark_split` refuse, or a split that
-            names a question that is not there.
-    """
+    """The questions and splits of a folder; LoadError for an invalid file, or a split with an unknown question."""
     folder = Path(folder)
     texts, answers = read_stark_questions(_find(folder / "stark_qa", "stark_qa.csv"))
     splits: dict[str, tuple[str, ...]] = {}
@@ -115,8 +95,8 @@ def read_stark_questions(path: Path) -> tuple[dict[str, str], dict[str, tuple[in
     """(texts, answers) by question id, from `stark_qa.csv`.
 
     Raises:
-        LoadError: with file and line: other columns, an id or answers that are no whole numbers, a question that
-            was there before, no text, not CSV, not UTF-8.
+        LoadError: with file and line: other columns, an id or answers that are no whole numbers, a repeated question,
+            no text, not CSV, not UTF-8.
     """
     path = Path(path)
     texts: dict[str, str] = {}
@@ -133,7 +113,7 @@ def read_stark_questions(path: Path) -> tuple[dict[str, str], dict[str, tuple[in
             if IDENTIFIER.fullmatch(question) is None:
                 refuse(path, number, f"{quoted(question)} is not the id of a question", "an id is a whole number")
             if question in texts:
-                refuse(path, number, f"the question {quoted(question)} was there before")
+                refuse(path, number, f"the question {quoted(question)} is repeated")
             if not text.strip():
                 refuse(path, number, f"the question {quoted(question)} has no text")
             texts[question], answers[question] = text, _answers(path, number, listed)
@@ -143,32 +123,28 @@ def read_stark_questions(path: Path) -> tuple[dict[str, str], dict[str, tuple[in
 
 
 def _answers(path: Path, number: int, listed: str) -> tuple[int, ...]:
-    """The node ids of a list such as `[12, 7]`, each once."""
+    """The distinct node ids of a list such as `[12, 7]`."""
     if ANSWERS.fullmatch(listed) is None:
         refuse(path, number, f"{quoted(listed)} is not a list of answers", "for example [601168, 947318]")
     return tuple(dict.fromkeys(int(x) for x in listed[1:-1].split(",")))
 
 
 def read_stark_split(path: Path) -> tuple[str, ...]:
-    """Question ids, one on each line.
-
-    Raises:
-        LoadError: with file and line: a line that is no whole number, an id that was there before.
-    """
+    """Question ids, one on each line; LoadError, with the line, if one is no whole number or repeated."""
     path = Path(path)
-    found: dict[str, None] = {}
+    questions: dict[str, None] = {}
     for number, line in numbered_lines(path, "a split of STaRK"):
         question = decoded(path, number, line)
         if IDENTIFIER.fullmatch(question) is None:
             refuse(path, number, f"{quoted(question)} is not the id of a question", "each line is one whole number")
-        if question in found:
-            refuse(path, number, f"the question {quoted(question)} was there before")
-        found[question] = None
-    return tuple(found)
+        if question in questions:
+            refuse(path, number, f"the question {quoted(question)} is repeated")
+        questions[question] = None
+    return tuple(questions)
 
 
 def _find(folder: Path, name: str) -> Path:
-    """The file, packed or not; its plain name where there is none, for the message."""
+    """The path of the file, packed or not; the plain path if there is none."""
     for packed in ("", *COMPRESSIONS):
         if (path := folder / (name + packed)).exists():
             return path
@@ -176,7 +152,7 @@ def _find(folder: Path, name: str) -> Path:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The lines of a CSV file, in which a line of a file is not always a record."""
+    """The lines of a CSV file; a record may span several."""
     total = 0
     with InputFile(path) as file:
         for number, line in enumerate(file.lines(MAX_LINE_LENGTH), 1):

@@ -1,8 +1,7 @@
-"""The lines of a file of topics, judgements or a ranking, with an error that names the line.
+"""Bounded reading of lines in files of topics, judgements or runs, plain or packed (gzip, bzip2, xz by extension).
 
-Columns part at ASCII blanks only, as in trec_eval: an identifier may hold any other character, a no-break space
-included. Plain, gzip, bzip2 and xz files by extension. What is read is bounded, packed or not: a line by its
-length, a file by its text.
+ASCII blanks alone separate columns, as in trec_eval; other characters, a no-break space included, may be part of an
+identifier. Errors name the line.
 """
 
 from __future__ import annotations
@@ -15,31 +14,30 @@ from hybridkg.errors import LoadError
 from hybridkg.rdf.input_file import CONVERT, InputFile, looks_compressed
 
 MAX_LINE_LENGTH = 1 << 16
-"""Bytes; longer is no line of such a file."""
+"""Maximum bytes of a line."""
 
 MAX_TEXT = 1 << 29
-"""Bytes after unpacking: 13 million lines of 40 bytes (the 6,980 topics of MS MARCO at depth 1,000 are 7 million)."""
+"""Maximum unpacked bytes: 13 million lines of 40 bytes (6,980 topics of MS MARCO at depth 1,000 are 7 million)."""
 
 MAX_LINES = 1 << 24
-"""Blank ones included, which cost time although they hold hardly any text."""
+"""Maximum lines, blank ones included."""
 
 MAX_QUOTED_LENGTH = 60
-"""Characters of a wrong value in a message."""
+"""Maximum characters of a wrong value in a message."""
 
 
 def numbered_lines(path: Path, what: str, longest: int = MAX_LINE_LENGTH) -> Iterator[tuple[int, bytes]]:
-    """(line number from 1, line without its end), blank lines left out.
+    """(line number from 1, stripped line) of the lines that are not blank.
 
     Args:
         path: the file, packed or not.
-        what: what the file should be, for messages: "a run".
-        longest: bytes of a line.
+        what: the expected file in messages, such as "a run".
+        longest: maximum bytes of a line.
 
     Raises:
-        LoadError: it cannot be read, is not text, is larger, has more lines or a longer line than it may, or has no
-            line at all.
+        LoadError: the file cannot be read, is not text, is empty, or exceeds a limit.
     """
-    total, found = 0, False
+    total, is_empty = 0, True
     with InputFile(path) as file:
         for number, line in enumerate(file.lines(longest), 1):
             size = len(line)
@@ -59,32 +57,24 @@ def numbered_lines(path: Path, what: str, longest: int = MAX_LINE_LENGTH) -> Ite
             if total > MAX_TEXT:
                 refuse(path, number, f"more than {MAX_TEXT >> 20} MiB of text", "split the file by topics")
             if line := line.strip():
-                found = True
+                is_empty = False
                 yield number, line
-    if not found:
+    if is_empty:
         raise LoadError("the file is empty", hint=f"{what} was expected", place=str(path))
 
 
 def columns(path: Path, number: int, line: bytes, names: tuple[str, ...], hint: str = "") -> list[bytes]:
-    """The columns of a line, as many as `names`; `hint` is added to the error.
-
-    Raises:
-        LoadError: more or fewer.
-    """
-    found = line.split()
-    if len(found) != len(names):
+    """The columns of a line; LoadError, with `hint`, if they are not as many as `names`."""
+    values = line.split()
+    if len(values) != len(names):
         layout = f"each line is: {' '.join(names)}"
-        some = f"{len(found)} column{'' if len(found) == 1 else 's'}"
+        some = f"{len(values)} column{'' if len(values) == 1 else 's'}"
         refuse(path, number, f"{some} instead of {len(names)}", f"{layout}\n{hint}" if hint else layout)
-    return found
+    return values
 
 
 def decoded(path: Path, number: int, value: bytes) -> str:
-    """A column as text.
-
-    Raises:
-        LoadError: it is not UTF-8.
-    """
+    """A column as text; LoadError if it is not UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -92,11 +82,10 @@ def decoded(path: Path, number: int, value: bytes) -> str:
 
 
 def refuse(path: Path, number: int, message: str, hint: str = "") -> NoReturn:
-    """Raises the LoadError for a line."""
     raise LoadError(message, hint=hint, place=f"{path}:{number}")
 
 
 def quoted(value: bytes | str) -> str:
-    """A wrong value for a message, cut where it is long."""
+    """A wrong value in a message, truncated."""
     text = value.decode(errors="replace") if isinstance(value, bytes) else value
     return repr(text if len(text) <= MAX_QUOTED_LENGTH else text[:MAX_QUOTED_LENGTH] + "...")

@@ -1,4 +1,4 @@
-"""Topics: the questions of a test collection, each an identifier and a text."""
+"""Topics: the queries of a test collection, each an identifier and a text."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Topics:
 
 
 def read_topics(path: Path) -> Topics:
-    """Reads lines `id<TAB>text` in UTF-8; blanks around the text are no part of it, a further tab is.
+    """Reads lines `id<TAB>text` in UTF-8; blanks around the text are removed, further tabs belong to it.
 
     Raises:
-        LoadError: with file and line: no tab, no id, no text, a topic that was there before, not text at all.
+        LoadError: with file and line: no tab, no id, no text, a repeated topic, not text.
     """
     path = Path(path)
     texts: dict[str, str] = {}
@@ -37,10 +37,10 @@ def read_topics(path: Path) -> Topics:
         if not tab:
             refuse(path, number, f"no tab in {quoted(line)}", "each line is an id, a tab, and the text of the topic")
         if any(c.isspace() for c in topic):
-            refuse(path, number, f"the topic id {quoted(topic)} holds blanks", "no run or judgement could name it")
+            refuse(path, number, f"the topic id {quoted(topic)} contains blanks", "no run or judgement could name it")
         if not topic or not text:
             refuse(path, number, f"the topic {quoted(topic)} has no text" if topic else "a text without a topic id")
         if topic in texts:
-            refuse(path, number, f"the topic {quoted(topic)} was there before")
+            refuse(path, number, f"the topic {quoted(topic)} is repeated")
         texts[topic] = text
     return Topics(texts)

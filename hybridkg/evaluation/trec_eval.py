@@ -1,8 +1,7 @@
-"""What trec_eval takes for the order of a run, and how scores keep an order through it.
+"""The order of a run in trec_eval, and scores that preserve a given order.
 
-trec_eval ignores the rank column: it sorts by score, which it holds as float32, and puts the higher document id
-first where two are equal (`form_res_rels.c`; newer versions hold the score as a double). Scores that fall strictly
-in float32 fall strictly in both, so they say the same order to every version, and to us.
+trec_eval ignores the rank column: it sorts by score as float32, then by descending document id (`form_res_rels.c`;
+newer versions use double). Scores that strictly decrease in float32 have the same order in every version.
 """
 
 from __future__ import annotations
@@ -10,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 LARGEST = int(np.finfo(np.float32).max.view(np.int32))
-"""The place of the largest finite float32 when they are counted from zero upwards."""
+"""The ordinal of the largest finite float32, counted from zero."""
 
 
 def ranked(scored: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
-    """(document, score) pairs in trec_eval's order: float32 score falling, then document id falling.
+    """(document, score) pairs in trec_eval's order: by float32 score, then document id, both descending.
 
     >>> ranked([("a", 1.0), ("b", 1.0 + 1e-12), ("c", 2.0)])
     (('c', 2.0), ('b', 1.000000000001), ('a', 1.0))
@@ -29,31 +28,31 @@ def ranked(scored: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
 
 
 def falling(scores: list[float]) -> np.ndarray:
-    """The scores of a ranking, best first, changed as little as needed to fall strictly in float32.
+    """The scores of a ranking, best first, minimally changed to decrease strictly in float32.
 
-    A score that is not below the one before it becomes the next float32 below that; what float32 cannot hold
-    becomes its largest or smallest. NaN takes the place that its rank gives it.
+    A score that is not below its predecessor becomes the next smaller float32; scores out of range become the
+    largest or smallest float32. NaN gets a score that fits its rank.
 
     >>> falling([2.0, 2.0, 3.0, 1.0])
     array([2.       , 1.9999999, 1.9999998, 1.       ], dtype=float32)
     """
-    given = np.asarray(scores, float)
+    wide = np.asarray(scores, float)
     with np.errstate(over="ignore"):
-        narrow = np.where(np.isnan(given), np.inf, given).astype(np.float32)
-    # Every float32 as its place in their order, so that the next one below is one less.
+        narrow = np.where(np.isnan(wide), np.inf, wide).astype(np.float32)
+    # The ordinal of each float32, so that the next smaller one is one less.
     bits = narrow.view(np.int32).astype(np.int64)
     places = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
     rank = np.arange(len(places))
     places = np.minimum.accumulate(np.minimum(places, LARGEST) + rank) - rank
-    places = np.maximum(places, -LARGEST + rank[::-1])  # room below for those that follow
+    places = np.maximum(places, -LARGEST + rank[::-1])  # leaves room for the later scores
     return np.where(places < 0, -places | 0x80000000, places).astype(np.uint32).view(np.float32)
 
 
 def score_texts(scores: list[float]) -> list[str]:
-    """The scores of a ranking as text that falls strictly, read as float32 or as double."""
+    """The scores of a ranking as texts that decrease strictly, read as float32 or as double."""
     values = falling(scores)
     texts: list[str] = values.astype(str).tolist()
-    # The shortest text of a float32 may, read as a double first, round to its neighbour.
+    # The shortest text of a float32, parsed as a double first, may round to its neighbour.
     again = np.array(texts, dtype=np.float64).astype(np.float32) if texts else values
     for i in np.flatnonzero(again != values).tolist():
         texts[i] = repr(float(values[i]))

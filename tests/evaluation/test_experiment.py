@@ -63,13 +63,13 @@ TWO = f"[systems]\nplain = '{PLAIN}'\nlm = '{LM}'\n"
 def asked_of(monkeypatch):
     """Names of the topics that are asked from now on, in order."""
     asked: list[str] = []
-    here = QuerySystem._here
+    here = QuerySystem._in_process
 
     def counted(self, todo):
         asked.extend(todo)
         return here(self, todo)
 
-    monkeypatch.setattr(QuerySystem, "_here", counted)
+    monkeypatch.setattr(QuerySystem, "_in_process", counted)
     return asked
 
 
@@ -138,18 +138,18 @@ def test_what_has_changed_is_asked_again(folder, films, monkeypatch, change):
 
 def test_an_interrupted_run_goes_on(folder, films, monkeypatch):
     path, out = written(folder, films, TWO), folder / "out"
-    here = QuerySystem._here
+    here = QuerySystem._in_process
 
     def stopped(self, todo):
         for number, answer in enumerate(here(self, todo)):
-            if self._asked.name == "lm" and number == 2:
+            if self._query.name == "lm" and number == 2:
                 raise KeyboardInterrupt
             yield answer
 
-    monkeypatch.setattr(QuerySystem, "_here", stopped)
+    monkeypatch.setattr(QuerySystem, "_in_process", stopped)
     with pytest.raises(KeyboardInterrupt):
         Experiment.read(path).run(out)
-    monkeypatch.setattr(QuerySystem, "_here", here)
+    monkeypatch.setattr(QuerySystem, "_in_process", here)
     kept = out / ".work" / "lm.jsonl"
     kept.write_text(kept.read_text() + '{"topic": "q3", "rank')  # killed while it wrote
     asked = asked_of(monkeypatch)

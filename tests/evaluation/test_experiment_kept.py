@@ -64,13 +64,13 @@ def test_runs_take_twelve_bytes_a_row(films):
 def asked_of(monkeypatch):
     """(system, topic) that are asked from now on."""
     asked: list[tuple[str, str]] = []
-    here = QuerySystem._here
+    here = QuerySystem._in_process
 
     def counted(self, todo):
-        asked.extend((self._asked.system, topic) for topic in todo)
+        asked.extend((self._query.system, topic) for topic in todo)
         return here(self, todo)
 
-    monkeypatch.setattr(QuerySystem, "_here", counted)
+    monkeypatch.setattr(QuerySystem, "_in_process", counted)
     return asked
 
 

@@ -137,7 +137,7 @@ def test_one_run_at_a_time(films, tmp_path):
 def test_a_knowledge_base_that_changes_meanwhile(films, tmp_path):
     with KnowledgeBase.open(films) as kb:
         asked = AskedSystem("plain", films, "another hash", PLAIN, "plain", None, 10)
-        with pytest.raises(StorageError, match="has been changed while it was asked"):
+        with pytest.raises(StorageError, match="changed during the experiment"):
             asked.open()
         kb.load(FILMS.parent / "films.ttl", index=True)
     path = written(tmp_path, f"[systems]\nplain = '{PLAIN}'")
@@ -166,7 +166,7 @@ def test_a_file_of_parameters_that_changes(films, tmp_path, monkeypatch):
 
     model.write_text('model = "bm25f"\n[arguments]\nk1 = 1.7\n')
     monkeypatch.setattr(AskedSystem, "answer", changing)
-    with pytest.raises(StorageError, match="a file that 'm' reads has been changed"):
+    with pytest.raises(StorageError, match="a file that 'm' reads changed during the experiment"):
         Experiment.read(path).run(tmp_path / "out")
 
 
@@ -278,9 +278,9 @@ def test_what_the_figures_leave_out_is_told(films, tmp_path):
     found = Experiment(films, {"a": PLAIN, "b": LM}, topics, qrels, depth=5, measures=["map@10"]).run(jobs=2)
     notes = found.notes()
     assert "1 of 4 topics are not judged, and left out" in notes
-    assert "1 judged topics were not asked, and left out (hybridkg eval would count them as 0)" in notes
+    assert "1 judged topics have no text, and are left out (hybridkg eval would count them as 0)" in notes
     assert "rankings end before map@10 would: depth is 5" in notes
-    assert "b: up to 2 topics were asked at once, so that each took longer than alone" in notes
+    assert "b: up to 2 topics ran in parallel, so that each took longer than alone" in notes
     strange = Experiment(films, {"a": PLAIN}, TOPICS, elsewhere, depth=5).run().notes()
     assert any("no document judged, such as 'http://example.org/films/" in note for note in strange)
 

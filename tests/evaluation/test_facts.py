@@ -53,8 +53,8 @@ def test_files_are_read_and_a_run_goes_through_trecs_form(tmp_path):
         ("q\t<a>\t\t<b>\t1", "the predicate is empty"),
         ("q\t<a>\t<p>\t<b>\tnan", "'nan' is not a score"),
         ("q\t<a>\t<p>\t<b>\t1_0", "'1_0' is not a score"),
-        ("q 1\t<a>\t<p>\t<b>\t1", "the topic id 'q 1' holds blanks"),
-        ("q\t<s>\t<p>\t<o>\t2", "the fact is there twice for the topic 'q'"),
+        ("q 1\t<a>\t<p>\t<b>\t1", "the topic id 'q 1' contains blanks"),
+        ("q\t<s>\t<p>\t<o>\t2", "the fact appears twice for the topic 'q'"),
     ],
 )
 def test_a_wrong_line_is_told_by_its_number(tmp_path, line, message):

@@ -184,7 +184,7 @@ def test_gold_and_guesses_are_read(tmp_path):
         ("[1]", "not a JSON object"),
         ("{}", "the record has no id"),
         ('{"id": true, "output": []}', "the record has no id"),
-        ('{"id": "a", "output": []}', "the record 'a' was there before"),
+        ('{"id": "a", "output": []}', "the record 'a' is repeated"),
         ('{"id": "b"}', "the record 'b' has no list of outputs"),
         ('{"id": "b", "output": ["x"]}', "the record 'b' has no list of outputs"),
         ('{"id": "b", "output": [{}, {}]}', "the record 'b' has 2 outputs; a guess has one"),

@@ -240,7 +240,7 @@ def test_a_wrong_name_is_told_with_the_known_ones():
         ("map@100(level=2)", "the measure 'map' has no argument 'level'; known: rel"),
         ("ndcg@10(rel=2)", "the measure 'ndcg' has no argument 'rel'; it takes none"),
         ("map(rel)", "the argument 'rel' of 'map(rel)' has no value"),
-        ("map(rel=1,rel=2)", "is there twice"),
+        ("map(rel=1,rel=2)", "appears twice"),
         ("map(rel=0)", "argument 'rel' of 'map(rel=0)' is not a whole number"),
     ],
 )

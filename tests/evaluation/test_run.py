@@ -143,7 +143,7 @@ def test_the_rank_column_says_nothing(tmp_path):
         ("q1 Q0 b 2 -inf tag", "'-inf' is not a score"),
         ("q1 Q0 b 2 1e999 tag", "'1e999' is not a score"),
         ("q1 Q0 b 2 1_000 tag", "'1_000' is not a score"),
-        ("q1 Q0 a 2 0.5 tag", "the document 'a' is there twice for the topic 'q1'"),
+        ("q1 Q0 a 2 0.5 tag", "the document 'a' appears twice for the topic 'q1'"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(tmp_path, line, message):
@@ -164,7 +164,7 @@ def test_a_document_that_is_not_utf8_is_told(tmp_path):
 
 def test_what_no_run_file_can_hold_is_refused(tmp_path):
     for bad in ("a b", "", "a\tb", "a\nb", "a\0", "a\ud800"):
-        with pytest.raises(ParameterError, match="cannot stand in a run file"):
+        with pytest.raises(ParameterError, match="cannot be part of a run file"):
             write_run(Run("r", {"q": ((bad, 1.0),)}), tmp_path / "x.run")
     assert not (tmp_path / "x.run").exists()
     with pytest.raises(ParameterError, match="the document 'a' twice for the topic 'q'"):

@@ -119,7 +119,7 @@ def test_they_are_measures_as_any_other():
 def test_what_is_no_measure_and_what_is_no_set_of_candidates_is_refused():
     with pytest.raises(ParameterError, match="no measure 'hit@0' of STaRK"):
         StarkMeasure("hit@0", AnswerCandidates(["1"]))
-    with pytest.raises(ParameterError, match="the candidate '7' is there twice"):
+    with pytest.raises(ParameterError, match="the candidate '7' appears twice"):
         AnswerCandidates(["7", "1", "7"])
     with pytest.raises(ParameterError, match="not a number"):
         stark_measures(["1"])[0].per_topic(Qrels({"q": {"1": 1}}), Run("r", {"q": (("1", float("nan")),)}))
@@ -162,7 +162,7 @@ def test_a_folder_is_read(tmp_path):
         (f"3,x,[{'9' * 40}]", "is not a list of answers"),
         ("3,x", "2 columns instead of 3"),
         ("x,y,[1]", "'x' is not the id of a question"),
-        ("2,y,[1]", "the question '2' was there before"),
+        ("2,y,[1]", "the question '2' is repeated"),
         ("3, ,[1]", "the question '3' has no text"),
         ('3,"x,[1]', "not a CSV file"),
         ("3," + "x" * 140_000 + ",[1]", "a line of more than"),
@@ -185,7 +185,7 @@ def test_other_wrong_files_are_told(tmp_path):
     with pytest.raises(LoadError, match="not UTF-8"):
         read_stark_questions(tmp_path / "b.csv")
     (tmp_path / "s.index").write_text("4\n4\n")
-    with pytest.raises(LoadError, match="the question '4' was there before"):
+    with pytest.raises(LoadError, match="the question '4' is repeated"):
         read_stark_split(tmp_path / "s.index")
     folder = write(tmp_path, "id,query,answer_ids\n1,y,[1]\n", {"train": "9\n", "val": "1\n", "test": "1\n"})
     with pytest.raises(LoadError, match="names a question '9' that is not there"):

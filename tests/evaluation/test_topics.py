@@ -39,9 +39,9 @@ def test_a_packed_file_is_unpacked_by_its_ending(tmp_path, ending, pack):
     ("text", "line", "message"),
     [
         ("q1\tred\nq2 blue\n", 2, "no tab in 'q2 blue'"),
-        ("q1\tred\n\nq1\tblue\n", 3, "the topic 'q1' was there before"),
+        ("q1\tred\n\nq1\tblue\n", 3, "the topic 'q1' is repeated"),
         ("q1\t  \n", 1, "no tab in 'q1'"),
-        ("a b\tred\n", 1, "the topic id 'a b' holds blanks"),
+        ("a b\tred\n", 1, "the topic id 'a b' contains blanks"),
         (b"q1\tred\nq2\tZ\xfcrich\n", 2, "not UTF-8"),
         (b"q1\tred\nq2\t\0\n", 2, "not a file of topics: the file is not text"),
         ("q1\t" + "x" * 70_000, 1, "a line of more than 65,536 bytes"),
@@ -100,7 +100,7 @@ def test_a_damaged_archive_is_told(tmp_path):
 def test_categories_come_from_a_file_or_from_the_ids(tmp_path):
     path = written(tmp_path, "q1\tlong questions\nq2 short\n")
     assert read_categories(path) == {"q1": "long questions", "q2": "short"}
-    with pytest.raises(LoadError, match="the topic 'q1' was there before"):
+    with pytest.raises(LoadError, match="the topic 'q1' is repeated"):
         read_categories(written(tmp_path, "q1 a\nq1 b\n"))
     with pytest.raises(LoadError, match="1 column instead of 2"):
         read_categories(written(tmp_path, "q1\n"))

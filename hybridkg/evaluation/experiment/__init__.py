@@ -1,4 +1,4 @@
-"""Experiments: systems that rank the same topics, judged, compared and told in a report."""
+"""Experiments: systems that rank the same topics, with evaluation, comparison and report."""
 
 from __future__ import annotations
 

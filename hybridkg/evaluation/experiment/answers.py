@@ -1,4 +1,4 @@
-"""Answers of a system, topic by topic, kept in a file while it works, so that an interrupted run goes on."""
+"""Answers of a system by topic, appended to a file as they arrive, so that an interrupted run can resume."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from hybridkg.storage.durable import storage_error
 
 @dataclass(frozen=True)
 class Told:
-    """What is known of an answer beside the ranking.
+    """Details of an answer, apart from its ranking.
 
     Args:
-        ms: milliseconds that it took; None where nobody measured.
-        strategy: how the query was run; empty where no query was.
-        plan: the operators that ran it, such as `Slice(FilteredTopK(Rank))`; of a model that was learned, its
-            parameters; empty for neither.
-        exact: whether the ranking is surely the right one.
-        jobs: topics that were asked at once, which share the machine.
+        ms: milliseconds; None if not measured.
+        strategy: empty without a query.
+        plan: the operators, such as `Slice(FilteredTopK(Rank))`; the parameters of a learned model; or empty.
+        exact: whether the ranking is exact.
+        jobs: topics that ran in parallel and shared the machine.
     """
 
     ms: float | None = None
@@ -43,12 +42,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Took:
-    """What the work on a system took, with all that it has learned and opened; of several processes together.
-
-    Args:
-        seconds: by the clock.
-        cpu_seconds: of processors, which other work on the machine changes less.
-    """
+    """Wall-clock and CPU seconds of a system, summed over processes, with training and opening."""
 
     seconds: float
     cpu_seconds: float
@@ -58,7 +52,7 @@ class Took:
 
     @classmethod
     def now(cls) -> Took:
-        """Since some moment in the past; to be subtracted from a later one."""
+        """The current reading of both clocks, to be subtracted from a later one."""
         return cls(time.perf_counter(), sum(os.times()[:4]))
 
     def __sub__(self, other: Took) -> Took:
@@ -67,7 +61,7 @@ class Took:
 
 @dataclass(frozen=True)
 class TopicRanking:
-    """The ranking of one topic, best first, and what is known of it."""
+    """The ranking of one topic, best first, with its details."""
 
     topic: str
     ranking: tuple[tuple[str, float], ...]
@@ -75,16 +69,16 @@ class TopicRanking:
 
 
 class Answers:
-    """Answers by topic; as a context, it keeps them in a file.
+    """Answers by topic; the context manager appends them to a file.
 
     Args:
-        path: of the file; None to keep nothing.
-        key: of what the answers depend on; those of another key in the file are forgotten.
+        path: file; None stores nothing.
+        key: hash of everything that the answers depend on; a file with another key is discarded.
 
     Attributes:
-        learned: by fold, what a system that learns has learned there; JSON values.
+        learned: by fold, the learned model as JSON values.
         found: the answers by topic.
-        took: the work that they took, that of interrupted runs included; complete when the context is left.
+        took: total time, interrupted runs included; complete after the context.
 
     Raises:
         StorageError: the file cannot be read or written.
@@ -107,14 +101,14 @@ class Answers:
 
     @property
     def aside(self) -> Path | None:
-        """A folder for what a system keeps of unfinished work beside its answers; None to keep nothing."""
+        """A folder for other unfinished work of the system; None stores nothing."""
         return None if self._path is None else self._path.with_suffix(".unfinished")
 
     def __enter__(self) -> Self:
         if self._path is not None:
             with self._refusing("writing"):
                 self._file = self._path.open("r+b" if self._whole else "wb")
-                # The last line of an interrupted run may be half of one.
+                # An interrupted run may have left half a line.
                 self._file.seek(self._file.truncate(self._whole))
                 if not self._whole:
                     self._write({"key": self._key})
@@ -135,11 +129,6 @@ class Answers:
                     file.close()
 
     def add(self, answer: TopicRanking) -> None:
-        """Keeps an answer.
-
-        Raises:
-            StorageError: the file cannot be written.
-        """
         self.found[answer.topic] = answer
         if self._file is not None:
             line = {"topic": answer.topic, "ranking": answer.ranking, **asdict(answer.told)}
@@ -152,15 +141,13 @@ class Answers:
         self._file.flush()
 
     def run(self, name: str, topics: Mapping[str, str]) -> Run:
-        """The run of the answers, in the order of the topics."""
         return Run(name, {topic: self.found[topic].ranking for topic in topics if topic in self.found})
 
     def told(self) -> dict[str, Told]:
-        """What is known of the answers, by topic."""
         return {topic: answer.told for topic, answer in self.found.items()}
 
     def _read(self, file: BinaryIO) -> Iterator[TopicRanking | Took]:
-        """Those up to the first line that was not written whole."""
+        """The entries before the first incomplete line."""
         try:
             for number, line in enumerate(file):
                 values = json.loads(line)

@@ -1,4 +1,4 @@
-"""A query and how it is asked of each topic; travels to other processes."""
+"""The query of a system with its settings; picklable, so that worker processes can run it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from hybridkg.kb.prepared import PreparedQuery
 from hybridkg.query.parameters.bind import read_term
 from hybridkg.results.formats.trec import ranking
 
-CHANGED = "has been changed while it was asked"
-AGAIN = "run the experiment again, when nobody writes"
+CHANGED = "changed during the experiment"
+AGAIN = "run the experiment again while nothing writes"
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,12 @@ class AskedSystem:
     """The query of a system.
 
     Args:
-        system: name of the system.
-        kb: path of the knowledge base.
-        content: hash of what it held when the experiment began.
-        text: the query.
-        name: what to call it in errors.
-        strategy: how to run it; None for the planner's choice.
-        depth: rows at most.
+        content: hash of the knowledge base when the experiment began.
+        name: name of the query in errors.
+        strategy: None for the planner's choice.
+        depth: maximum rows.
         params: values for every topic.
-        jobs: topics that are asked at once.
+        jobs: topics that run in parallel.
     """
 
     system: str
@@ -49,10 +46,10 @@ class AskedSystem:
     jobs: int = 1
 
     def open(self) -> PreparedQuery:
-        """The query over the knowledge base, opened anew.
+        """The query over the knowledge base, which this process opens for itself.
 
         Raises:
-            StorageError: it holds something else by now.
+            StorageError: its content has changed.
             HybridkgError: it cannot be opened.
         """
         kb = KnowledgeBase.open(self.kb)
@@ -61,11 +58,7 @@ class AskedSystem:
         return kb.prepare(self.text, name=self.name)
 
     def check(self, prepared: PreparedQuery, values: Mapping[str, str]) -> None:
-        """Plans the query for one topic, without asking it.
-
-        Raises:
-            HybridkgError: it is no ranking, or its parameters, files or strategy are none.
-        """
+        """Plans the query for one topic; HybridkgError if it is no ranking, or an argument of it is invalid."""
         try:
             if not prepared.ranks:
                 raise UnsupportedQueryError(
@@ -78,31 +71,27 @@ class AskedSystem:
             raise
 
     def answer(self, prepared: PreparedQuery, topic: str, values: Mapping[str, str]) -> TopicRanking:
-        """What the query says to a topic.
-
-        Raises:
-            HybridkgError: it fails; system and topic are named.
-        """
+        """The answer of the query to a topic; HybridkgError, with the names of system and topic, if it fails."""
         started = time.perf_counter()
         try:
             params = self._params(values)
-            # With an event that nobody sets, Ctrl-C ends a query whatever it is at.
+            # An event, even if never set, makes Ctrl-C stop a query at any point.
             result = prepared.query(params, limit=self.depth, strategy=self.strategy, cancel=Event())
-            found = tuple(ranking(result))
+            ranked = tuple(ranking(result))
             ms = round((time.perf_counter() - started) * 1e3, 3)
             plan = prepared.explain(params, limit=self.depth, strategy=self.strategy).to_json()
         except HybridkgError as e:
             e.message += f" (system {self.system}, topic {topic})"
             raise
-        return TopicRanking(topic, found, Told(ms, result.strategy, shape(plan["operator"]), result.exact, self.jobs))
+        return TopicRanking(topic, ranked, Told(ms, result.strategy, shape(plan["operator"]), result.exact, self.jobs))
 
     def _params(self, values: Mapping[str, str]) -> dict[str, Any]:
-        given = {name: value if name == TEXT else read_term(value) for name, value in values.items()}
-        return {**given, **self.params}
+        own = {name: value if name == TEXT else read_term(value) for name, value in values.items()}
+        return {**own, **self.params}
 
 
 def shape(operator: Mapping[str, Any]) -> str:
-    """The names of an operator and of those below it.
+    """The operator tree as nested names.
 
     >>> shape({"name": "Slice", "children": [{"name": "Join", "children": [{"name": "A"}, {"name": "B"}]}]})
     'Slice(Join(A, B))'

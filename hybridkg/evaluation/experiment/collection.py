@@ -1,4 +1,4 @@
-"""What all systems of an experiment share: topics, judgements, values of topics, and open knowledge bases."""
+"""The shared state of an experiment's systems: topics, judgements, values of topics, open knowledge bases."""
 
 from __future__ import annotations
 
@@ -22,20 +22,18 @@ from hybridkg.kb.snapshot import snapshot_of
 
 @dataclass
 class Collection:
-    """The shared parts. As a context it closes the knowledge bases that it has opened.
+    """The shared state; the context manager closes the opened knowledge bases.
 
     Args:
-        topics: what is asked.
-        qrels: judgements.
-        kb: path of the knowledge base of systems that name none; None where there is none.
+        kb: knowledge base of systems that name none.
         values: by parameter and topic.
-        folds: file of folds; None for none.
+        folds: file of folds.
         categories: by topic; empty for none.
-        depth: rows for a topic, at most.
-        seed: of everything random.
-        systems: their names, in the order of the experiment.
-        runs: of the systems that are finished.
-        documents: what these runs rank.
+        depth: maximum rows of a topic.
+        seed: of all random draws.
+        systems: names, in the order of the experiment.
+        runs: of the finished systems.
+        documents: names of the documents in these runs.
     """
 
     topics: Topics
@@ -63,45 +61,36 @@ class Collection:
 
     @property
     def opened(self) -> Mapping[Path, KnowledgeBase]:
-        """The knowledge bases that systems have asked for, by path."""
         return self._opened
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """The topics that have judgements, in their order."""
+        """The topics with judgements, in their order."""
         return tuple(topic for topic in self.topics.texts if topic in self.qrels.grades)
 
     def path_of(self, own: Path | None, system: str) -> Path:
-        """Where the knowledge base of a system is.
-
-        Raises:
-            ConfigError: neither the system nor the experiment names one.
-        """
+        """The path of a system's knowledge base; ConfigError if neither the system nor the experiment names one."""
         path = own or self.kb
         if path is None:
             raise ConfigError(f"the system {system!r} needs a knowledge base", hint='kb = "FOLDER"')
         return path
 
     def packed(self, run: Run) -> Run:
-        """The same run in less memory."""
+        """The run as PackedRankings."""
         return Run(run.name, PackedRankings(run.rankings, self.documents))
 
     def knowledge_base(self, path: Path) -> KnowledgeBase:
-        """An open knowledge base.
-
-        Raises:
-            NotAKnowledgeBaseError: there is none.
-        """
+        """The knowledge base at a path, opened once; NotAKnowledgeBaseError if there is none."""
         if path not in self._opened:
             self._opened[path] = KnowledgeBase.open(path)
         return self._opened[path]
 
 
 def content_of(kb: KnowledgeBase) -> str:
-    """A hash of what a knowledge base holds, by the checksums of its files, and by its settings."""
+    """A hash of a knowledge base's content: checksums of its files, engines and settings."""
     generation = snapshot_of(kb).generation
     files = {path: file.checksum for path, file in generation.manifest.files.items()}
-    # What a query may use decides whether it answers, not what.
+    # Limits decide whether a query finishes, not its rows.
     config = asdict(replace(snapshot_of(kb).config, limits=LimitSettings()))
     if not config["sections"]:  # hashes made before plug-ins had settings stay valid
         del config["sections"]
@@ -110,11 +99,7 @@ def content_of(kb: KnowledgeBase) -> str:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file.
-
-    Raises:
-        ConfigError: it cannot be read.
-    """
+    """SHA-256 of a file; ConfigError if it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -123,22 +108,17 @@ def file_hash(path: Path) -> str:
 
 
 def check_jobs(jobs: int) -> None:
-    """Whether so many topics can be asked at once.
-
-    Raises:
-        ParameterError: there are too few, or too many.
-    """
+    """Raises ParameterError unless `jobs` is from 1 to 256."""
     if not 1 <= jobs <= 256:
         raise ParameterError(f"jobs must be from 1 to 256, not {jobs}")
 
 
 def key_of(parts: Any) -> str:
-    """A hash of JSON values."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def run_hash(run: Run) -> str:
-    """A hash of rankings, one after another."""
+    """A hash of the rankings in their order."""
     digest = hashlib.sha256()
     for topic, ranking in run.rankings.items():
         digest.update(json.dumps([topic, ranking]).encode())

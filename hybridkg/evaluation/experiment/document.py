@@ -1,4 +1,4 @@
-"""A report as a document: headings, paragraphs, tables, code and figures, which Markdown and HTML print."""
+"""A report as a document of headings, paragraphs, tables, code and figures, rendered as Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from html import escape as escaped
 
 @dataclass(frozen=True)
 class Heading:
-    """A title; level 1 is that of the document."""
+    """A heading; level 1 is the document's title."""
 
     text: str
     level: int = 2
@@ -18,21 +18,17 @@ class Heading:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Plain text."""
-
     text: str
 
 
 @dataclass(frozen=True)
 class ReportTable:
-    """Cells of text; the first column stands left, the others right unless `left` says so.
+    """A table of text; the first column is left-aligned, the others right-aligned.
 
     Args:
-        head: names of the columns.
-        rows: of as many cells.
-        left: further columns that stand left, by their places.
-        caption: what it shows; empty for none, and then it has no number.
-        strong: (row, column) of the cells that stand out.
+        left: indexes of further left-aligned columns.
+        caption: an empty one gets no number.
+        strong: (row, column) of the bold cells.
     """
 
     head: tuple[str, ...]
@@ -44,14 +40,12 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class Code:
-    """Text as it was written."""
-
     text: str
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure; the file is named in Markdown, the SVG stands in HTML."""
+    """A figure: a link to the file in Markdown, inline SVG in HTML."""
 
     file: str
     svg: str
@@ -62,7 +56,7 @@ Part = Heading | Paragraph | ReportTable | Code | Picture
 
 
 def numbered(parts: Iterable[Part]) -> Iterator[Part]:
-    """The same, with numbers before the captions of tables and figures.
+    """The parts with numbered captions of tables and figures.
 
     >>> [part.caption for part in numbered([Table(("a",), (), caption="One."), Table(("a",), (), caption="Two.")])]
     ['Table 1. One.', 'Table 2. Two.']
@@ -81,7 +75,7 @@ def numbered(parts: Iterable[Part]) -> Iterator[Part]:
 
 
 def to_markdown(parts: Sequence[Part]) -> str:
-    """The document in Markdown (tables as GitHub has them)."""
+    """The document in GitHub's Markdown."""
     return "\n\n".join(_markdown(part) for part in parts) + "\n"
 
 
@@ -108,16 +102,16 @@ def _markdown(part: Part) -> str:
 
 
 MARKS = re.compile(r"[\\`*_<\[\]~$]|&(?=#?\w+;)")
-"""What means something to Markdown wherever it stands."""
+"""Characters with a meaning anywhere in Markdown."""
 
 FIRST_MARKS = re.compile(r"^(\d*)([-+>=#.)])")
-"""What means something to it at the beginning of a line."""
+"""Characters with a meaning at the beginning of a line."""
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def _plain(text: str) -> str:
-    """One line in which nothing is a mark of Markdown or a tag.
+    """One line with Markdown and tags escaped.
 
     >>> print(_plain("a_b *c* <d>"))
     a\\_b \\*c\\* \\<d>
@@ -126,7 +120,7 @@ def _plain(text: str) -> str:
 
 
 def _paragraph(text: str) -> str:
-    """The same, where a line begins.
+    """Escaped text at the beginning of a line.
 
     >>> print(_paragraph("1. one"), _paragraph("- two"))
     1\\. one \\- two
@@ -143,7 +137,7 @@ def _strong(cell: str, strong: bool) -> str:
 
 
 def printable(text: str) -> str:
-    """The text without what a terminal would take as a command; line ends and tabs stay.
+    """The text with control characters replaced, except line ends and tabs.
 
     >>> printable("a\\x1b[31m b") == "a\\ufffd[31m b"
     True
@@ -152,7 +146,7 @@ def printable(text: str) -> str:
 
 
 def to_html(title: str, parts: Sequence[Part]) -> str:
-    """The document as one page that needs nothing else; everything that comes from data is escaped."""
+    """The document as one self-contained page; all text is escaped."""
     body = "\n".join(_html(part) for part in parts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

@@ -1,7 +1,7 @@
-"""An experiment: systems that rank the same topics, and what came of it.
+"""An experiment: systems that rank the same topics.
 
-From the file to the report: `read` checks what is written, `run` asks each system for what it has not answered yet,
-`ExperimentOutcome` measures and compares, `report` tells.
+`read` checks the TOML file, `run` collects the rankings that are missing, `ExperimentOutcome` evaluates and compares them,
+`report` writes them up.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ class Experiment:
         systems: by name, the text of a query with `$text`, a run, or a SystemSpec.
         topics: a file, texts by id, or a DataFrame with the columns `qid` and `query`.
         qrels: a file, grades by topic and document, or a DataFrame with `qid`, `docno` and `label`.
-        options: the others of ExperimentSpec: measures, baseline, by, folds, test, permutations, seed, depth;
-            values: by parameter, a file, or values by topic; and candidates: a file, or the ids themselves.
+        options: other fields of ExperimentSpec: measures, baseline, by, folds, test, permutations, seed, depth;
+            values: by parameter, a file, or values by topic; candidates: a file, or ids.
 
     Raises:
-        HybridkgError: a file cannot be read, or what is given does not fit together.
+        HybridkgError: a file cannot be read, or the arguments contradict each other.
 
     >>> import tempfile
     >>> from hybridkg import KnowledgeBase
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "f.ttl").write_text('<http://e/f> <http://www.w3.org/2000/01/rdf-schema#label> "a red fish" .')
     >>> _ = KnowledgeBase.create(folder / "f.kb").load(folder / "f.ttl", index=True)
-    >>> found = Experiment(
+    >>> outcome = Experiment(
     ...     folder / "f.kb",
     ...     {"words": "SELECT ?e { ?e MATCH $text AS ?s } RANK BY ?s"},
     ...     topics={"q1": "fishes", "q2": "birds"},
     ...     qrels={"q1": {"http://e/f": 1}, "q2": {"http://e/f": 1}},
     ...     measures=["mrr"],
     ... ).run()
-    >>> found.means()["words"]["mrr"]
+    >>> outcome.means()["words"]["mrr"]
     0.5
     """
 
@@ -81,8 +81,8 @@ class Experiment:
             if not isinstance(value, Run)
         }
         self._runs = {name: value for name, value in systems.items() if isinstance(value, Run)}
-        if (given := options.pop("measures", None)) is not None:
-            options["measures"] = (given,) if isinstance(given, str) else tuple(given)
+        if (measures := options.pop("measures", None)) is not None:
+            options["measures"] = (measures,) if isinstance(measures, str) else tuple(measures)
             if not options["measures"]:
                 raise ParameterError("an experiment needs a measure", hint="for example ndcg@10")
         options |= {name: kind(options[name]) for name, kind in (("folds", Path), ("by", str)) if options.get(name)}
@@ -107,10 +107,10 @@ class Experiment:
             LoadError: a file that it names cannot be read.
         """
         spec = read_experiment(Path(path))
-        found = cls.__new__(cls)
-        found._runs, found._order = {}, [system.name for system in spec.systems]
-        found._set(spec, read_topics(spec.topics), read_qrels(spec.qrels), spec.values, spec.candidates)
-        return found
+        experiment = cls.__new__(cls)
+        experiment._runs, experiment._order = {}, [system.name for system in spec.systems]
+        experiment._set(spec, read_topics(spec.topics), read_qrels(spec.qrels), spec.values, spec.candidates)
+        return experiment
 
     def _set(
         self,
@@ -172,37 +172,35 @@ class Experiment:
 
     @property
     def topics(self) -> Topics:
-        """What is asked."""
         return self._topics
 
     def run(self, out: Path | str | None = None, *, jobs: int = 1, progress: Progress = SILENT) -> ExperimentOutcome:
-        """Asks the systems for what they have not answered yet.
+        """Collects the rankings of all systems; stored ones are reused.
 
         Args:
-            out: folder of the results, where finished systems, and topics of an unfinished one, are kept and looked
-                for; None to keep nothing.
-            jobs: topics asked at once, in processes of their own.
-            progress: told about topics.
+            out: folder that stores finished systems, and the finished topics of an interrupted one; None: no storage.
+            jobs: topics that run in parallel, each in its own process.
+            progress: receives the count of topics.
 
         Raises:
-            HybridkgError: a system cannot be asked; those before it are kept.
-            KeyboardInterrupt: what is finished is kept.
+            HybridkgError: a system fails; the results of those before it are stored.
+            KeyboardInterrupt: finished topics are stored.
         """
         check_jobs(jobs)
         stored = Stored(None if out is None else Path(out))
         with stored.locked(), self._collection() as collection:
             systems = self._systems(collection)
-            found: dict[str, SystemRun] = {}
+            runs: dict[str, SystemRun] = {}
             for name in self._order:
                 if name in self._runs:
-                    found[name] = SystemRun(SystemSpec(name, "run", None), self._runs[name], "", {}, kept=False)
+                    runs[name] = SystemRun(SystemSpec(name, "run", None), self._runs[name], "", {}, kept=False)
                 else:
                     spec, system = systems[name]
                     key = self._key(spec, system)
-                    kept = stored.run(spec, key) or self._asked(spec, system, key, stored, jobs, progress)
-                    found[name] = replace(kept, run=collection.packed(kept.run))
-                collection.runs[name] = found[name].run
-            shown = {name: run for name, run in found.items() if not run.spec.hidden}
+                    result = stored.run(spec, key) or self._answer(spec, system, key, stored, jobs, progress)
+                    runs[name] = replace(result, run=collection.packed(result.run))
+                collection.runs[name] = runs[name].run
+            shown = {name: run for name, run in runs.items() if not run.spec.hidden}
             outcome = ExperimentOutcome(
                 self.spec,
                 self._topics,
@@ -213,13 +211,13 @@ class Experiment:
                 self._candidates,
                 surroundings(self._topics, self._qrels, collection.opened, self._candidates),
             )
-            stored.write_manifest(outcome, found)
+            stored.write_manifest(outcome, runs)
         return outcome
 
     def _key(self, spec: SystemSpec, system: SystemKind) -> str:
         return key_of([__version__, spec.kind, system.depends_on(), dict(self._topics.texts), self.spec.depth])
 
-    def _asked(
+    def _answer(
         self, spec: SystemSpec, system: SystemKind, key: str, stored: Stored, jobs: int, progress: Progress
     ) -> SystemRun:
         with stored.answers(spec.name, key) as answers:
@@ -227,11 +225,12 @@ class Experiment:
         if self._key(spec, system) != key:
             raise StorageError(f"a file that {spec.name!r} reads {CHANGED}", hint=AGAIN)
         run = answers.run(spec.name, self._topics.texts)
-        found = SystemRun(spec, run, key, answers.told(), kept=False, learned=answers.learned, took=answers.took)
-        return stored.keep(found)
+        return stored.keep(
+            SystemRun(spec, run, key, answers.told(), kept=False, learned=answers.learned, took=answers.took)
+        )
 
     def _systems(self, collection: Collection) -> dict[str, tuple[SystemSpec, SystemKind]]:
-        """All of them, so that a mistake in the last one shows before the first has worked for an hour."""
+        """All systems, made before the first one runs, so that mistakes show at once."""
         return {spec.name: (spec, SYSTEM_KINDS.get(spec.kind)(spec, collection)) for spec in self.spec.systems}
 
     def _collection(self) -> Collection:
@@ -249,15 +248,14 @@ class Experiment:
         )
 
 
-def _candidates(given: Path | str | Iterable[str]) -> AnswerCandidates:
-    """What may be an answer, from a file or as it is."""
+def _candidates(source: Path | str | Iterable[str]) -> AnswerCandidates:
     return AnswerCandidates(
-        read_candidates(Path(given)) if isinstance(given, str | Path) else [str(one) for one in given]
+        read_candidates(Path(source)) if isinstance(source, str | Path) else [str(one) for one in source]
     )
 
 
 class _Named:
-    """A Progress whose labels begin with the name of the system."""
+    """A Progress that puts the name of the system before its labels."""
 
     def __init__(self, progress: Progress, name: str):
         self._progress, self._name = progress, name

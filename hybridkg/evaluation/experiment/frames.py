@@ -1,6 +1,6 @@
-"""Topics, judgements and runs as the field's Python tools hold them: files, dictionaries, or DataFrames.
+"""Topics, judgements and runs from files, dictionaries or DataFrames.
 
-The names of the columns are those of PyTerrier and ir_datasets: qid, query, docno, label, score, rank.
+The columns have the names of PyTerrier and ir_datasets: qid, query, docno, label, score, rank.
 """
 
 from __future__ import annotations
@@ -19,60 +19,50 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def topics_from(given: Any) -> Topics:
-    """Topics, however they are given.
-
-    Args:
-        given: Topics, a file, texts by id, or a DataFrame with the columns `qid` and `query`.
+def topics_from(source: Any) -> Topics:
+    """Topics from Topics, a file, texts by id, or a DataFrame with the columns `qid` and `query`.
 
     Raises:
-        ParameterError: a column is missing, or a topic is there twice.
+        ParameterError: a column is missing, or a topic has two texts.
         LoadError: the file cannot be read.
 
     >>> topics_from({"q1": "red fish"}).texts
     {'q1': 'red fish'}
     """
-    if isinstance(given, Topics):
-        return given
-    if isinstance(given, str | Path):
-        return read_topics(Path(given))
-    if isinstance(given, Mapping):
-        return Topics({str(topic): str(text) for topic, text in given.items()})
+    if isinstance(source, Topics):
+        return source
+    if isinstance(source, str | Path):
+        return read_topics(Path(source))
+    if isinstance(source, Mapping):
+        return Topics({str(topic): str(text) for topic, text in source.items()})
     texts: dict[str, str] = {}
-    for topic, text in rows_of(given, "topics", "qid", "query"):
+    for topic, text in rows_of(source, "topics", "qid", "query"):
         if texts.setdefault(str(topic), str(text)) != str(text):
-            raise ParameterError(f"the topic {topic!r} is there with two texts")
+            raise ParameterError(f"the topic {topic!r} has two texts")
     return Topics(texts)
 
 
-def qrels_from(given: Any) -> Qrels:
-    """Judgements, however they are given.
-
-    Args:
-        given: Qrels, a file, grades by topic and document, or a DataFrame with `qid`, `docno` and `label`.
+def qrels_from(source: Any) -> Qrels:
+    """Judgements from Qrels, a file, grades by topic and document, or a DataFrame with `qid`, `docno` and `label`.
 
     Raises:
         ParameterError: a column is missing.
         LoadError: the file cannot be read.
     """
-    if isinstance(given, Qrels):
-        return given
-    if isinstance(given, str | Path):
-        return read_qrels(Path(given))
-    if isinstance(given, Mapping):
-        return Qrels({str(t): {str(d): int(grade) for d, grade in own.items()} for t, own in given.items()})
+    if isinstance(source, Qrels):
+        return source
+    if isinstance(source, str | Path):
+        return read_qrels(Path(source))
+    if isinstance(source, Mapping):
+        return Qrels({str(t): {str(d): int(grade) for d, grade in own.items()} for t, own in source.items()})
     grades: dict[str, dict[str, int]] = {}
-    for topic, document, grade in rows_of(given, "qrels", "qid", "docno", "label"):
+    for topic, document, grade in rows_of(source, "qrels", "qid", "docno", "label"):
         grades.setdefault(str(topic), {})[str(document)] = int(grade)
     return Qrels(grades)
 
 
 def run_from(frame: pd.DataFrame, name: str = "run") -> Run:
-    """A run from a DataFrame with `qid`, `docno` and `score`, and `rank` if it has one, which then counts.
-
-    Raises:
-        ParameterError: a column is missing, or a document is twice in a topic.
-    """
+    """A run from the columns `qid`, `docno`, `score`, ordered by `rank` or else score; ParameterError if invalid."""
     ordered = frame.sort_values("rank", kind="stable") if "rank" in frame.columns else frame
     rankings: dict[str, list[tuple[str, float]]] = {}
     for topic, document, score in rows_of(ordered, "a run", "qid", "docno", "score"):
@@ -83,34 +73,26 @@ def run_from(frame: pd.DataFrame, name: str = "run") -> Run:
 
 
 def run_to_frame(run: Run) -> pd.DataFrame:
-    """`qid`, `docno`, `score` and `rank`, from 0, in the order of the run."""
+    """A DataFrame with `qid`, `docno`, `score` and `rank` (from 0), in the order of the run."""
     with needs_extra("eval", "a DataFrame"):
         import pandas as pd
 
-    rows = [
-        (topic, document, score, rank)
-        for topic, ranking in run.rankings.items()
-        for rank, (document, score) in enumerate(ranking)
-    ]
+    rows = [(topic, *pair, rank) for topic, ranking in run.rankings.items() for rank, pair in enumerate(ranking)]
     return pd.DataFrame(rows, columns=["qid", "docno", "score", "rank"])
 
 
 def rows_of(frame: Any, what: str, *columns: str) -> Iterator[tuple[Any, ...]]:
-    """The columns of a DataFrame, row by row.
-
-    Raises:
-        ParameterError: it is none, or has no such column.
-    """
-    found = getattr(frame, "columns", None)
-    if found is None:
+    """The columns of a DataFrame, row by row; ParameterError if it is no DataFrame or lacks a column."""
+    present = getattr(frame, "columns", None)
+    if present is None:
         raise ParameterError(
             f"{what} are a file, a dictionary or a DataFrame, not {type(frame).__name__!r}",
             hint=f"a DataFrame has the columns {', '.join(columns)}",
         )
-    missing = [name for name in columns if name not in found]
+    missing = [name for name in columns if name not in present]
     if missing:
         raise ParameterError(
-            f"{what} have no column {missing[0]!r}; theirs: {', '.join(map(str, found))}",
+            f"{what} have no column {missing[0]!r}; theirs: {', '.join(map(str, present))}",
             hint=f"needed: {', '.join(columns)}",
         )
     yield from zip(*(frame[name].tolist() for name in columns), strict=True)

@@ -1,4 +1,4 @@
-"""What came of an experiment: figures, comparisons, verdicts; as values, DataFrames and plots."""
+"""The outcome of an experiment: figures, comparisons, verdicts; as values, DataFrames and plots."""
 
 from __future__ import annotations
 
@@ -27,16 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SystemRun:
-    """What a system answered.
+    """The rankings of one system.
 
     Args:
-        spec: the system.
-        run: its rankings.
-        key: hash of all that they depend on; empty for a run that was given as one.
-        told: by topic, what else is known.
-        kept: whether it was finished by an earlier run.
-        learned: by fold, what it has learned there; empty for systems that learn nothing.
-        took: the whole work on it; None for a run that was given as one.
+        key: hash of everything that they depend on; empty for a run that the caller passed.
+        told: details of each answer by topic.
+        kept: whether it comes from the result folder.
+        learned: by fold, the learned model; empty for systems that learn nothing.
+        took: total time; None for a run that the caller passed.
     """
 
     spec: SystemSpec
@@ -48,24 +46,24 @@ class SystemRun:
     took: Took | None = None
 
     def latency(self) -> tuple[float, float] | None:
-        """(median, 95th percentile) of the milliseconds of a topic; None where nobody measured."""
+        """(median, 95th percentile) of the milliseconds of a topic; None without measurements."""
         ms = sorted(told.ms for told in self.told.values() if told.ms is not None)
         if not ms:
             return None
         return statistics.median(ms), ms[min(len(ms) - 1, int(0.95 * len(ms)))]
 
     def inexact(self) -> int:
-        """Topics whose ranking is not surely the right one."""
+        """Number of topics whose ranking is approximate."""
         return sum(not told.exact for told in self.told.values())
 
     def jobs(self) -> int:
-        """Topics that were asked at once, at most."""
+        """Maximum number of topics that ran in parallel."""
         return max((told.jobs for told in self.told.values()), default=1)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A published figure, ours, and what to say of it: `OK`, `close` or `off`."""
+    """A published figure next to ours, with `OK`, `close` or `off`."""
 
     system: str
     expected: PublishedFigure
@@ -75,16 +73,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class ExperimentOutcome:
-    """The runs, judged.
+    """The evaluated runs of an experiment.
 
     Args:
-        spec: of the experiment.
-        topics: what was asked.
-        qrels: judgements.
-        measures: as the spec names them.
         categories: by topic; empty for none.
         runs: by system, in the order of the experiment.
-        candidates: of the measures of STaRK; None for those of trec_eval.
+        candidates: for the measures of STaRK; None for those of trec_eval.
         surroundings: versions, hashes and knowledge bases, as JSON values.
     """
 
@@ -104,52 +98,45 @@ class ExperimentOutcome:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the measures, each once."""
+        """Names of the measures, without duplicates."""
         return tuple(dict.fromkeys(measure.name for measure in self.measures))
 
     @cached_property
     def judged(self) -> Qrels:
-        """The judgements of the topics that were asked."""
+        """The judgements of the experiment's topics."""
         return Qrels({topic: own for topic, own in self.qrels.grades.items() if topic in self.topics.texts})
 
     @cached_property
     def values(self) -> dict[str, dict[str, dict[str, float]]]:
-        """By system, measure and topic."""
+        """Value of a measure by system, measure and topic."""
         return {
             name: {measure: dict(own) for measure, own in evaluate(self.judged, one.run, self.measures).items()}
             for name, one in self.runs.items()
         }
 
     def means(self) -> dict[str, dict[str, float]]:
-        """By system and measure, over all judged topics."""
+        """Mean over all judged topics, by system and measure."""
         topics = list(self.judged.grades)
         return {name: {m: mean(own, topics) for m, own in values.items()} for name, values in self.values.items()}
 
     @cached_property
     def report(self) -> EvalReport:
-        """The same as `hybridkg eval` has it."""
         scores = tuple(run_scores(name, self.judged, one.run, self.values[name]) for name, one in self.runs.items())
         return EvalReport(self.names, tuple(self.judged.grades), scores, self.categories)
 
     @cached_property
     def compared(self) -> tuple[str, ...]:
-        """The measures that are compared, the first of which is plotted.
-
-        How far the pool went (judged@k) is no quality: to compare it would only weaken the other tests.
-        """
+        """The measures that are compared, without judged@k: pool depth is no quality and weakens Holm's correction."""
         return tuple(name for name in self.names if "judged" not in name)
 
     @property
     def main(self) -> str:
-        """The measure that is plotted, and told by category and by topic."""
+        """The measure of plots, categories and topics."""
         return next(iter(self.compared), self.names[0])
 
     @cached_property
     def comparison(self) -> ComparisonReport | None:
-        """All others against the baseline, over all topics; None where there is no other.
-
-        Not by category: Holm's correction would count them all, and few topics show little.
-        """
+        """All systems against the baseline, over all topics, as categories have little power; None for one."""
         if len(self.runs) < 2 or not self.compared:
             return None
         order = [self.baseline, *(name for name in self.runs if name != self.baseline)]
@@ -167,35 +154,33 @@ class ExperimentOutcome:
         )
 
     def notes(self) -> list[str]:
-        """What to know of the figures, a line each."""
-        asked, judged = len(self.topics), len(self.judged)
+        """Caveats of the figures, a line each."""
+        count, judged = len(self.topics), len(self.judged)
         notes = []
-        if judged < asked:
-            notes.append(f"{asked - judged:,} of {asked:,} topics are not judged, and left out")
+        if judged < count:
+            notes.append(f"{count - judged:,} of {count:,} topics are not judged, and left out")
         if left := len(self.qrels) - judged:
-            notes.append(f"{left:,} judged topics were not asked, and left out (hybridkg eval would count them as 0)")
+            notes.append(f"{left:,} judged topics have no text, and are left out (hybridkg eval would count them as 0)")
         if self.candidates is None and (deeper := [name for name in self.names if _cutoff(name) > self.spec.depth]):
             notes.append(f"rankings end before {', '.join(deeper)} would: depth is {self.spec.depth:,}")
         notes += [note for run in self.report.runs if (note := replace(run, unjudged=()).note())]
         for name, one in self.runs.items():
             if count := one.inexact():
-                notes.append(f"{name}: {count:,} topics were answered by an index that may overlook some of the best")
+                notes.append(f"{name}: {count:,} topics were answered by an approximate index, which may miss results")
             if (jobs := one.jobs()) > 1:
-                notes.append(f"{name}: up to {jobs} topics were asked at once, so that each took longer than alone")
+                notes.append(f"{name}: up to {jobs} topics ran in parallel, so that each took longer than alone")
         return notes
 
     def verdicts(self) -> list[Verdict]:
-        """Every expected figure beside ours."""
-        found, groups = [], {ALL: list(self.judged.grades), **self.report.groups()}
+        """Every expected figure next to ours."""
+        verdicts, groups = [], {ALL: list(self.judged.grades), **self.report.groups()}
         for name, one in self.runs.items():
             for expected in one.spec.expected:
                 measure = measure_over(expected.measure, self.candidates)
                 own = self.values[name].get(measure.name) or evaluate(self.judged, one.run, [measure])[measure.name]
                 value = mean(own, groups[expected.category])
-                found.append(Verdict(name, expected, value, expected.verdict(value)))
-        return found
-
-    # --- for notebooks -----------------------------------------------------------
+                verdicts.append(Verdict(name, expected, value, expected.verdict(value)))
+        return verdicts
 
     def to_dataframe(self) -> pd.DataFrame:
         """A row for each system, a column for each measure: means over the judged topics."""
@@ -229,7 +214,6 @@ class ExperimentOutcome:
         return pd.DataFrame([] if self.comparison is None else [vars(row) for row in self.comparison.comparisons])
 
     def to_json(self) -> dict[str, Any]:
-        """The figures in full."""
         comparison = self.comparison
         return {
             "experiment": self.spec.name,
@@ -264,12 +248,11 @@ class ExperimentOutcome:
         return differences(self, system, measure or self.main)
 
     def plot_categories(self, measure: str | None = None) -> Figure:
-        """A measure by system and category."""
         from hybridkg.evaluation.experiment.plots import categories
 
         return categories(self, measure or self.main)
 
 
 def _cutoff(measure: str) -> int:
-    found = re.search(r"@([0-9]+)", measure)
-    return int(found[1]) if found else 0
+    match = re.search(r"@([0-9]+)", measure)
+    return int(match[1]) if match else 0

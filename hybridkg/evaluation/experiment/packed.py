@@ -1,7 +1,6 @@
-"""Rankings as arrays: the runs of all systems are in memory at once, and as tuples they would take a gigabyte.
+"""Rankings as arrays of 12 bytes a document, with names shared by all runs.
 
-A ranked document takes 12 bytes, and its name is held once for all runs: thirteen systems with 1,000 documents for
-each of 467 topics take 73 MB and the names.
+Thirteen systems with 1,000 documents for each of 467 topics take 73 MB and the names; tuples take a gigabyte.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ Ranking = tuple[tuple[str, float], ...]
 
 
 class DocumentNames:
-    """The names of documents, each once, by number.
+    """Numbering of document names.
 
     >>> documents = Documents()
     >>> documents.numbers(["d7", "d3", "d7"]).tolist(), documents.names
@@ -27,22 +26,18 @@ class DocumentNames:
         self._number: dict[str, int] = {}
 
     def numbers(self, names: Iterable[str]) -> NDArray[np.uint32]:
-        """uint32[len(names)]; a name that is new gets the next number."""
-        found = []
+        """Numbers of names, uint32[len(names)]; a new name gets the next number."""
+        numbers = []
         for name in names:
             number = self._number.setdefault(name, len(self.names))
             if number == len(self.names):
                 self.names.append(name)
-            found.append(number)
-        return np.array(found, np.uint32)
+            numbers.append(number)
+        return np.array(numbers, np.uint32)
 
 
 class PackedRankings(Mapping[str, Ranking]):
-    """Rankings by topic, made into tuples when one is asked for.
-
-    Args:
-        rankings: by topic (document, score), best first.
-        documents: the names that the runs of an experiment share.
+    """Rankings by topic as arrays, converted to tuples of (document, score) on access.
 
     >>> packed = PackedRankings({"q1": (("d7", 2.5), ("d3", 2.0))}, Documents())
     >>> packed["q1"], packed == {"q1": (("d7", 2.5), ("d3", 2.0))}

@@ -1,4 +1,4 @@
-"""The plots of an experiment, by matplotlib; the same figures give the same bytes of SVG."""
+"""Plots of an experiment by matplotlib; equal figures give equal bytes of SVG."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 BETTER, WORSE = "#2a7f62", "#b5483a"
 COLOURS = ("#4c6a92", "#d08c3f", "#2a7f62", "#b5483a", "#7a5c99", "#5f8f8b", "#8c6d46", "#999999")
 SHAPES = "os^D"
-"""Of the dots, where there are more categories than colours."""
+"""Markers, cycled when there are more categories than colours."""
 
 STYLE: Any = {
     "svg.hashsalt": "hybridkg",
     "svg.fonttype": "none",
-    "text.parse_math": False,  # names are text, dollars included
+    "text.parse_math": False,  # a dollar in a name is text
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
 WIDTH = 7.2
-"""Inches, for a page."""
+"""Width of a figure in inches."""
 
 
 @contextmanager
@@ -45,11 +45,11 @@ def _style() -> Iterator[None]:
 
 
 def differences(outcome: ExperimentOutcome, system: str, measure: str) -> Figure:
-    """A bar for each judged topic: what the system gains over the baseline, the largest gain first.
+    """A bar chart of the system's gain over the baseline in each judged topic, the largest gain first.
 
     Raises:
         UnknownNameError: no such system or measure.
-        MissingExtraError: there is no matplotlib.
+        MissingExtraError: matplotlib is not installed.
     """
     base, own = _values(outcome, outcome.baseline, measure), _values(outcome, system, measure)
     gains = sorted((own[topic] - base[topic] for topic in base), reverse=True)
@@ -69,11 +69,11 @@ def differences(outcome: ExperimentOutcome, system: str, measure: str) -> Figure
 
 
 def categories(outcome: ExperimentOutcome, measure: str) -> Figure:
-    """A line for each system, with a dot for each category; a bar stands at all topics, a line at the baseline.
+    """A dot plot with a row for each system and a dot for each category; bars mark all topics, a line the baseline.
 
     Raises:
         UnknownNameError: no such measure.
-        MissingExtraError: there is no matplotlib.
+        MissingExtraError: matplotlib is not installed.
     """
     systems, topics = list(outcome.runs), list(outcome.judged.grades)
     values = {name: _values(outcome, name, measure) for name in systems}
@@ -106,10 +106,10 @@ def categories(outcome: ExperimentOutcome, measure: str) -> Figure:
 
 
 def to_svg(figure: Figure) -> str:
-    """The figure as SVG, without dates."""
+    """The figure as SVG without a date."""
     with _style(), warnings.catch_warnings():
         out = io.StringIO()
-        # The page has its own fonts for what matplotlib's lacks.
+        # The page has fonts for glyphs that matplotlib's lacks.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
@@ -117,7 +117,7 @@ def to_svg(figure: Figure) -> str:
 
 
 def _values(outcome: ExperimentOutcome, system: str, measure: str) -> dict[str, float]:
-    for name, known in ((system, list(outcome.values)), (measure, list(outcome.names))):
-        if name not in known:
-            raise UnknownNameError(f"no {name!r}; known: {', '.join(known)}", hint=did_you_mean(name, known))
+    for name, valid in ((system, list(outcome.values)), (measure, list(outcome.names))):
+        if name not in valid:
+            raise UnknownNameError(f"no {name!r}; known: {', '.join(valid)}", hint=did_you_mean(name, valid))
     return outcome.values[system][measure]

@@ -1,4 +1,4 @@
-"""Reads an experiment from TOML. An unknown key, or a value of another kind, is an error with its line."""
+"""The reader of experiments in TOML: an unknown key, or a value of the wrong type, is an error with its line."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from hybridkg.query.parameters.bind import read_term
 from hybridkg.registry import did_you_mean
 
 MAX_FILE_BYTES = 1 << 22
-"""Bytes of an experiment, or of a query file that it names."""
+"""Maximum bytes of an experiment, or of a query file that it names."""
 
 MAX_FIGURE = 1e9
-"""Published figures, and tolerances, go up to it."""
+"""Maximum of a published figure or tolerance."""
 
 PATHS = ("kb", "topics", "qrels", "folds", "candidates")
 OWN_KEYS = ("params", "kb", "strategy", "expected", "about", "tolerance", "hidden")
-"""What a table of a system may hold beside its kind."""
+"""Keys of a system's table, apart from its kind."""
 
 TEXTS = ("title", "about", "baseline", "test")
 WHOLE = {"permutations": (1, 10_000_000), "seed": (0, 2**63 - 1), "depth": (1, 1_000_000)}
@@ -36,7 +36,7 @@ def read_experiment(path: Path) -> ExperimentSpec:
     """The experiment in a file; paths in it are relative to its folder.
 
     Raises:
-        ConfigError: with file and line: not TOML, an unknown key, a wrong value, a system that is none.
+        ConfigError: with file and line: not TOML, an unknown key, a wrong value, an invalid system.
     """
     path = Path(path)
     text = read_text(path, "experiment")
@@ -48,11 +48,7 @@ def read_experiment(path: Path) -> ExperimentSpec:
 
 
 def read_text(path: Path, what: str) -> str:
-    """A file of UTF-8 text that somebody has written by hand.
-
-    Raises:
-        ConfigError: it cannot be read, is too large, or is not text.
-    """
+    """A handwritten file of UTF-8 text; ConfigError if it is too large, is no text, or cannot be read."""
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_FILE_BYTES + 1)
@@ -67,20 +63,13 @@ def read_text(path: Path, what: str) -> str:
 
 @dataclass
 class _Reader:
-    """One file.
-
-    Args:
-        path: its name.
-        text: its text, in which lines are looked for.
-        values: what is in it.
-    """
+    """The reader of one file; `text` gives the lines of errors, `values` is the parsed TOML."""
 
     path: Path
     text: str
     values: dict[str, Any]
 
     def experiment(self) -> ExperimentSpec:
-        """The experiment."""
         known = [one.name for one in fields(ExperimentSpec)]
         for key in self.values:
             if key not in known or key == "name":
@@ -143,16 +132,16 @@ class _Reader:
                 )
         params = self._of(dict, "params", value.get("params", {}), "a table", name)
         tolerance = self._tolerance(value.get("tolerance", tolerance), name)
-        given, source = value[kind], name
+        own, source = value[kind], name
         if kind == "file":
-            file = self._path("file", given, name)
-            kind, given, source = "query", read_text(file, "query file"), file.name
+            file = self._path("file", own, name)
+            kind, own, source = "query", read_text(file, "query file"), file.name
         elif kind == "run":
-            given = self._path("run", given, name)
+            own = self._path("run", own, name)
         return SystemSpec(
             name=name,
             kind=kind,
-            value=given if kind == "run" else SYSTEM_KINDS.get(kind).read(given, self._refuse(name)),
+            value=own if kind == "run" else SYSTEM_KINDS.get(kind).read(own, self._refuse(name)),
             params={key: self._param(key, own, name) for key, own in params.items()},
             kb=self._path("kb", value["kb"], name) if "kb" in value else None,
             strategy=self._of(str, "strategy", value["strategy"], "a text", name) if "strategy" in value else None,
@@ -162,9 +151,8 @@ class _Reader:
             hidden=self._of(bool, "hidden", value.get("hidden", False), "true or false", name),
         )
 
-    def _expected(self, given: Any, tolerance: float, system: str, category: str = ALL) -> Iterator[PublishedFigure]:
-        """Figures by measure, or by category and then by measure."""
-        for key, value in self._of(dict, "expected", given, "a table of measures", system).items():
+    def _expected(self, table: Any, tolerance: float, system: str, category: str = ALL) -> Iterator[PublishedFigure]:
+        for key, value in self._of(dict, "expected", table, "a table of measures", system).items():
             if isinstance(value, dict) and category == ALL:
                 yield from self._expected(value, tolerance, system, key)
             else:
@@ -174,8 +162,8 @@ class _Reader:
         return lambda message, key: self._wrong(message, key, name)
 
     def _table(self, key: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self._of(dict, key, self.values[key], "a table")
-        return found
+        table: Mapping[str, Any] = self._of(dict, key, self.values[key], "a table")
+        return table
 
     def _path(self, key: str, value: Any, behind: str = "") -> Path:
         text = self._of(str, key, value, "a path", behind)
@@ -196,13 +184,13 @@ class _Reader:
         return float(value)
 
     def _tolerance(self, value: Any, behind: str = "") -> float:
-        found = self._number("tolerance", value, behind)
-        if found < 0:
-            raise self._wrong(f"'tolerance' must be at least 0, not {found:g}", "tolerance", behind)
-        return found
+        tolerance = self._number("tolerance", value, behind)
+        if tolerance < 0:
+            raise self._wrong(f"'tolerance' must be at least 0, not {tolerance:g}", "tolerance", behind)
+        return tolerance
 
     def _param(self, key: str, value: Any, system: str, *, inside: bool = False) -> Any:
-        """A value as behind `--param`, where it is a text; else as TOML has it."""
+        """A text is parsed like the value of `--param`; other values are those of TOML."""
         if isinstance(value, str):
             return read_term(value)
         if isinstance(value, list) and not inside:
@@ -217,7 +205,7 @@ class _Reader:
         return value
 
     def _wrong(self, message: str, key: str, behind: str = "", *, hint: str = "") -> ConfigError:
-        """An error at the line of a key, behind that of a system if one is named."""
+        """An error at the line of a key, searched after the line of the system `behind`."""
         after = self._line_of_system(behind) if behind else 0
         return ConfigError(message, hint=hint, place=f"{self.path}:{max(after, line_of(key, self.text, behind=after))}")
 
@@ -227,7 +215,7 @@ class _Reader:
 
 
 def short(value: Any) -> str:
-    """A wrong value for a message, cut where it is long."""
+    """A wrong value in an error message, truncated."""
     text = "a number of very many digits" if isinstance(value, int) and abs(value) > 1e30 else repr(value)
     return text if len(text) <= MAX_QUOTED_LENGTH else text[:MAX_QUOTED_LENGTH] + "..."
 

@@ -15,14 +15,14 @@ from hybridkg.evaluation.experiment.stored import write_text
 
 PLOTS, OF_TOPICS = "plots", "topics-"
 CATEGORIES = ""
-"""The picture that is of no system."""
+"""Key of the picture of all systems."""
 
 
 def write_report(outcome: ExperimentOutcome, folder: Path) -> tuple[list[Path], str]:
     """Writes report.md, report.html, report.json and the plots.
 
     Returns:
-        (the files, why there are no plots; empty where there are).
+        (the files, the reason for missing plots or "").
 
     Raises:
         StorageError: they cannot be written.
@@ -43,7 +43,7 @@ def write_report(outcome: ExperimentOutcome, folder: Path) -> tuple[list[Path], 
     }
     try:
         (folder / PLOTS).mkdir(parents=True, exist_ok=True)
-        for old in (folder / PLOTS).glob(f"{OF_TOPICS}*.svg"):  # of systems that had other names
+        for old in (folder / PLOTS).glob(f"{OF_TOPICS}*.svg"):  # of renamed systems
             if f"{PLOTS}/{old.name}" not in files:
                 old.unlink()
     except OSError as e:
@@ -56,20 +56,17 @@ def write_report(outcome: ExperimentOutcome, folder: Path) -> tuple[list[Path], 
 def _pictures(outcome: ExperimentOutcome) -> dict[str, Picture]:
     from hybridkg.evaluation.experiment.plots import to_svg
 
-    measure, found = outcome.main, {}
+    measure, pictures = outcome.main, {}
     if outcome.categories:
         svg = to_svg(outcome.plot_categories())
-        found[CATEGORIES] = Picture(
-            f"{PLOTS}/categories.svg",
-            svg,
-            f"{measure} by category (topics); bars: all topics; line: {outcome.baseline}",
-        )
+        about = f"{measure} by category (topics); bars: all topics; line: {outcome.baseline}"
+        pictures[CATEGORIES] = Picture(f"{PLOTS}/categories.svg", svg, about)
     for name in outcome.runs:
         if name != outcome.baseline:
             svg = to_svg(outcome.plot_differences(name))
             about = f"{measure} of {name} minus that of {outcome.baseline}, topic by topic"
-            found[name] = Picture(f"{PLOTS}/{OF_TOPICS}{name}.svg", svg, about)
-    return found
+            pictures[name] = Picture(f"{PLOTS}/{OF_TOPICS}{name}.svg", svg, about)
+    return pictures
 
 
 def _parts(outcome: ExperimentOutcome, pictures: dict[str, Picture], missing: str) -> Iterator[Part]:

@@ -1,30 +1,29 @@
-"""The parts of a report that show figures: means, published ones, comparisons, categories, topics."""
+"""The figures of a report: means, published figures, comparisons, categories, topics."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from hybridkg.evaluation.comparison import RunComparison
+from hybridkg.evaluation.comparison import RunComparison, TopicDifference
 from hybridkg.evaluation.eval_report import ALL
 from hybridkg.evaluation.experiment.document import Heading, Paragraph, Part, Picture, ReportTable
-from hybridkg.evaluation.experiment.outcome import ExperimentOutcome
+from hybridkg.evaluation.experiment.outcome import ExperimentOutcome, Verdict
 from hybridkg.evaluation.measures import mean
 
 SIGNIFICANT = 0.05
 """Holm's p below which a difference is marked."""
 
 TOPICS_SHOWN = 5
-"""Largest gains and losses of each system that are listed."""
+"""Number of largest gains, and of largest losses, that are listed for each system."""
 
 TOPICS_APART = 10
-"""Topics on which the systems differ most."""
+"""Number of listed topics on which the systems differ most."""
 
 MAX_TOPIC_LENGTH = 80
 
 
 def means(outcome: ExperimentOutcome) -> ReportTable:
-    """A row for each system, a column for each measure."""
     values, comparison = outcome.means(), outcome.comparison
     marks = {
         (row.run, row.measure): "▲" if row.difference > 0 else "▼"
@@ -52,42 +51,28 @@ def means(outcome: ExperimentOutcome) -> ReportTable:
 
 
 def verdicts(outcome: ExperimentOutcome) -> Iterator[Part]:
-    """Published figures beside ours."""
-    found = outcome.verdicts()
-    if not found:
+    figures = outcome.verdicts()
+    if not figures:
         return
     yield Heading("Beside published figures")
-    grouped = any(one.expected.category != ALL for one in found)
+    grouped = any(one.expected.category != ALL for one in figures)
     tally = ", ".join(
-        f"{count} {name}" for name in ("OK", "close", "off") if (count := sum(one.verdict == name for one in found))
+        f"{count} {name}" for name in ("OK", "close", "off") if (count := sum(one.verdict == name for one in figures))
     )
+    category = ("topics",) if grouped else ()
     yield ReportTable(
-        (
-            "system",
-            *(("topics",) if grouped else ()),
-            "measure",
-            "published",
-            "ours",
-            "difference",
-            "tolerance",
-            "verdict",
-        ),
-        tuple(
-            (
-                one.system,
-                *((one.expected.category,) if grouped else ()),
-                one.expected.measure,
-                f"{one.expected.value:.4f}",
-                f"{one.found:.4f}",
-                _signed(one.found - one.expected.value),
-                f"{one.expected.tolerance:.9f}".rstrip("0"),
-                one.verdict,
-            )
-            for one in found
-        ),
+        ("system", *category, "measure", "published", "ours", "difference", "tolerance", "verdict"),
+        tuple(_against_published(one, grouped) for one in figures),
         left=(1, 2) if grouped else (1,),
         caption=f"{tally}. OK: within the tolerance; close: within three times the tolerance; else off.",
     )
+
+
+def _against_published(one: Verdict, grouped: bool) -> tuple[str, ...]:
+    expected = one.expected
+    names = (one.system, expected.category, expected.measure) if grouped else (one.system, expected.measure)
+    figures = (f"{expected.value:.4f}", f"{one.found:.4f}", _signed(one.found - expected.value))
+    return (*names, *figures, f"{expected.tolerance:.9f}".rstrip("0"), one.verdict)
 
 
 def comparisons(outcome: ExperimentOutcome) -> Iterator[Part]:
@@ -112,17 +97,10 @@ def comparisons(outcome: ExperimentOutcome) -> Iterator[Part]:
 
 
 def _compared(row: RunComparison) -> tuple[str, ...]:
-    return (
-        row.run,
-        f"{row.mean:.4f}",
-        f"{row.difference:+.4f}",
-        f"{100 * row.difference / row.baseline_mean:+.1f}" if row.baseline_mean else "",
-        f"{row.low:+.4f} {row.high:+.4f}",
-        f"{row.effect:+.2f}",
-        _p(row.p),
-        _p(row.holm_p),
-        f"{row.wins}/{row.ties}/{row.losses}",
-    )
+    percent = f"{100 * row.difference / row.baseline_mean:+.1f}" if row.baseline_mean else ""
+    figures = (f"{row.mean:.4f}", f"{row.difference:+.4f}", percent, f"{row.low:+.4f} {row.high:+.4f}")
+    tested = (f"{row.effect:+.2f}", _p(row.p), _p(row.holm_p))
+    return (row.run, *figures, *tested, f"{row.wins}/{row.ties}/{row.losses}")
 
 
 def _p(value: float) -> str:
@@ -130,7 +108,6 @@ def _p(value: float) -> str:
 
 
 def by_category(outcome: ExperimentOutcome) -> ReportTable:
-    """A row for each system, a column for each category."""
     groups, measure = outcome.report.groups(), outcome.main
     head = (measure, *(f"{name} ({len(topics)})" for name, topics in groups.items()))
     values = [[mean(own[measure], topics) for topics in groups.values()] for own in outcome.values.values()]
@@ -150,7 +127,7 @@ def by_category(outcome: ExperimentOutcome) -> ReportTable:
 
 
 def topics(outcome: ExperimentOutcome, pictures: Mapping[str, Picture]) -> Iterator[Part]:
-    """Where the systems differ most, and where each gains and loses most."""
+    """The topics on which the systems differ most, and the largest gains and losses of each."""
     if outcome.comparison is None:
         return
     yield Heading("Topic by topic")
@@ -170,41 +147,35 @@ def topics(outcome: ExperimentOutcome, pictures: Mapping[str, Picture]) -> Itera
         shown = [row for row in first if row.difference > 0] + [row for row in last if row.difference < 0]
         yield ReportTable(
             ("topic", "text", outcome.baseline, name, "difference"),
-            tuple(
-                (
-                    row.topic,
-                    _short(outcome.topics.texts[row.topic]),
-                    f"{row.baseline_value:.4f}",
-                    f"{row.value:.4f}",
-                    f"{row.difference:+.4f}",
-                )
-                for row in shown
-            ),
+            tuple((row.topic, _short(outcome.topics.texts[row.topic]), *_values(row)) for row in shown),
             left=(1,),
             caption=f"{measure}: the largest gains and losses of {name} against {outcome.baseline}, of {len(rows):,} "
             f"topics that differ.",
         )
 
 
+def _values(row: TopicDifference) -> tuple[str, str, str]:
+    return f"{row.baseline_value:.4f}", f"{row.value:.4f}", f"{row.difference:+.4f}"
+
+
 def _apart(outcome: ExperimentOutcome) -> Iterator[Part]:
-    """The topics whose values lie farthest apart."""
     measure = outcome.main
-    found = []
+    spreads = []
     for topic in outcome.judged.grades:
         own = {name: values[measure][topic] for name, values in outcome.values.items()}
         best, worst = max(own, key=own.__getitem__), min(own, key=own.__getitem__)
         centre = sum(own.values()) / len(own)
         spread = (sum((value - centre) ** 2 for value in own.values()) / len(own)) ** 0.5
         if spread:
-            found.append((spread, topic, best, worst, own))
-    found.sort(key=lambda one: (-one[0], one[1]))
-    if found:
+            spreads.append((spread, topic, best, worst, own))
+    spreads.sort(key=lambda one: (-one[0], one[1]))
+    if spreads:
         yield ReportTable(
             ("topic", "text", "lowest", "highest", "deviation"),
             tuple(
                 (topic, _short(outcome.topics.texts[topic]), f"{own[worst]:.4f} {worst}", f"{own[best]:.4f} {best}",
                  f"{spread:.4f}")
-                for spread, topic, best, worst, own in found[:TOPICS_APART]
+                for spread, topic, best, worst, own in spreads[:TOPICS_APART]
             ),
             left=(1, 2, 3),
             caption=f"{measure}: the topics on which the systems differ most, by the standard deviation over the "
@@ -213,7 +184,7 @@ def _apart(outcome: ExperimentOutcome) -> Iterator[Part]:
 
 
 def _signed(value: float) -> str:
-    """Four decimals; what they show as 0 has no sign of its own.
+    """Four decimals with a sign; a rounded zero is positive.
 
     >>> _signed(-0.00001), _signed(-0.0001)
     ('+0.0000', '-0.0001')

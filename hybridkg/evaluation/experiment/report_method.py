@@ -1,4 +1,4 @@
-"""The parts of a report that tell how its figures came about: collection, queries, learning, measures, versions."""
+"""The method of a report: collection, queries, learning, measures, versions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from hybridkg.evaluation.experiment.stored import MANIFEST
 from hybridkg.evaluation.measures import describe
 
 HASH_SHOWN = 16
-"""Digits of a SHA-256 that tell it from others at sight; the manifest has all."""
+"""Digits of a SHA-256 in the report; the manifest has all."""
 
 
 def collection(outcome: ExperimentOutcome) -> Paragraph:
-    """What was asked, and how it was judged."""
     judged = outcome.judged
     grades = Counter(grade for own in judged.grades.values() for grade in own.values())
     relevant = [len(judged.relevant(topic)) for topic in judged.grades]
@@ -32,8 +31,8 @@ def collection(outcome: ExperimentOutcome) -> Paragraph:
 
 
 def queries(outcome: ExperimentOutcome) -> Iterator[Part]:
-    """What each system is."""
-    yield Heading("What was asked")
+    """The definition of each system."""
+    yield Heading("Queries")
     for name, one in outcome.runs.items():
         yield Heading(name, 3)
         if one.spec.about:
@@ -42,15 +41,13 @@ def queries(outcome: ExperimentOutcome) -> Iterator[Part]:
             case "query":
                 yield Code("\n".join(str(one.spec.value).strip().splitlines()))
                 if one.spec.params:
-                    yield Paragraph(
-                        "with " + ", ".join(f"${name} = {value}" for name, value in one.spec.params.items())
-                    )
+                    yield Paragraph("with " + ", ".join(f"${key} = {value}" for key, value in one.spec.params.items()))
             case "tune":
                 yield from _tuned(name, one)
             case "learn":
                 yield from _learned(name, one)
             case _:
-                yield Paragraph("A run that was made elsewhere.")
+                yield Paragraph("An existing run.")
 
 
 def _tuned(name: str, one: SystemRun) -> Iterator[Part]:
@@ -66,12 +63,12 @@ def _tuned(name: str, one: SystemRun) -> Iterator[Part]:
                                        "test, default": [], "test, learned": [], "points measured": []}  # fmt: skip
         for place, model in enumerate(models):
             test = model["test"] or {"topics": 0, "default": float("nan"), "tuned": float("nan")}
-            told = [
+            column = [
                 f"{model['training']['topics']} + {test['topics']}",
                 *(f"{part[key]:.4f}" for part in (model["training"], test) for key in ("default", "tuned")),
                 f"{model['evaluations']:,}",
             ]
-            for line, text in zip(lines, told, strict=False):
+            for line, text in zip(lines, column, strict=False):
                 lines[line].append(text)
             for parameter, value in parameters(model):
                 row = lines.setdefault(parameter, [])
@@ -86,7 +83,7 @@ def _tuned(name: str, one: SystemRun) -> Iterator[Part]:
 
 
 def parameters(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(name, value) of the parameters of a learned model, those of fields behind the others.
+    """(name, value) of the parameters of a learned model, those of fields last.
 
     >>> list(parameters({"arguments": {"k1": 1.2}, "fields": {"names": {"weight": 0.25, "b": 1.0}}}))
     [('k1', '1.2'), ('names: weight', '0.25'), ('names: b', '1')]
@@ -114,7 +111,7 @@ def _learned(name: str, one: SystemRun) -> Iterator[Part]:
 
 
 def method(outcome: ExperimentOutcome) -> Iterator[Part]:
-    """Measures, times, versions, and what the figures leave out."""
+    """Measures, caveats, times, versions."""
     yield ReportTable(
         ("measure", "definition"),
         tuple((measure.name, describe(measure)) for measure in outcome.measures),
@@ -133,13 +130,9 @@ def _times(outcome: ExperimentOutcome) -> Iterator[Part]:
     for name, one in outcome.runs.items():
         latency, took = one.latency(), one.took
         if latency is not None or took is not None:
-            rows.append(
-                (
-                    name,
-                    *(("", "") if latency is None else (f"{ms:,.1f}" for ms in latency)),
-                    *(("", "") if took is None else (f"{took.seconds:,.1f}", f"{took.cpu_seconds:,.1f}")),
-                )
-            )
+            ms = ("", "") if latency is None else tuple(f"{value:,.1f}" for value in latency)
+            seconds = ("", "") if took is None else (f"{took.seconds:,.1f}", f"{took.cpu_seconds:,.1f}")
+            rows.append((name, *ms, *seconds))
     if rows:
         yield ReportTable(
             ("system", "ms, median", "ms, P95", "seconds", "CPU seconds"),
@@ -150,18 +143,18 @@ def _times(outcome: ExperimentOutcome) -> Iterator[Part]:
 
 
 def _made_with(outcome: ExperimentOutcome) -> Iterator[Part]:
-    known, spec = outcome.surroundings, outcome.spec
-    if known:
-        packages = ", ".join(f"{name} {number}" for name, number in known["packages"].items())
-        rows = [("hybridkg", known["hybridkg"]), ("Python", known["python"]), ("packages", packages)]
-        rows += [("machine", f"{known['platform']}, {known['cores']} cores")]
-        for path, kb in known["knowledge_bases"].items():
+    context, spec = outcome.surroundings, outcome.spec
+    if context:
+        packages = ", ".join(f"{name} {number}" for name, number in context["packages"].items())
+        rows = [("hybridkg", context["hybridkg"]), ("Python", context["python"]), ("packages", packages)]
+        rows += [("machine", f"{context['platform']}, {context['cores']} cores")]
+        for path, kb in context["knowledge_bases"].items():
             about = [f"{count:,} {name}" for name, count in kb["counts"].items()]
             vectors = [f"vectors by {kb['vectors']}"] if kb["vectors"] else []
             rows.append((f"knowledge base {path}", ", ".join([*about, *vectors, _hash(kb["sha256"])])))
         for part in ("topics", "qrels", "candidates"):
-            if known[part] is not None:
-                rows.append((part, f"{next(iter(known[part].values())):,}, {_hash(known[part]['sha256'])}"))
+            if context[part] is not None:
+                rows.append((part, f"{next(iter(context[part].values())):,}, {_hash(context[part]['sha256'])}"))
         yield ReportTable(("", ""), tuple(rows), left=(1,), caption="Versions and data of the last run.")
     yield Paragraph(
         f"Rankings end at {spec.depth:,} rows; random draws come from seed {spec.seed}. {MANIFEST} has the hashes of "

@@ -1,4 +1,4 @@
-"""What an experiment is, as data: collections, systems, measures, and what is expected of them."""
+"""The specification of an experiment: collection, systems, measures and expected figures."""
 
 from __future__ import annotations
 
@@ -13,30 +13,28 @@ from hybridkg.evaluation.ranking import DEPTH
 from hybridkg.evaluation.significance import PERMUTATIONS
 
 CLOSE = 3
-"""Tolerances within which a figure is still close to the expected one."""
+"""Multiple of the tolerance within which a figure is close to the expected one."""
 
 TOLERANCE = 0.01
-"""Of an expected figure by default: what another engine's run of a good baseline differs by (ranking.md, 1.1)."""
+"""Default tolerance of an expected figure: the difference between engines on a good baseline (ranking.md, 1.1)."""
 
 ROUNDING = 1e-9
-"""What two equal decimals may differ by."""
+"""Maximum rounding error of two equal decimals."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+()=,-]{0,99}")
-"""Of a system: it becomes the name of a file."""
+"""Names of systems, which also become names of files."""
 
 TEXT = "text"
-"""The parameter that gets the text of a topic."""
+"""The query parameter with the text of a topic."""
 
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """A figure that others have published.
+    """A published figure of a measure.
 
     Args:
-        measure: its name.
-        value: the figure.
-        tolerance: what may be between it and ours.
-        category: whose topics it is about; ALL for all of them.
+        tolerance: maximum absolute difference of an equal figure.
+        category: of its topics; ALL for all topics.
 
     >>> Expected("ndcg@10", 0.4605, 0.01).verdict(0.4631), Expected("ndcg@10", 0.4605, 0.01).verdict(0.43)
     ('OK', 'off')
@@ -57,19 +55,19 @@ class PublishedFigure:
 
 @dataclass(frozen=True)
 class SystemSpec:
-    """One system.
+    """The specification of a system.
 
     Args:
-        name: unique in the experiment; also of its run.
+        name: unique in the experiment; also the name of its run.
         kind: a name of SYSTEM_KINDS.
-        value: what the kind takes: the text of a query, the path of a run, settings of `tune`.
-        params: values of the query's variables, the same for every topic.
-        kb: knowledge base; None for that of the experiment.
+        value: depends on the kind: the text of a query, the path of a run, settings of `tune`.
+        params: values of the query's parameters, the same for every topic.
+        kb: None for the knowledge base of the experiment.
         strategy: a name of STRATEGIES; None for the planner's choice.
         expected: published figures.
         about: a sentence for the report.
-        source: what to call the query in errors.
-        hidden: whether it only serves others that learn from it, and has no place in the report.
+        source: name of the query in errors.
+        hidden: True for a system that only trains others and is left out of the report.
     """
 
     name: str
@@ -86,23 +84,22 @@ class SystemSpec:
 
 @dataclass(frozen=True)
 class ExperimentSpec:
-    """A whole experiment; paths are absolute or relative to the current folder.
+    """The specification of an experiment; paths are absolute or relative to the current folder.
 
     Args:
-        name: of the experiment.
         systems: at least one, in the order of the report.
         topics, qrels: files.
         title: of the report.
         about: a paragraph for the report.
         kb: knowledge base of the systems that name none.
         by: "prefix", a file of categories, or empty for none.
-        folds: for systems of the kind `tune`.
-        values: by parameter, a file of lines `topic<TAB>value`: values that differ from topic to topic.
-        measures: by name; the first is the one that is plotted. Empty: DEFAULT_MEASURES, or those of STaRK's tables.
-        candidates: file of what may be an answer; then the measures are STaRK's, over all of it.
-        baseline: name of the system that the others are compared with; empty for the first.
+        folds: file of folds for systems that learn.
+        values: by parameter, a file of lines `topic<TAB>value` with the value of each topic.
+        measures: names; the first is plotted. Empty: DEFAULT_MEASURES, or those of STaRK's tables.
+        candidates: file of possible answers; then the measures are STaRK's.
+        baseline: system that the others are compared with; empty for the first.
         test, permutations, seed: of the comparison.
-        depth: rows for each topic, at most.
+        depth: maximum rows of a topic.
         tolerance: of expected figures that name none.
     """
 

@@ -1,4 +1,4 @@
-"""The folder of an experiment's results: runs, what is not finished, and the manifest: how they came about."""
+"""The result folder of an experiment: finished runs, unfinished answers, and the manifest with their provenance."""
 
 from __future__ import annotations
 
@@ -20,15 +20,11 @@ from hybridkg.storage.durable import storage_error
 MANIFEST, RUNS, WORK = "manifest.json", "runs", ".work"
 
 ASIDE = "aside"
-"""The part of the manifest about systems that the experiment no longer has; their runs are in WORK."""
+"""The manifest's part about systems removed from the experiment; their runs are in WORK."""
 
 
 class Stored:
-    """The folder.
-
-    Args:
-        folder: made where it does not exist; None to store nothing.
-    """
+    """The result folder; created if missing. None stores nothing."""
 
     def __init__(self, folder: Path | None):
         self._folder = folder
@@ -37,12 +33,7 @@ class Stored:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """The folder is there, what it holds is known, and no other run writes to it meanwhile.
-
-        Raises:
-            StorageError: it cannot be read or made.
-            LockedError: another run is at work.
-        """
+        """Creates and locks the folder, and reads its manifest; StorageError if it fails, LockedError if in use."""
         if self._folder is None:
             yield
             return
@@ -67,11 +58,11 @@ class Stored:
             lock.release()
 
     def answers(self, name: str, key: str) -> Answers:
-        """Those of a system, with what an interrupted run has left."""
+        """The answers of a system, with those of an interrupted run."""
         return Answers(None if self._folder is None else self._folder / WORK / f"{name}.jsonl", key)
 
     def run(self, spec: SystemSpec, key: str) -> SystemRun | None:
-        """The run of a system that was finished before, by whatever name; None where there is none."""
+        """The stored run with this key, under any name; None if there is none."""
         if self._folder is None:
             return None
         for path, entry in self._with_key(spec.name, key):
@@ -81,38 +72,38 @@ class Stored:
                 told = {topic: Told(**own) for topic, own in entry["topics"].items()}
                 took = Took(**entry["took"]) if entry["took"] else None
             except (KeyError, TypeError, AttributeError):
-                continue  # not as we have written it
+                continue  # edited by hand
             run = _read(path, spec.name, told)
-            found = SystemRun(spec, run, key, told, kept=True, learned=entry["learned"], took=took)
-            return found if path == self._path(spec.name) else self.keep(found)
+            stored = SystemRun(spec, run, key, told, kept=True, learned=entry["learned"], took=took)
+            return stored if path == self._path(spec.name) else self.keep(stored)
         return None
 
     def _with_key(self, own: str, key: str) -> list[tuple[Path, Mapping[str, Any]]]:
-        """(file, entry) of the runs with a key, that of the same name first."""
+        """(file, entry) of the runs with a key; that of the same name comes first."""
         assert self._folder is not None
-        known = [
+        runs = [
             (self._folder / folder / f"{name}.run", entry)
             for folder, entries in ((RUNS, self._before), (WORK, self._aside))
             for name, entry in entries.items()
             if NAME.fullmatch(name) and isinstance(entry, dict) and entry.get("key") == key
         ]
-        return sorted(known, key=lambda one: one[0] != self._path(own))
+        return sorted(runs, key=lambda one: one[0] != self._path(own))
 
     def keep(self, run: SystemRun) -> SystemRun:
-        """Writes a finished run; the topics that were kept while it worked are no longer needed."""
+        """Writes a finished run, and deletes its unfinished answers."""
         if self._folder is None:
             return run
         path = self._path(run.spec.name)
         write_run(run.run, path)
         self._before = {**self._before, run.spec.name: self._entry(run)}
         self._write({"systems": self._before, ASIDE: self._aside})
-        with suppress(OSError):  # what remains is merely of no use
+        with suppress(OSError):  # an old file does no harm
             (self._folder / WORK / f"{run.spec.name}.jsonl").unlink(missing_ok=True)
-        # As it will be read the next time, so that no figure depends on whether it was kept.
+        # Read back, so that figures of a new and of a stored run are equal.
         return replace(run, run=_read(path, run.spec.name, run.told))
 
     def _tidied(self, runs: Mapping[str, SystemRun]) -> dict[str, Any]:
-        """Puts aside the runs of systems that the experiment no longer has; they are found when one comes back."""
+        """Moves runs of removed systems to WORK, where `run` finds them if a system returns."""
         assert self._folder is not None
         used = {run.key for run in runs.values()}
         aside: dict[str, Any] = {}
@@ -120,13 +111,13 @@ class Stored:
             for name, entry in entries.items():
                 if not NAME.fullmatch(name) or not isinstance(entry, dict) or (folder == RUNS and name in runs):
                     continue
-                path, kept = self._folder / folder / f"{name}.run", self._folder / WORK / f"{name}.run"
+                path, target = self._folder / folder / f"{name}.run", self._folder / WORK / f"{name}.run"
                 try:
                     if entry.get("key") in used:
                         path.unlink(missing_ok=True)
                         aside.pop(name, None)
                     elif path.exists():
-                        path.replace(kept)
+                        path.replace(target)
                         aside[name] = entry
                 except OSError as e:
                     raise storage_error(e, f"putting {str(path)!r} aside") from e
@@ -153,7 +144,7 @@ class Stored:
         return {**entry, "told": _told_hash(entry)}
 
     def write_manifest(self, outcome: ExperimentOutcome, runs: Mapping[str, SystemRun]) -> None:
-        """Everything that it takes to do it again, and to see whether it would come out the same."""
+        """The manifest: everything that reproducing and checking the experiment needs."""
         if self._folder is None:
             return
         spec = outcome.spec
@@ -175,32 +166,28 @@ class Stored:
 
 
 def _entries_of(manifest: Path, part: str) -> Mapping[str, Any]:
-    """What a manifest says of systems; nothing where it is none of ours, so that each is asked again."""
+    """The entries of a manifest; empty for an invalid one, so that every system runs again."""
     if not manifest.exists():
         return {}
     try:
-        found = json.loads(manifest.read_bytes())[part]
+        entries = json.loads(manifest.read_bytes())[part]
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return entries if isinstance(entries, dict) else {}
 
 
 def _told_hash(entry: Mapping[str, Any]) -> str:
-    """Of what an entry tells beside its run, so that figures that were changed by hand are not shown as ours."""
+    """Hash of an entry apart from its run, which detects figures edited by hand."""
     return key_of([entry[part] for part in ("learned", "took", "topics")])
 
 
 def _read(path: Path, name: str, told: Mapping[str, Told]) -> Run:
-    rankings = read_run(path).rankings if path.stat().st_size else {}  # no topic may have an answer
+    rankings = read_run(path).rankings if path.stat().st_size else {}  # a run may have no answer at all
     return Run(name, {topic: rankings.get(topic, ()) for topic in told})
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file whole, or leaves the old one.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
+    """Replaces a file atomically; StorageError if it cannot be written."""
     new = path.with_name(f".{path.name}.new")
     try:
         new.write_text(text, encoding="utf-8", errors="replace", newline="\n")

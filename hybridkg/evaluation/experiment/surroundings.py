@@ -1,4 +1,4 @@
-"""What the figures of an experiment depend on beside its systems: versions, machine, knowledge bases, judgements."""
+"""The environment of an experiment: versions, machine, knowledge bases, topics and judgements."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,20 +23,13 @@ if TYPE_CHECKING:
     from hybridkg.kb import KnowledgeBase
 
 PACKAGES = ("numpy", "numba", "pyoxigraph", "PyStemmer", "regex", "scipy", "faiss-cpu", "onnxruntime")
-"""Whose versions may change a ranking, or a figure."""
+"""Packages whose versions may change a ranking or a figure."""
 
 
 def surroundings(
     topics: Topics, qrels: Qrels, opened: Mapping[Path, KnowledgeBase], candidates: AnswerCandidates | None = None
 ) -> dict[str, Any]:
-    """Everything of it, as JSON values.
-
-    Args:
-        topics: what is asked.
-        qrels: how it was judged.
-        opened: the knowledge bases that systems asked, by path.
-        candidates: what may be an answer, where that is known.
-    """
+    """The environment as JSON values; `opened` has the knowledge bases of the systems by path."""
     grades = {topic: dict(own) for topic, own in qrels.grades.items()}
     return {
         "hybridkg": __version__,
@@ -72,10 +66,8 @@ def _about(kb: KnowledgeBase) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions

@@ -1,7 +1,6 @@
-"""Answers topics in several processes, each of which opens the knowledge base for itself.
+"""Worker processes that answer topics in parallel; each opens the knowledge base for itself.
 
-A worker has one pipe, to the process that started it, and waits there for topics. It leaves Ctrl-C to that process and
-ends with it, whatever ended that.
+A worker reads topics from the pipe to its parent, which handles Ctrl-C, and ends with the parent.
 """
 
 from __future__ import annotations
@@ -20,21 +19,16 @@ from hybridkg.evaluation.experiment.asked import AskedSystem
 Values = Mapping[str, str]
 
 
-def answers_at_once(asked: AskedSystem, todo: Mapping[str, Values]) -> Iterator[TopicRanking]:
-    """Answers of `asked.jobs` workers, in the order in which they come.
-
-    Raises:
-        HybridkgError: a topic fails.
-        StorageError: a worker has died.
-    """
+def answers_at_once(query: AskedSystem, todo: Mapping[str, Values]) -> Iterator[TopicRanking]:
+    """Answers of workers in order of arrival; HybridkgError if a topic fails, StorageError if a worker dies."""
     waiting = iter(todo.items())
     context = get_context("spawn")
     workers: dict[Connection, Any] = {}
     try:
         with ctrl_c_withheld():
-            for _ in range(min(asked.jobs, len(todo))):
+            for _ in range(min(query.jobs, len(todo))):
                 ours, theirs = context.Pipe()
-                worker = context.Process(target=_work, args=(theirs, asked, next(iter(todo.items()))), daemon=True)
+                worker = context.Process(target=_work, args=(theirs, query, next(iter(todo.items()))), daemon=True)
                 worker.start()
                 theirs.close()
                 workers[ours] = worker
@@ -45,12 +39,12 @@ def answers_at_once(asked: AskedSystem, todo: Mapping[str, Values]) -> Iterator[
             for pipe in wait(busy):
                 assert isinstance(pipe, Connection)
                 try:
-                    found = pipe.recv()
+                    answer = pipe.recv()
                 except (EOFError, OSError) as e:
-                    raise _died(asked) from e
-                if isinstance(found, BaseException):
-                    raise found
-                yield found
+                    raise _died(query) from e
+                if isinstance(answer, BaseException):
+                    raise answer
+                yield answer
                 item = next(waiting, None)
                 if item is None:
                     busy.remove(pipe)
@@ -58,37 +52,36 @@ def answers_at_once(asked: AskedSystem, todo: Mapping[str, Values]) -> Iterator[
                     _send(pipe, item)
     finally:
         for worker in workers.values():
-            worker.kill()  # they only read, and a query may take hours
+            worker.kill()  # workers only read, and a query may take hours
         for pipe, worker in workers.items():
             worker.join()
             pipe.close()
 
 
 def _send(pipe: Connection, item: tuple[str, Values]) -> None:
-    with suppress(OSError):  # it has died: what it leaves to read, nothing, tells
+    with suppress(OSError):  # a dead worker shows when its pipe is read
         pipe.send(item)
 
 
-def _died(asked: AskedSystem) -> StorageError:
+def _died(query: AskedSystem) -> StorageError:
     return StorageError(
-        f"a process that answered topics of {asked.system!r} has died",
-        hint='out of memory? --jobs 1; a Python script that asks with jobs needs if __name__ == "__main__":',
+        f"a process that answered topics of {query.system!r} has died",
+        hint='out of memory? --jobs 1; a Python script with jobs needs if __name__ == "__main__":',
     )
 
 
-def _work(pipe: Connection, asked: AskedSystem, warm: tuple[str, Values]) -> None:
-    """Answers what comes through the pipe until it is closed."""
+def _work(pipe: Connection, query: AskedSystem, warm: tuple[str, Values]) -> None:
     become_child()
     prepared = failure = None
     try:
-        prepared = asked.open()
-        asked.answer(prepared, *warm)
+        prepared = query.open()
+        query.answer(prepared, *warm)
     except HybridkgError as e:
-        failure = e if prepared is None else None  # a topic will tell itself what is wrong with it
+        failure = e if prepared is None else None  # a failing topic fails again below
     with suppress(EOFError, OSError):
         while True:
             topic, values = pipe.recv()
             try:
-                pipe.send(failure if prepared is None else asked.answer(prepared, topic, values))
+                pipe.send(failure if prepared is None else query.answer(prepared, topic, values))
             except HybridkgError as e:
                 pipe.send(e)

@@ -1,14 +1,14 @@
 """Measures of a run, by name: `ndcg@10`, `map@100(rel=2)`, `condensed-ndcg@10`. A new one is one file and one line.
 
-How a name is built: the measure, `@k` for the cut-off, arguments in brackets, and `condensed-` before it all to
-remove the unjudged documents first. A measure gives a value to every topic of the qrels (trec_eval -c): a topic
-that the run does not answer has 0, as has one without any relevant document; topics that are not judged play no part.
+A name has the measure, `@k` for the cut-off, arguments in brackets, and the prefix `condensed-` to remove unjudged
+documents first. A measure has a value for every topic of the qrels (trec_eval -c): 0 for a topic that the run does not
+answer or that has no relevant document. Topics without judgements are ignored.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -38,10 +38,10 @@ MEASURES = Registry(
     },
     extra="eval",
 )
-"""Each is a MeasureFamily."""
+"""MeasureFamily classes by name."""
 
 DEFAULT_MEASURES = ("ndcg@10", "ndcg@100", "map@100", "judged@10", "condensed-ndcg@10")
-"""NDCG@10 never stands alone: a run is judged as far as the pool went (ranking.md, trap 5)."""
+"""NDCG@10 with the measures that show how complete the judgements are (ranking.md, trap 5)."""
 
 CONDENSED = "condensed-"
 MAX_K = 1_000_000
@@ -50,55 +50,54 @@ NAME = re.compile(r"([a-z][a-z0-9_-]*)(?:@([^()]*))?(?:\(([^()]*)\))?")
 
 @runtime_checkable
 class Measure(Protocol):
-    """A number for each topic, 0 to 1 unless the measure says otherwise."""
+    """A measure: a number for each topic, from 0 to 1 unless documented otherwise."""
 
     @property
     def name(self) -> str:
-        """How `parse_measure` knows it: `parse_measure(m.name)` equals m."""
+        """The canonical name: `parse_measure(m.name)` equals m."""
 
     def per_topic(self, qrels: Qrels, run: Run) -> dict[str, float]:
         """Value of every topic of the qrels, in their order."""
 
 
 class MeasureFamily(Protocol):
-    """What the registry holds: makes the measure of a name, its cut-off and its arguments."""
+    """A factory of measures that differ in cut-off and arguments."""
 
     cutoff: ClassVar[str]
     """"required", "optional" or "none"."""
     arguments: ClassVar[tuple[str, ...]]
-    """Names of the whole numbers that may stand in brackets."""
+    """Names of the integer arguments in brackets."""
     about: ClassVar[str]
-    """What it measures, for a report; `{first}` stands for "the first k", or the whole ranking."""
+    """The definition in a report; `{first}` becomes "the first k" or "the whole ranking"."""
 
     def __call__(self, name: str, k: int | None, **arguments: int) -> Measure:
-        """The measure; `name` is the whole of it, in its one spelling."""
+        """The measure; `name` is the canonical name."""
 
 
 @dataclass(frozen=True)
 class Condensed:
-    """A measure of the list that is left when the unjudged documents are removed.
+    """A measure of the condensed list, from which unjudged documents are removed.
 
-    Source: Sakai, "Alternatives to Bpref" (SIGIR 2007). It flatters a run of many unjudged documents as much as the
-    full list blames it; the truth lies between.
+    It overestimates a run with many unjudged documents, as the full list underestimates it.
+    Source: Sakai, "Alternatives to Bpref" (SIGIR 2007).
     """
 
     name: str
     inner: Measure
 
     def per_topic(self, qrels: Qrels, run: Run) -> dict[str, float]:
-        """Value of every topic of the qrels, in their order."""
         return self.of(JudgedLists(qrels, run))
 
     def of(self, lists: JudgedLists) -> dict[str, float]:
-        """The same, for lists that are there already."""
+        """The values from judged lists that measures share."""
         return _value(self.inner, lists.condensed)
 
 
 def parse_measure(text: str) -> Measure:
-    """The measure of a name; upper case is taken as lower.
+    """The measure of a name, in any case of letters.
 
     Raises:
-        UnknownNameError: no such measure; the message lists the known ones.
+        UnknownNameError: no such measure; the message lists the valid ones.
         ParameterError: a cut-off or argument that is missing, out of place, or no whole number.
 
     >>> parse_measure("nDCG@010").name
@@ -123,7 +122,7 @@ def parse_measure(text: str) -> Measure:
 
 
 def describe(measure: Measure) -> str:
-    """What a measure says, in a line for a report; empty where it does not tell.
+    """The definition of a measure, in a line for a report; empty without `about`.
 
     >>> describe(parse_measure("p@5(rel=2)"))
     'share of the first 5 that is relevant; relevant: a grade of at least 2'
@@ -137,7 +136,7 @@ def describe(measure: Measure) -> str:
 
 
 def evaluate(qrels: Qrels, run: Run, measures: Iterable[Measure]) -> dict[str, dict[str, float]]:
-    """Value of each topic, by the name of the measure.
+    """Value of each topic, by name of the measure.
 
     >>> qrels = Qrels({"q1": {"d1": 1}, "q2": {"d9": 1}})
     >>> evaluate(qrels, Run("r", {"q1": (("d5", 2.0), ("d1", 1.0))}), [parse_measure("mrr")])
@@ -148,10 +147,7 @@ def evaluate(qrels: Qrels, run: Run, measures: Iterable[Measure]) -> dict[str, d
 
 
 def mean(values: Mapping[str, float], topics: Sequence[str] | None = None) -> float:
-    """Mean over topics, all by default.
-
-    Raises:
-        ParameterError: there is no topic to take a mean of.
+    """Mean over topics, by default all; ParameterError if there is none.
 
     >>> mean({"q1": 0.5, "q2": 0.0})
     0.25
@@ -163,12 +159,9 @@ def mean(values: Mapping[str, float], topics: Sequence[str] | None = None) -> fl
 
 
 def _value(measure: Measure, lists: JudgedLists) -> dict[str, float]:
-    """The measure of lists that several share; one that asks for qrels and run gets them."""
-    of = getattr(measure, "of", None)
-    if of is None:
-        return measure.per_topic(lists.qrels, lists.run)
-    found: dict[str, float] = of(lists)
-    return found
+    """The values from lists shared by measures, for a measure with `of`; else from qrels and run."""
+    of: Callable[[JudgedLists], dict[str, float]] | None = getattr(measure, "of", None)
+    return measure.per_topic(lists.qrels, lists.run) if of is None else of(lists)
 
 
 def _unknown(text: str, base: str) -> UnknownNameError:
@@ -198,7 +191,7 @@ def _arguments(text: str, base: str, written: str | None, known: tuple[str, ...]
             hint = f"for example {text.split('(', maxsplit=1)[0]}({known[0]}=2)" if known else ""
             raise ParameterError(f"the measure {base!r} has no argument {name!r}; {listed}", hint=hint)
         if not equals or name in arguments:
-            problem = "has no value" if not equals else "is there twice"
+            problem = "has no value" if not equals else "appears twice"
             raise ParameterError(f"the argument {name!r} of {text!r} {problem}", hint=f"for example {name}=2")
         arguments[name] = _whole(text, f"argument {name!r}", value, 1)
     return {name: arguments[name] for name in known if name in arguments}

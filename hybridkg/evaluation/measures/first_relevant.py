@@ -1,4 +1,4 @@
-"""Measures of the first relevant document: how high it stands, and whether it is there at all; as in trec_eval."""
+"""Measures of the first relevant document: reciprocal rank and success, as in trec_eval."""
 
 from __future__ import annotations
 
@@ -12,26 +12,24 @@ from hybridkg.evaluation.measures.lists import Grades, JudgedLists, ListMeasure
 
 @dataclass(frozen=True)
 class ReciprocalRank(ListMeasure):
-    """1 / rank of the first relevant document (recip_rank); 0 where there is none among the first k."""
+    """Reciprocal rank (recip_rank): 1 / rank of the first relevant document; 0 without one among the first k."""
 
     cutoff: ClassVar[str] = "optional"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
     about: ClassVar[str] = "1 / rank of the first relevant document of {first}"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
-        """1 / rank of the first relevant document, from 1."""
         (places,) = np.nonzero(grades >= self.rel)
         return 1 / (int(places[0]) + 1) if len(places) else 0.0
 
 
 @dataclass(frozen=True)
 class HitAtK(ListMeasure):
-    """1 where a relevant document is among the first k (success), else 0."""
+    """Success: 1 if a relevant document is among the first k, else 0."""
 
     cutoff: ClassVar[str] = "required"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
     about: ClassVar[str] = "1 where a relevant document is among {first}, else 0"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
-        """1 or 0."""
         return float(np.any(grades >= self.rel))

@@ -1,4 +1,4 @@
-"""judged@k: how far the judgements reach into a run. Where it is low, the other measures say little."""
+"""judged@k: the share of judged documents at the top of a run; other measures mean little where it is low."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ from hybridkg.evaluation.measures.lists import UNJUDGED, Grades, JudgedLists, Li
 
 @dataclass(frozen=True)
 class Judged(ListMeasure):
-    """Share of the first k that has a grade, whichever; of those that there are, where they are fewer than k.
-
-    As Judged@k of ir-measures. A topic without an answer has 0.
-    """
+    """Share of judged documents among the first k, or among all of a shorter ranking; as Judged@k of ir-measures."""
 
     cutoff: ClassVar[str] = "required"
     arguments: ClassVar[tuple[str, ...]] = ()
     about: ClassVar[str] = "share of {first} that was judged at all; where it is low, the other measures say little"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
-        """Judged among the first k, over their number."""
         return np.count_nonzero(grades != UNJUDGED) / len(grades) if len(grades) else 0.0

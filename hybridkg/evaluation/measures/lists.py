@@ -1,11 +1,7 @@
-"""A run beside its judgements: for each topic the grades in the order of the ranking.
-
-What every measure of a ranked list reads; made once for all measures of a run.
-"""
+"""Judged lists of a run: for each topic the grades in rank order, computed once for all measures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +11,7 @@ from hybridkg.evaluation.qrels import Qrels
 from hybridkg.evaluation.run import Run
 
 UNJUDGED = np.iinfo(np.int64).min
-"""The grade of a document that has none; below every grade, so it is never relevant."""
+"""The grade of an unjudged document; below every grade, so it is never relevant."""
 
 Grades = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -29,17 +25,17 @@ class JudgedLists:
 
     @cached_property
     def ranked(self) -> dict[str, Grades]:
-        """int64[retrieved] for each topic of the qrels, best first; UNJUDGED where the document has no grade."""
-        found: dict[str, Grades] = {}
+        """Grades of each topic of the qrels in rank order, int64[retrieved]; UNJUDGED without a grade."""
+        ranked: dict[str, Grades] = {}
         for topic, grades in self.qrels.grades.items():
             ranking = self.run.rankings.get(topic, ())
             get = grades.get
-            found[topic] = np.fromiter((get(d, UNJUDGED) for d, _ in ranking), np.int64, len(ranking))
-        return found
+            ranked[topic] = np.fromiter((get(d, UNJUDGED) for d, _ in ranking), np.int64, len(ranking))
+        return ranked
 
     @cached_property
     def known(self) -> dict[str, Grades]:
-        """int64[judged] for each topic of the qrels: all its grades, highest first."""
+        """All grades of each topic of the qrels, int64[judged], highest first."""
         return {
             topic: np.sort(np.fromiter(grades.values(), np.int64, len(grades)))[::-1]
             for topic, grades in self.qrels.grades.items()
@@ -47,7 +43,7 @@ class JudgedLists:
 
     @cached_property
     def condensed(self) -> JudgedLists:
-        """The same without the unjudged documents."""
+        """The lists without unjudged documents."""
         rankings = {
             topic: tuple(pair for pair in ranking if pair[0] in grades)
             for topic, ranking in self.run.rankings.items()
@@ -56,22 +52,18 @@ class JudgedLists:
         return JudgedLists(self.qrels, Run(self.run.name, rankings))
 
     def relevant(self, topic: str, level: int) -> int:
-        """Documents of the topic with at least this grade, retrieved or not."""
+        """Number of documents of the topic with at least this grade, retrieved or not."""
         return int(np.count_nonzero(self.known[topic] >= level))
-
-    def each(self, value: Callable[[str, Grades], float]) -> dict[str, float]:
-        """`value(topic, grades in rank order)` for every topic, as Python floats."""
-        return {topic: float(value(topic, grades)) for topic, grades in self.ranked.items()}
 
 
 @dataclass(frozen=True)
 class ListMeasure:
-    """A measure that needs nothing but the grades in the order of the ranking.
+    """A measure of the grades in rank order.
 
     Args:
-        name: the whole name.
-        k: the cut-off; None for the whole list.
-        rel: the lowest grade that is relevant.
+        name: canonical name.
+        k: cut-off; None for the whole list.
+        rel: minimum relevant grade.
     """
 
     name: str
@@ -80,12 +72,12 @@ class ListMeasure:
 
     def of(self, lists: JudgedLists) -> dict[str, float]:
         """Value of every topic of the qrels, in their order."""
-        return lists.each(lambda topic, grades: self.value(grades[: self.k], lists, topic))
+        ranked = lists.ranked.items()
+        return {topic: float(self.value(grades[: self.k], lists, topic)) for topic, grades in ranked}
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
-        """Value of one topic, from the grades of its ranking down to the cut-off."""
+        """Value of one topic from `grades`, those of its ranking down to the cut-off."""
         raise NotImplementedError
 
     def per_topic(self, qrels: Qrels, run: Run) -> dict[str, float]:
-        """Value of every topic of the qrels, in their order."""
         return self.of(JudgedLists(qrels, run))

@@ -1,9 +1,9 @@
-"""NDCG: gain of the ranking, discounted by rank, as a share of the best that the judgements allow.
+"""NDCG: discounted cumulative gain over that of the ideal ranking.
 
-The gain is the grade itself and the discount log2(rank + 1), as in trec_eval's ndcg and ndcg_cut, and in the
-published tables of DBpedia-Entity (not 2^grade - 1). The best list is made of all judged documents of the topic, cut
-at k as well. A negative grade gains nothing.
-Source: Jarvelin and Kekalainen, "Cumulated gain-based evaluation of IR techniques" (2002), as trec_eval restates it.
+The gain is the grade and the discount log2(rank + 1), as in trec_eval's ndcg and ndcg_cut and the published tables of
+DBpedia-Entity (not 2^grade - 1). The ideal ranking has all judged documents of the topic, cut at k. Negative grades
+have gain 0.
+Source: Jarvelin and Kekalainen, "Cumulated gain-based evaluation of IR techniques" (2002), in trec_eval's form.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ class Ndcg(ListMeasure):
     )
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
-        """DCG over the DCG of the best list; 0 without any relevant document."""
         best = _dcg(lists.known[topic][: self.k])
         return _dcg(grades) / best if best else 0.0
 

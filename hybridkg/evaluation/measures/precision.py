@@ -1,7 +1,7 @@
-"""How much of what is retrieved is relevant, and how much of what is relevant is retrieved; as in trec_eval.
+"""Precision and recall, as in trec_eval.
 
-P@k divides by k also where fewer are retrieved. Average precision at a cut-off divides by all relevant documents,
-not by those that would fit (trec_eval's map_cut).
+P@k divides by k even if fewer documents are retrieved. Average precision at a cut-off divides by the number of relevant
+documents, even above k (trec_eval's map_cut).
 """
 
 from __future__ import annotations
@@ -16,35 +16,33 @@ from hybridkg.evaluation.measures.lists import Grades, JudgedLists, ListMeasure
 
 @dataclass(frozen=True)
 class Precision(ListMeasure):
-    """Share of the first k that is relevant."""
+    """Precision: share of relevant documents among the first k."""
 
     cutoff: ClassVar[str] = "required"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
     about: ClassVar[str] = "share of {first} that is relevant"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
-        """Relevant among the first k, over k."""
         assert self.k is not None
         return np.count_nonzero(grades >= self.rel) / self.k
 
 
 @dataclass(frozen=True)
 class Recall(ListMeasure):
-    """Share of the relevant documents that is among the first k; of the whole list without k."""
+    """Recall: share of the relevant documents that is among the first k, or in the whole list; 0 without any."""
 
     cutoff: ClassVar[str] = "optional"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
     about: ClassVar[str] = "share of the relevant documents that is among {first}"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
-        """Relevant among the first k, over all relevant; 0 where there are none."""
         relevant = lists.relevant(topic, self.rel)
         return np.count_nonzero(grades >= self.rel) / relevant if relevant else 0.0
 
 
 @dataclass(frozen=True)
 class AveragePrecision(ListMeasure):
-    """Mean over the relevant documents of the precision where each is found; 0 for one that is not."""
+    """Average precision: mean over the relevant documents of the precision at their rank; 0 if not retrieved."""
 
     cutoff: ClassVar[str] = "optional"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
@@ -53,7 +51,6 @@ class AveragePrecision(ListMeasure):
     )
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
-        """Sum of the precisions at the relevant ranks up to k, over all relevant; 0 where there are none."""
         relevant = lists.relevant(topic, self.rel)
         (places,) = np.nonzero(grades >= self.rel)
         if not len(places):
@@ -63,13 +60,12 @@ class AveragePrecision(ListMeasure):
 
 @dataclass(frozen=True)
 class RPrecision(ListMeasure):
-    """Share of the first R that is relevant, where R is the number of relevant documents of the topic."""
+    """R-precision: share of relevant documents among the first R, the number of relevant documents of the topic."""
 
     cutoff: ClassVar[str] = "none"
     arguments: ClassVar[tuple[str, ...]] = ("rel",)
     about: ClassVar[str] = "share of the first R that is relevant, where R documents are"
 
     def value(self, grades: Grades, lists: JudgedLists, topic: str) -> float:
-        """Relevant among the first R, over R; 0 where there are none."""
         relevant = lists.relevant(topic, self.rel)
         return np.count_nonzero(grades[:relevant] >= self.rel) / relevant if relevant else 0.0

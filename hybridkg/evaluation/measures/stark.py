@@ -1,11 +1,10 @@
-"""The measures of STaRK: hit@k, recall@k and MRR over the whole list of candidates of a question.
+"""The measures of STaRK: hit@k, recall@k and MRR over the list of all candidates of a question.
 
-A system predicts scores for some candidates; every other one gets the least score minus 1, so that they all stand
-below, tied. STaRK leaves the order of ties to its sort; here it is fixed: score falling, then id rising (as numbers
-where all candidates are whole numbers, or IRIs that differ in a whole number at their end). So an answer that was not
-predicted still has a rank, and MRR a value. What is predicted beside the candidates is left out; a question without any
-prediction among them counts with 0.
-Source: snap-stanford/stark, `stark_qa/evaluator.py`. tests/evaluation/test_stark.py builds the lists in full.
+Candidates without a predicted score get the minimum score minus 1, so an answer without a prediction has a rank. STaRK
+leaves the order of ties to its sort; here it is the ascending order of ids (as numbers if all candidates are whole
+numbers, or IRIs that differ in a whole number at their end). Predictions outside the candidates are ignored; a question
+without any other prediction has 0.
+Source: snap-stanford/stark, `stark_qa/evaluator.py`. The reference implementation is in tests/evaluation/test_stark.py.
 """
 
 from __future__ import annotations
@@ -24,27 +23,24 @@ from hybridkg.evaluation.run import Run
 from hybridkg.evaluation.text_lines import columns, decoded, numbered_lines
 
 STARK_TABLE = ("hit@1", "hit@5", "recall@20", "mrr")
-"""What the tables of the papers print."""
+"""The measures in the tables of the papers."""
 
 STARK_SET = (
     *(f"hit@{k}" for k in (1, 3, 5, 10, 20, 50)),
     *(f"recall@{k}" for k in (5, 10, 20, 50, 100)),
     "mrr",
 )
-"""What the evaluator reports, without map, rprecision, ndcg and precision."""
+"""The measures of STaRK's evaluator, without map, rprecision, ndcg and precision."""
 
 _NAME = re.compile(r"(hit|recall)@([1-9][0-9]{0,6})|mrr")
 
 
 @dataclass(frozen=True)
 class AnswerCandidates:
-    """The entities that may be an answer, with their place in the order of ids.
-
-    Args:
-        ids: every candidate, each once, in any order.
+    """The possible answers, with their position in the order of ids.
 
     Raises:
-        ParameterError: a candidate is there twice.
+        ParameterError: a candidate appears twice.
 
     >>> Candidates(["10", "9", "100"]).place
     {'9': 0, '10': 1, '100': 2}
@@ -55,34 +51,26 @@ class AnswerCandidates:
 
     def __post_init__(self) -> None:
         start = self.ids[0].rfind("/") + 1 if self.ids else 0
-        same = self.ids[0][:start] if self.ids else ""
-        numbers = all(x.startswith(same) and x[start:].isascii() and x[start:].isdigit() for x in self.ids)
-        # By length first: whole numbers of any size in the order of their values.
+        prefix = self.ids[0][:start] if self.ids else ""
+        numbers = all(x.startswith(prefix) and x[start:].isascii() and x[start:].isdigit() for x in self.ids)
         order = sorted(self.ids, key=lambda x: _as_number(x[start:])) if numbers else sorted(self.ids)
         object.__setattr__(self, "place", {x: i for i, x in enumerate(order)})
         if len(self.place) < len(order):
             twice = next(a for a, b in pairwise(order) if a == b)
-            raise ParameterError(f"the candidate {twice!r} is there twice")
+            raise ParameterError(f"the candidate {twice!r} appears twice")
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
 def _as_number(identifier: str) -> tuple[int, str, str]:
-    digits = identifier.lstrip("0")
+    digits = identifier.lstrip("0")  # length before digits orders numbers of any size
     return len(digits), digits, identifier
 
 
 @dataclass(frozen=True)
 class StarkMeasure:
-    """One measure of STaRK over given candidates, to be used as any other (`evaluate`, `compare`).
-
-    Args:
-        name: "hit@k", "recall@k" or "mrr".
-        candidates: what is ranked.
-
-    Raises:
-        ParameterError: no such measure.
+    """A measure of STaRK over candidates; `name` is "hit@k", "recall@k" or "mrr", else a ParameterError is raised.
 
     >>> run = Run("r", {"q": (("3", 0.9),)})
     >>> StarkMeasure("mrr", Candidates(["1", "2", "3", "4"])).per_topic(Qrels({"q": {"2": 1}}), run)
@@ -100,7 +88,6 @@ class StarkMeasure:
 
     @property
     def about(self) -> str:
-        """What it measures, for a report."""
         kind, _, cutoff = self.name.partition("@")
         what = {
             "mrr": "1 / rank of the first answer",
@@ -111,11 +98,11 @@ class StarkMeasure:
 
     def per_topic(self, qrels: Qrels, run: Run) -> dict[str, float]:
         """Value of every topic of the qrels, in their order; a grade of 1 or more is an answer."""
-        found = {}
+        values = {}
         for topic in qrels.grades:
             answers = qrels.relevant(topic)
-            found[topic] = self._value(answer_ranks(answers, run.rankings.get(topic, ()), self.candidates), answers)
-        return found
+            values[topic] = self._value(answer_ranks(answers, run.rankings.get(topic, ()), self.candidates), answers)
+        return values
 
     def _value(self, ranks: list[int], answers: Sequence[str]) -> float:
         if not ranks:
@@ -130,12 +117,9 @@ class StarkMeasure:
 def answer_ranks(
     answers: Iterable[str], ranking: Sequence[tuple[str, float]], candidates: AnswerCandidates
 ) -> list[int]:
-    """Ranks, from 1, of the answers in the list of all candidates; one that is no candidate has none.
+    """Ranks, from 1, of those answers that are candidates; empty if no candidate was predicted.
 
-    The list itself, of a million candidates perhaps, is not built.
-
-    Returns:
-        Empty where nothing among the candidates is predicted.
+    The list of all candidates, perhaps a million, is not built.
 
     Raises:
         ParameterError: a score is NaN.
@@ -147,34 +131,30 @@ def answer_ranks(
     if not predicted:
         return []
     ranks = {x: rank for rank, (_, _, x) in enumerate(sorted(predicted), 1)}
-    found = []
+    of_answers = []
     for answer in answers:
         if answer in ranks:
-            found.append(ranks[answer])
+            of_answers.append(ranks[answer])
         elif answer in place:
             before = sum(other < place[answer] for _, other, _ in predicted)
-            found.append(len(predicted) + place[answer] - before + 1)
-    return found
+            of_answers.append(len(predicted) + place[answer] - before + 1)
+    return of_answers
 
 
 def read_candidates(path: Path) -> list[str]:
-    """The candidates in a file, one on each line.
-
-    Raises:
-        LoadError: it cannot be read, or a line has more than one.
-    """
-    found = []
+    """The candidates in a file; LoadError if it cannot be read, or a line has more than one."""
+    candidates = []
     for number, line in numbered_lines(path, "a list of candidates"):
         (candidate,) = columns(path, number, line, ("candidate",))
-        found.append(decoded(path, number, candidate))
-    return found
+        candidates.append(decoded(path, number, candidate))
+    return candidates
 
 
 def measure_over(name: str, candidates: AnswerCandidates | None) -> Measure:
-    """The measure of a name: STaRK's where there are candidates.
+    """The measure of a name: STaRK's if there are candidates.
 
     Raises:
-        UnknownNameError, ParameterError: there is none.
+        UnknownNameError, ParameterError: no such measure.
 
     >>> measure_over("Hit@1", Candidates(["1", "2"])).name, measure_over("nDCG@10", None).name
     ('hit@1', 'ndcg@10')
@@ -183,7 +163,7 @@ def measure_over(name: str, candidates: AnswerCandidates | None) -> Measure:
 
 
 def stark_measures(candidates: Iterable[str | int], names: Sequence[str] = STARK_TABLE) -> tuple[StarkMeasure, ...]:
-    """The measures by name, over the same candidates.
+    """Measures of STaRK over the same candidates.
 
     >>> [m.name for m in stark_measures(range(5))]
     ['hit@1', 'hit@5', 'recall@20', 'mrr']

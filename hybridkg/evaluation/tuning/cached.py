@@ -1,9 +1,8 @@
-"""Scores of judged topics under ever new parameters, fast: what does not change is gathered once.
+"""Ranks of judged entities under changing parameters, from postings that are gathered once.
 
-A step of the search needs no ranking, only the ranks of the judged entities: how many others score higher. So for
-each topic the occurrences are kept side by side, a compiled kernel walks them, and what comes back is a handful of
-ranks. Where numba is missing, or a model is not known here,
-`AnyModel` asks the model itself, which is the reference (tests/evaluation/test_tuning.py).
+A step of the search needs only the ranks of the judged entities: how many others score higher. Compiled kernels compute
+them from the postings of a topic as contiguous arrays. Without numba, and for models without a kernel, `AnyModel` runs
+the model itself, which is the reference implementation (tests/evaluation/test_tuning.py).
 """
 
 from __future__ import annotations
@@ -27,33 +26,26 @@ from hybridkg.text.models.mixture import Mixture, MixtureModel
 KERNELS = LazyKernel("hybridkg.evaluation.tuning.kernels")
 
 MAX_CACHED = 300_000_000
-"""Occurrences that are kept for the kernels, 8 bytes each; more are read from the index, slowly."""
+"""Maximum postings in memory for the kernels, 8 bytes each; `AnyModel` serves larger collections, slowly."""
 
 Ranks = NDArray[np.int64]
 
 
 class Scorer(Protocol):
-    """Ranks of judged entities. Safe to use from many threads."""
+    """Ranks of judged entities; thread-safe."""
 
     def ranks(self, parameters: ModelParameters, topics: Sequence[int]) -> list[Ranks]:
-        """For each topic int64[judged]: ranks from 0, at most the cap; -1 for what does not match."""
+        """For each topic int64[judged]: ranks from 0, at most the cap; -1 for entities that do not match."""
 
 
 def scorer(model: RankingModel, topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids], cap: int) -> Scorer:
-    """The fastest scorer for a model.
-
-    Args:
-        model: the model.
-        topics: gathered topics.
-        order: of entities with the same score.
-        cap: ranks at or beyond it are all the same.
-    """
+    """The fastest scorer for a model; `order` breaks ties, and ranks from `cap` on are equal."""
     postings = sum(
         len(p.ids) for t in topics for terms in (t.task.terms, t.task.ordered, t.task.unordered)
         for term in terms for p in term.postings
     )  # fmt: skip
     kernels = KERNELS.load() if postings <= MAX_CACHED else None
-    # A subclass may score otherwise.
+    # A subclass with another `form` has no kernel.
     form: Any = getattr(type(model), "form", None)
     if kernels is not None and form is BM25F.form:
         return FastBm25f(kernels, topics, order, cap)
@@ -63,39 +55,38 @@ def scorer(model: RankingModel, topics: Sequence[JudgedTopic], order: Callable[[
 
 
 class AnyModel:
-    """Asks the model."""
+    """The reference implementation: ranks by the model itself."""
 
     def __init__(self, model: RankingModel, topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids], cap: int):
         self._model, self._topics, self._order, self._cap = model, topics, order, cap
 
     def ranks(self, parameters: ModelParameters, topics: Sequence[int]) -> list[Ranks]:
-        """Ranks of the judged entities of some topics."""
         return [self._of(self._topics[i], parameters) for i in topics]
 
     def _of(self, topic: JudgedTopic, parameters: ModelParameters) -> Ranks:
         ids, scores = self._model.score(with_parameters(topic.task, parameters))
-        found = np.full(len(topic.ids), -1, np.int64)
+        ranks = np.full(len(topic.ids), -1, np.int64)
         places = np.searchsorted(ids, topic.ids)
         for j, (place, id, order) in enumerate(zip(places, topic.ids, topic.order, strict=True)):
             if place < len(ids) and ids[place] == id:
                 before = int(np.count_nonzero(scores > scores[place]))
                 same = ids[scores == scores[place]]
                 before += int(np.count_nonzero(self._order(same).astype(np.int64) < order)) if len(same) > 1 else 0
-                found[j] = min(before, self._cap)
-        return found
+                ranks[j] = min(before, self._cap)
+        return ranks
 
 
 @dataclass(frozen=True)
 class TopicEntities:
-    """The entities that match each topic, in one piece.
+    """The matching entities of all topics, concatenated; a row is a match of a topic.
 
     Args:
-        entities: uint32[e], every entity that matches any topic.
-        ids: for each topic, its entities, ascending.
-        first: int64[topics + 1], the first row of each topic; a row is an entity that matches it.
-        entity: int32[rows], its place in `entities`.
-        order: int64[rows], of entities with the same score.
-        judged: int64[all judged], row of each in its topic, -1 where it does not match.
+        entities: uint32[e], ascending, the matches of any topic.
+        ids: for each topic, its matches, ascending.
+        first: int64[topics + 1], the first row of each topic.
+        entity: int32[rows], indexes into `entities`.
+        order: int64[rows], breaks ties.
+        judged: int64[all judged], row in its topic, -1 for an entity that does not match.
         first_judged: int64[topics + 1].
     """
 
@@ -108,12 +99,10 @@ class TopicEntities:
     first_judged: NDArray[np.int64]
 
     def split(self, out: Ranks, topics: Sequence[int]) -> list[Ranks]:
-        """The ranks of each topic."""
         return [out[self.first_judged[i] : self.first_judged[i + 1]] for i in topics]
 
 
 def rows_of(topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids]) -> TopicEntities:
-    """The rows of some topics."""
     ids = tuple(union([p.ids for term in topic.task.terms for p in term.postings]) for topic in topics)
     entities = union(ids)
     judged = [_places(topic.ids, one) for topic, one in zip(topics, ids, strict=True)]
@@ -130,14 +119,14 @@ def rows_of(topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids]) -> Topic
 
 @dataclass(frozen=True)
 class TopicPostings:
-    """The postings of all topics: topic by topic, and there either row by row or term by term.
+    """The postings of all topics, ordered by topic, then by row or by term.
 
     Args:
-        starts: int64, the first occurrence of each row, or of each term, of all topics; and their end.
-        row: int32[occurrences], row in its topic.
-        term: uint16[occurrences], number of the term in its topic.
-        field: uint16[occurrences].
-        tf: uint32[occurrences].
+        starts: int64, the first posting of each row (or term), and the end of the last.
+        row: int32[postings], row in its topic.
+        term: uint16[postings], number of the term in its topic.
+        field: uint16[postings].
+        tf: uint32[postings].
     """
 
     starts: NDArray[np.int64]
@@ -161,7 +150,7 @@ def occurrences(rows: TopicEntities, terms: Sequence[Sequence[ScoredTerm]], *, b
 
 
 def _flat(ids: Ids, terms: Sequence[ScoredTerm]) -> tuple[NDArray[Any], ...]:
-    """Of one topic: row, term, field and tf of each occurrence."""
+    """(row, term, field, tf) of the postings of one topic."""
     lists = [(t, f, p) for t, term in enumerate(terms) for f, p in enumerate(term.postings) if len(p.ids)]
     if not lists:
         return np.zeros(0, np.int32), np.zeros(0, np.uint16), np.zeros(0, np.uint16), np.zeros(0, np.uint32)
@@ -188,13 +177,13 @@ def _starts(sizes: Any) -> NDArray[np.int64]:
 
 
 class FastBm25f:
-    """BM25F by the kernel; the same ranks as the model's."""
+    """BM25F by a kernel; ranks equal those of the model."""
 
     def __init__(self, kernels: Any, topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids], cap: int):
         self._kernels, self._cap = kernels, cap
         terms = [topic.task.terms for topic in topics]
         self._rows = rows_of(topics, order)
-        self._kept = occurrences(self._rows, terms, by_row=True)
+        self._postings = occurrences(self._rows, terms, by_row=True)
         self._first_term = _starts(map(len, terms))
         self._task = replace(topics[0].task, terms=(), ordered=(), unordered=())
         lengths = [topics[0].task.lengths[f.row, self._rows.entities] for f in self._task.fields]
@@ -206,12 +195,12 @@ class FastBm25f:
         }
 
     def ranks(self, parameters: ModelParameters, topics: Sequence[int]) -> list[Ranks]:
-        """Ranks of the judged entities of some topics."""
         task = with_parameters(self._task, parameters)
-        q, rows, kept = as_numbers(task), self._rows, self._kept
+        q, rows, postings = as_numbers(task), self._rows, self._postings
         out = np.full(len(rows.judged), -1, np.int64)
         self._kernels.bm25f_ranks(
-            np.array(topics, np.int64), rows.first, rows.entity, kept.starts, kept.tf, kept.term, kept.field,
+            np.array(topics, np.int64), rows.first, rows.entity, postings.starts, postings.tf, postings.term,
+            postings.field,
             self._first_term, self._gain[task.choices.get("form", "lucene")], self._lengths,
             q.weight, q.b, q.mean, float(q.k1), rows.order, rows.judged, rows.first_judged, self._cap, out,
         )  # fmt: skip
@@ -219,22 +208,22 @@ class FastBm25f:
 
 
 class FastMixture:
-    """A mixture of language models by the kernel; the model itself says which terms, weights and factors count."""
+    """A mixture of language models by a kernel; terms, weights and factors come from the model."""
 
     def __init__(
         self, kernels: Any, model: MixtureModel, topics: Sequence[JudgedTopic], order: Callable[[Ids], Ids], cap: int
     ):
         self._kernels, self._model, self._cap = kernels, model, cap
         mixtures = [model.mixture(topic.task) for topic in topics]
-        # Fields and the number of entities are those of the index, so one task without terms stands for all.
+        # Fields and the number of entities belong to the index, so one task without terms serves all topics.
         self._task = replace(topics[0].task, terms=(), ordered=(), unordered=())
         self._terms = [(*m.terms, *m.ordered, *m.unordered) for m in mixtures]
         self._number = [{id(term): i for i, term in enumerate(terms)} for terms in self._terms]
         self._kinds = [(m.terms, m.ordered, m.unordered) for m in mixtures]
-        # The postings of a mixture name places among the topic's matches.
+        # The postings of a mixture have indexes into the topic's matches in place of entity ids.
         named = [[_renamed(term, m) for term in terms] for m, terms in zip(mixtures, self._terms, strict=True)]
         self._rows = rows_of(topics, order)
-        self._kept = occurrences(self._rows, named, by_row=False)
+        self._postings = occurrences(self._rows, named, by_row=False)
         self._first_term = _starts(map(len, named))
         self._lengths = self._lengths_of(mixtures)
         share = [[cf / f.tokens if cf else 0.0 for f, cf in zip(m.fields, term.cf, strict=True)]
@@ -248,8 +237,7 @@ class FastMixture:
         return lengths
 
     def ranks(self, parameters: ModelParameters, topics: Sequence[int]) -> list[Ranks]:
-        """Ranks of the judged entities of some topics."""
-        rows, kept, lengths = self._rows, self._kept, self._lengths
+        rows, postings, lengths = self._rows, self._postings, self._lengths
         task = with_parameters(self._task, parameters)
         fields = self._model.mixture(task).fields
         factor, weights = self._weighed(task, topics)
@@ -260,14 +248,14 @@ class FastMixture:
         background = weights * (mu if dirichlet else smooth) * self._share
         out = np.full(len(rows.judged), -1, np.int64)
         self._kernels.mixture_ranks(
-            np.array(topics, np.int64), rows.first, rows.entity, kept.starts, kept.row, kept.tf, kept.field,
-            self._first_term, factor, background, weights * (1 - smooth), np.ascontiguousarray(inverse), dirichlet,
-            rows.order, rows.judged, rows.first_judged, self._cap, out,
+            np.array(topics, np.int64), rows.first, rows.entity, postings.starts, postings.row, postings.tf,
+            postings.field, self._first_term, factor, background, weights * (1 - smooth),
+            np.ascontiguousarray(inverse), dirichlet, rows.order, rows.judged, rows.first_judged, self._cap, out,
         )  # fmt: skip
         return rows.split(out, topics)
 
     def _weighed(self, task: ScoringTask, topics: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What the model says of the terms of some topics: how much each counts, and the weights of its fields."""
+        """(factor of each term, float64[terms, fields] of its field weights) for some topics."""
         whole = self._model.mixture(task)
         places, factors, weights = [], [], []
         for topic in topics:
@@ -281,11 +269,11 @@ class FastMixture:
                     weights.append(part.weights(m.fields, term))
         factor, shares = np.zeros(len(self._share)), np.zeros(self._share.shape)
         own = np.array(weights, np.float64).reshape(len(places), self._share.shape[1])
-        # A term that no field of any weight has is left out of the score, as in mixture.probabilities.
+        # The score omits a term that occurs in no field with a weight, as mixture.probabilities does.
         counts = (own * self._share[places]).any(axis=1)
-        kept = np.array(places, np.int64)[counts]
-        factor[kept] = np.array(factors)[counts]
-        shares[kept] = own[counts] / own[counts].sum(axis=1, keepdims=True)
+        scored = np.array(places, np.int64)[counts]
+        factor[scored] = np.array(factors)[counts]
+        shares[scored] = own[counts] / own[counts].sum(axis=1, keepdims=True)
         return factor, shares
 
 

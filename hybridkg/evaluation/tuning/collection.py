@@ -1,4 +1,4 @@
-"""Judged topics over a text index, gathered once: what each model sees of them, and which entities are judged."""
+"""Judged topics over a text index: the scoring task of each, and its judged entities."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ from hybridkg.rdf.terms import BlankNode, NamedNode, Node
 
 @dataclass(frozen=True)
 class JudgedTopic:
-    """A topic with what its ranking is made of.
+    """A topic with its scoring task and judgements.
 
     Args:
-        topic: its id.
-        task: what the model sees.
-        ids: uint32[judged], the judged entities that the index knows.
+        ids: uint32[judged], the judged entities that are in the index.
         grades: int64[judged].
-        order: int64[judged], their place among entities with the same score.
+        order: int64[judged], breaks ties.
     """
 
     topic: str
@@ -38,7 +36,7 @@ class JudgedTopic:
 
 
 def gather(snapshot: Snapshot, topics: Topics, qrels: Qrels, query: TextQuery) -> list[JudgedTopic]:
-    """The topics that have judgements, in the order of their file.
+    """The judged topics, in the order of their file.
 
     Raises:
         IndexMissingError: there is no text index.
@@ -48,7 +46,7 @@ def gather(snapshot: Snapshot, topics: Topics, qrels: Qrels, query: TextQuery) -
     if index is None or nodes is None:
         raise IndexMissingError("the knowledge base has no text index", hint="build it: hybridkg index KB")
     index.check(query)
-    found = []
+    gathered = []
     for topic, text in topics.texts.items():
         judged = qrels.grades.get(topic)
         if judged is None:
@@ -57,20 +55,20 @@ def gather(snapshot: Snapshot, topics: Topics, qrels: Qrels, query: TextQuery) -
         ids = places[places >= 0].astype(np.uint32)
         grades = np.fromiter(judged.values(), np.int64, len(judged))[places >= 0]
         task = index.task(replace(query, text=text, syntax=False))
-        found.append(JudgedTopic(topic, task, ids, grades, nodes.rank(ids).astype(np.int64)))
-    if not found:
+        gathered.append(JudgedTopic(topic, task, ids, grades, nodes.rank(ids).astype(np.int64)))
+    if not gathered:
         raise ParameterError("no topic is judged", hint="the first column of the judgements must be the topics' ids")
-    if not any(len(topic.ids) for topic in found):
-        document = next(iter(qrels.grades[found[0].topic]))
+    if not any(len(topic.ids) for topic in gathered):
+        document = next(iter(qrels.grades[gathered[0].topic]))
         raise ParameterError(
             "no judged document is in the knowledge base",
             hint=f"documents are IRIs of its entities; the first one judged is {document!r}",
         )
-    return found
+    return gathered
 
 
 def node_of(document: str) -> Node:
-    """The node that a document id names: an IRI, or a blank node `_:label`; what is neither is found nowhere."""
+    """The node of a document id: an IRI or a blank node `_:label`; an invalid id gets an IRI that does not occur."""
     try:
         return BlankNode(document[2:]) if document.startswith("_:") else NamedNode(document)
     except ValueError:
@@ -78,7 +76,7 @@ def node_of(document: str) -> Node:
 
 
 def with_parameters(task: ScoringTask, parameters: ModelParameters) -> ScoringTask:
-    """The task as it would be with other parameters, without asking the index again."""
+    """The task under other parameters, without another request to the index."""
     fields = []
     for f in task.fields:
         own = dict(parameters.fields.get(f.name, {}))
@@ -92,6 +90,6 @@ def with_parameters(task: ScoringTask, parameters: ModelParameters) -> ScoringTa
 
 
 def places_of(topics: Sequence[JudgedTopic], wanted: Sequence[str]) -> list[int]:
-    """Places of some topics, in the order of `topics`."""
+    """Indexes of some topics, in the order of `topics`."""
     chosen = set(wanted)
     return [i for i, topic in enumerate(topics) if topic.topic in chosen]

@@ -1,8 +1,7 @@
-"""Learns the model of the reranker `features` from judged topics, inside folds.
+"""Training of the reranker `features` from judged topics, with cross-validation.
 
-The rows that are reordered are those of a query of the user's: its first `top` rows for each topic. A learner
-(learners/) makes a model of what row_features sees of them. What it leaves to choose is chosen by the training topics
-of a fold alone: each third of them is ranked by what the other two give.
+The reranker reorders the first `top` rows of a user's query. A learner (learners/) makes a model from the row features.
+Its hyperparameter is chosen by threefold cross-validation within the training topics.
 """
 
 from __future__ import annotations
@@ -27,19 +26,17 @@ from hybridkg.kb import KnowledgeBase
 from hybridkg.ranking.rerankers.feature_model import FeatureModel
 
 PARTS = 3
-"""Of the training topics, each of which tells how good a model of the others is."""
+"""Parts of the training topics in the cross-validation of the hyperparameter."""
 
 
 @dataclass(frozen=True)
 class FeatureOutcome:
-    """A training and what came of it.
+    """The outcome of a training.
 
     Args:
-        training: its topics.
-        model: what has been learned.
-        choice: what the training topics have chosen: of the linear learner the cost, of the boosted one how many trees.
-        before: the measure of the query's own order, of each test topic; of the training topics where none is tested.
-        after: that of the order by the model.
+        choice: the chosen hyperparameter: cost of the linear learner, number of trees of the boosted one.
+        before: measure of the query's order on each test topic; without test topics, on the training topics.
+        after: measure of the model's order on the same topics.
     """
 
     training: Training
@@ -50,23 +47,23 @@ class FeatureOutcome:
 
 
 class FeatureTuning:
-    """Everything that trainings on the same rows share.
+    """The shared state of trainings on the same rows.
 
     Args:
         kb: an indexed knowledge base.
-        topics: texts; those without a judgement play no part.
+        topics: texts; topics without a judgement are ignored.
         qrels: judgements.
-        query: with `$text`, and RANK BY or ORDER BY; its first column with an entity is what is judged.
-        top: rows that are reordered.
-        measure: what training maximises where it has a choice.
-        depth: rows of a ranking.
-        learner: of LEARNERS.
-        progress: told of topics that are read.
+        query: with `$text`, and RANK BY or ORDER BY; the first column with an entity is judged.
+        top: number of reordered rows.
+        measure: selects the hyperparameter.
+        depth: maximum rows of a ranking.
+        learner: a name of LEARNERS.
+        progress: counts topics.
 
     Raises:
-        ParameterError: no topic is judged, or no judged entity is among the rows.
+        ParameterError: no topic is judged, or the rows have no relevant entity.
         UnknownNameError: no such learner.
-        HybridkgError: the query is none, or has a RERANK already.
+        HybridkgError: the query is invalid, or has a RERANK already.
     """
 
     def __init__(
@@ -111,22 +108,18 @@ class FeatureTuning:
         self.before = self._values({topic: rows.documents for topic, rows in self.rows.items()})
 
     def only(self, names: Sequence[str]) -> FeatureTuning:
-        """The same with some of the features: what the others are worth."""
+        """The same rows with a subset of the features, for ablation."""
         places = [self.names.index(name) for name in names]
-        found = copy.copy(self)
-        found.names = tuple(names)
-        found.rows = {topic: replace(rows, features=rows.features[:, places]) for topic, rows in self.rows.items()}
-        return found
+        tuning = copy.copy(self)
+        tuning.names = tuple(names)
+        tuning.rows = {topic: replace(rows, features=rows.features[:, places]) for topic, rows in self.rows.items()}
+        return tuning
 
     def by(self, learner: str) -> FeatureTuning:
-        """The same rows for another learner.
-
-        Raises:
-            UnknownNameError: no such learner.
-        """
-        found = copy.copy(self)
-        found.learner = LEARNERS.get(learner)()
-        return found
+        """The same rows with another learner; UnknownNameError if there is none."""
+        tuning = copy.copy(self)
+        tuning.learner = LEARNERS.get(learner)()
+        return tuning
 
     def run(
         self,
@@ -134,10 +127,10 @@ class FeatureTuning:
         categories: Mapping[str, str] | None = None,
         progress: Progress = SILENT,
     ) -> tuple[FeatureOutcome, ...]:
-        """Every training: one, or one for each category and fold.
+        """One training, or one for each category and fold.
 
         Raises:
-            ParameterError: a topic has no category, or a fold nothing to train on.
+            ParameterError: a topic has no category, or a fold has no training topic.
         """
         trainings = plan(self.topics, folds, categories)
         progress.start("learning", len(trainings))
@@ -149,11 +142,11 @@ class FeatureTuning:
         return tuple(outcomes)
 
     def ranked(self, outcomes: Sequence[FeatureOutcome], name: str) -> Run:
-        """Each topic by the model that has not seen it; by that which has where none is tested."""
-        found: dict[str, tuple[tuple[str, float], ...]] = {}
+        """The run of the test topics, each by the model of its fold; without folds, of the training topics."""
+        rankings: dict[str, tuple[tuple[str, float], ...]] = {}
         for outcome in outcomes:
-            found |= self._ranked(outcome.model, outcome.training.testing or outcome.training.training)
-        return Run(name, {topic: found[topic] for topic in self.topics if topic in found})
+            rankings |= self._ranked(outcome.model, outcome.training.testing or outcome.training.training)
+        return Run(name, {topic: rankings[topic] for topic in self.topics if topic in rankings})
 
     def _outcome(self, training: Training) -> FeatureOutcome:
         topics = training.training
@@ -165,7 +158,7 @@ class FeatureTuning:
         return FeatureOutcome(training, model, choice, {topic: self.before[topic] for topic in tested}, after)
 
     def _within(self, topics: Sequence[str], choice: float) -> float:
-        """The measure over the topics, each by a model that has not seen it; rounded, so that equals are equal."""
+        """The cross-validated mean over the topics, rounded so that equal choices tie."""
         values: dict[str, float] = {}
         for part in range(min(PARTS, len(topics))):
             tested = topics[part::PARTS]
@@ -190,7 +183,7 @@ class FeatureTuning:
 
 
 def to_json(outcomes: Sequence[FeatureOutcome], choice: str, measure: str, top: int) -> dict[str, Any]:
-    """Everything, for a file; `choice` is the word of the learner."""
+    """The outcomes as JSON values; `choice` is the key of the hyperparameter."""
     before = {topic: value for one in outcomes for topic, value in one.before.items()}
     after = {topic: value for one in outcomes for topic, value in one.after.items()}
     return {

@@ -1,4 +1,4 @@
-"""Folds: which topics train a model, and which test it, as `{"0": {"training": [...], "testing": [...]}}`."""
+"""Folds of a cross-validation, as JSON: `{"0": {"training": [...], "testing": [...]}}`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 from hybridkg.errors import LoadError
 
 MAX_FILE_BYTES = 1 << 24
-"""Bytes; that of DBpedia-Entity has 48,000."""
+"""Maximum bytes; the file of DBpedia-Entity has 48,000."""
 
 FORM = '{"0": {"training": ["topic", ...], "testing": ["topic", ...]}, ...}'
 
 
 @dataclass(frozen=True)
 class Fold:
-    """A split of the topics."""
+    """A split of the topics into training and test topics."""
 
     name: str
     training: tuple[str, ...]
@@ -26,18 +26,18 @@ class Fold:
 
 
 def read_folds(path: Path, topics: Iterable[str]) -> tuple[Fold, ...]:
-    """The folds in a file, in its order; topics that are not among `topics` are left out.
+    """The folds in a file, in its order, restricted to `topics`.
 
     Raises:
-        LoadError: it cannot be read or has another form, a topic is trained and tested by the same fold or tested by
-            two, or one of `topics` is tested by none.
+        LoadError: the file cannot be read or has another form, a fold trains and tests a topic, two folds test a
+            topic, or no fold tests one of `topics`.
     """
     try:
         with Path(path).open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
             raise LoadError(f"larger than {MAX_FILE_BYTES >> 20} MiB: no file of folds", place=str(path))
-        data: Any = json.loads(content, object_pairs_hook=_no_twins)
+        data: Any = json.loads(content, object_pairs_hook=_unique_names)
     except OSError as e:
         raise LoadError(f"cannot read {str(path)!r}: {e.strerror}") from e
     except (ValueError, RecursionError) as e:
@@ -46,7 +46,7 @@ def read_folds(path: Path, topics: Iterable[str]) -> tuple[Fold, ...]:
 
 
 def folds_of(data: Any, topics: Iterable[str], place: str) -> tuple[Fold, ...]:
-    """The folds in a value; `place` is the file that an error points to."""
+    """The folds in a JSON value; `place` is the file that errors name."""
     if not isinstance(data, dict) or not data:
         raise LoadError("folds must be a table of folds", hint=FORM, place=place)
     wanted = dict.fromkeys(topics)
@@ -80,8 +80,8 @@ def _part(name: str, parts: Any, part: str, wanted: Mapping[str, None], place: s
     return tuple(topic for topic in topics if topic in wanted)
 
 
-def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name is there twice")
-    return found
+def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        raise ValueError("a name appears twice")
+    return table

@@ -1,9 +1,9 @@
-"""The first rows of a judged topic, with their features and grades."""
+"""Judged rows: the first rows of a topic, with features and grades."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,10 +20,10 @@ from hybridkg.results.formats.trec import ranking
 
 @dataclass(frozen=True, eq=False)
 class JudgedRows:
-    """A topic with its first rows.
+    """The rows of a topic, of which the first are reranked.
 
     Args:
-        documents: their entities, in the order of the query, with its scores; further ones behind them.
+        documents: (entity, score) of all rows, in the order of the query.
         features: float64[first rows, features].
         grades: int64[first rows], at least 0.
     """
@@ -33,7 +33,7 @@ class JudgedRows:
     grades: NDArray[np.int64]
 
     def ranked(self, scores: NDArray[np.float64]) -> tuple[tuple[str, float], ...]:
-        """The first rows by float64[first rows], ties in their earlier order, the others behind them."""
+        """The first rows reordered by float64[first rows] (a stable sort), then the other rows."""
         order = np.argsort(-scores, kind="stable").tolist()
         first = tuple((self.documents[i][0], float(scores[i])) for i in order)
         return (*first, *self.documents[len(order) :])
@@ -48,14 +48,14 @@ def read_rows(
     depth: int,
     names: tuple[str, ...] | None,
 ) -> tuple[tuple[str, ...], JudgedRows]:
-    """The names of the features, those given where some are, and the rows of a topic."""
+    """(names of the features, rows of a topic); `names` None selects all features."""
     result = prepared.query({"text": text}, limit=max(top, depth))
     documents = tuple(ranking(result)) if len(result) else ()
     first: dict[str, tuple[Node, Mapping[str, float]]] = {}
     for row in result:
         if len(first) == top:
-            break  # nobody reads the scores of the others
-        # Each row has one: `ranking` would have refused.
+            break  # the scores of further rows are not used
+        # `ranking` refuses a row without an entity.
         term = next(t for name in result.columns if isinstance(t := row.term(name), NamedNode | BlankNode))
         document = term.value if isinstance(term, NamedNode) else f"_:{term.value}"
         if document not in first:
@@ -73,10 +73,7 @@ def read_rows(
     names = names_of(state.ranked, labels) if names is None else names
     if not nodes:
         return names, JudgedRows(documents, np.zeros((0, len(names))), np.zeros(0, np.int64))
-    around = Surroundings(state.store, state.ranked, state.texts, _nothing)
+    around = Surroundings(state.store, state.ranked, state.texts, lambda: None)
     features = RowFeatures(candidates, around).matrix(names)
     own = np.array([max(0, grades.get(document, 0)) for document in chosen], np.int64)
     return names, JudgedRows(documents, features, own)
-
-
-_nothing: Callable[[], None] = lambda: None

@@ -1,7 +1,7 @@
-"""Finished trainings in a file, so that a second run of the same command goes on where the first was interrupted.
+"""A file of finished trainings, so that a second run of a command resumes an interrupted one.
 
-Each is found by a hash of all that it depends on: the index, the settings, and the texts, links and grades of its
-own training topics. What has changed since is simply not found.
+The key is a hash of everything that a training depends on: the index, the settings, and the texts, links and grades of
+its training topics.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from hybridkg.interfaces.links import LinkedNode
 from hybridkg.kb.snapshot import Snapshot
 
 NAME = "trained.json"
-"""Of the file, in the folder of the results."""
+"""Name of the file in the result folder."""
 
 MAX_FILE_BYTES = 1 << 24
-"""Bytes; a training takes some hundred."""
+"""Maximum bytes; a training takes a few hundred."""
 
 
 def content_key(
@@ -37,16 +37,16 @@ def content_key(
     training: Sequence[str],
     linked: Sequence[LinkedNode] = (),
 ) -> str:
-    """The hash of everything that a training depends on; `linked` is what the model sees of the graph."""
+    """The hash of everything that a training depends on; `linked` has the model's nodes of the graph."""
     manifest = snapshot.generation.manifest
     files = {path: f.checksum for path, f in manifest.files.items() if not path.startswith(("graph/", "documents/"))}
-    asked = [(topic, topics.texts[topic], sorted(qrels.grades[topic].items())) for topic in training]
+    judged = [(topic, topics.texts[topic], sorted(qrels.grades[topic].items())) for topic in training]
     own = {name: value for name, value in asdict(settings).items() if name != "choose" or value}
-    whole = [__version__, files, dict(manifest.engines), own, asked, *map(_seen, linked)]
+    whole = [__version__, files, dict(manifest.engines), own, judged, *map(_node_content, linked)]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
-def _seen(node: LinkedNode) -> list[Any]:
+def _node_content(node: LinkedNode) -> list[Any]:
     fields = [
         [f.predicate, hashlib.sha256(f.ids.tobytes()).hexdigest(), f.df, f.entities, f.values] for f in node.fields
     ]
@@ -54,43 +54,31 @@ def _seen(node: LinkedNode) -> list[Any]:
 
 
 class Kept:
-    """The file. One thread at a time.
-
-    Args:
-        folder: where it is, or will be.
-
-    Raises:
-        ConfigError: there is one that this was not written by.
-    """
+    """The file of finished trainings in a folder; ConfigError if it has another form. Not thread-safe."""
 
     def __init__(self, folder: Path):
         self._path = folder / NAME
-        self._found: dict[str, dict[str, Any]] = {}
+        self._entries: dict[str, dict[str, Any]] = {}
         try:
             with self._path.open("rb") as file:
-                self._found = json.loads(file.read(MAX_FILE_BYTES))["trainings"]
-            self._learned = {key: _read(value, str(self._path)) for key, value in self._found.items()}
+                self._entries = json.loads(file.read(MAX_FILE_BYTES))["trainings"]
+            self._learned = {key: _read(value, str(self._path)) for key, value in self._entries.items()}
         except FileNotFoundError:
             self._learned = {}
         except OSError as e:
             raise ConfigError(f"cannot read {str(self._path)!r}: {e.strerror}") from e
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
             raise ConfigError(
-                "not a file of finished trainings", hint="remove it to train anew", place=str(self._path)
+                "not a file of finished trainings", hint="remove it to train again", place=str(self._path)
             ) from e
 
     def get(self, key: str) -> Learned | None:
-        """What a training found before, or None."""
         return self._learned.get(key)
 
     def put(self, key: str, learned: Learned) -> None:
-        """Keeps a finished training, on disk before this returns.
-
-        Raises:
-            StorageError: the file cannot be written.
-        """
+        """Writes a finished training to the disk; StorageError if that fails."""
         self._learned[key] = learned
-        self._found[key] = {
+        self._entries[key] = {
             "parameters": learned.parameters.to_toml(),
             "default": learned.default,
             "value": learned.value,
@@ -101,7 +89,7 @@ class Kept:
         new = self._path.with_suffix(".new")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            new.write_text(json.dumps({"trainings": self._found}, indent=1) + "\n", encoding="utf-8")
+            new.write_text(json.dumps({"trainings": self._entries}, indent=1) + "\n", encoding="utf-8")
             new.replace(self._path)
         except OSError as e:
             raise StorageError(f"cannot write {str(self._path)!r}: {e.strerror}") from e

@@ -1,8 +1,7 @@
-"""The compiled kernels of tuning. Import them through `LazyKernel` only: importing compiles them.
+"""Compiled kernels of tuning: scores of some topics' entities, and the ranks of the judged ones.
 
-Each scores the entities of some topics and tells at which rank the judged ones stand. `cached.py` explains the
-arrays. Both compute as text/models/additive.py does, so that what is equal there is equal here; a mixture adds the background
-first, which may differ in the last digits.
+Import them through `LazyKernel` only: importing compiles them. `cached.py` describes the arrays. Both compute like
+text/models/additive.py, so that ties agree; a mixture adds the background first, which may change the last digits.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from hybridkg.text.models.logarithm_kernel import log
 _OPTIONS: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 BLOCK = 512
-"""Rows that a mixture scores together."""
+"""Rows of a block in the mixture's kernel."""
 
 
 @njit(void(float64[::1], int64, int64[::1], int64[::1], int64, int64[::1]), **_OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def place_judged(scores: Any, n: Any, judged: Any, order: Any, cap: Any, out: Any) -> Any:
-    """Ranks from 0, at most `cap`, of some of the n entities: by score descending, then by `order`.
+    """Ranks from 0, at most `cap`, of the judged among n entities: by score descending, then by `order`.
 
-    `judged` are places in `scores`, -1 for one that does not match, whose rank is -1 too.
+    `judged` has indexes into `scores`; -1, for an entity that does not match, gets rank -1.
     """
     count = len(judged)
     worst_first = np.empty(count, np.int64)
@@ -46,7 +45,7 @@ def place_judged(scores: Any, n: Any, judged: Any, order: Any, cap: Any, out: An
         k += 1
     if k == 0:
         return
-    # beaten[i]: entities that stand before the i worst of the judged, and not before the next.
+    # beaten[i]: number of entities ranked before exactly the i worst of the judged.
     beaten = np.zeros(k + 1, np.int64)
     lowest = scores[judged[worst_first[0]]]
     for row in range(n):
@@ -127,7 +126,7 @@ def mixture_ranks(
     """Ranks of the judged entities of some topics by a sum of logarithms of mixtures, in `out`.
 
     p(t|d) = sum_f background[t, f] (times inverse[d, f] for Dirichlet) + foreground[t, f] * tf * inverse[d, f];
-    a term with factor 0 is left out. Rows are taken in blocks that stay in the cache and fill vector registers.
+    a term with factor 0 is omitted. Blocks of rows fit the cache and fill vector registers.
     """
     n_fields = inverse.shape[1]
     largest, most_terms = 0, 0

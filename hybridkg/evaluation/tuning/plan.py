@@ -1,4 +1,4 @@
-"""Which trainings there are: one, or one for each category and fold, each with its own topics."""
+"""The plan of trainings: one, or one for each category and fold."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from hybridkg.evaluation.tuning.folds import Fold
 
 @dataclass(frozen=True)
 class Training:
-    """One model to be learned.
+    """The topics of one model.
 
     Args:
-        name: of category and fold; empty where there is one training only.
-        training: topics it is learned from.
-        testing: topics it is judged by and no other model is; none where all are for training.
-        category, fold: names of them; empty for all.
+        name: category and fold; empty for a single training.
+        testing: test topics, disjoint over all trainings; empty without folds.
+        category, fold: names; empty for all topics.
     """
 
     name: str
@@ -34,7 +33,7 @@ def plan(
     """The trainings, by category in the order of the topics, then by fold.
 
     Raises:
-        ParameterError: a topic has no category, or a fold has no topic of a category to train on.
+        ParameterError: a topic has no category, or a fold has no training topic of a category.
 
     >>> fold = Fold("0", ("a", "b"), ("c",))
     >>> plan(["a", "b", "c"], [fold], {"a": "x", "b": "x", "c": "x"})
@@ -43,7 +42,7 @@ def plan(
     if categories is not None and (without := [topic for topic in topics if topic not in categories]):
         raise ParameterError(f"the topic {without[0]!r} has no category", hint="add it to the file of --by")
     groups = list(dict.fromkeys((categories or {}).get(topic, "") for topic in topics))
-    found: dict[str, Training] = {}
+    trainings: dict[str, Training] = {}
     for group in groups:
         members = {topic for topic in topics if categories is None or categories[topic] == group}
         for fold in folds or (None,):
@@ -55,7 +54,7 @@ def plan(
             if not training:
                 raise ParameterError(f"nothing to train on for {' fold '.join(map(repr, parts))}")
             name = re.sub(r"[^\w.-]+", "_", "-".join(parts))
-            while name in found:
+            while name in trainings:
                 name += "_"
-            found[name] = Training(name, training, testing, group, fold.name if fold else "")
-    return tuple(found.values())
+            trainings[name] = Training(name, training, testing, group, fold.name if fold else "")
+    return tuple(trainings.values())

@@ -1,9 +1,9 @@
-"""What is learned of each ranking model: its parameters and their ranges, as data. A new model is one entry here.
+"""Search spaces of the ranking models: parameters and ranges as data. A new model is one entry here.
 
-Sources: design/ranking.md 1.3. Only w_f/k1 of BM25F matters, up to scale, so k1 stays and log w_f is searched: one
-parameter fewer, and steps that mean the same everywhere. The weights of a mixture sum to 1 anyway. FSDM is learned in
-stages, as by its authors: the weights of the fields for words, for phrases, for windows, each with the other two
-kinds switched off, then how much each kind counts.
+Sources: design/ranking.md 1.3. Only w_f/k1 of BM25F matters, up to scale, so k1 is fixed and log w_f is searched: one
+parameter fewer, and steps of equal effect everywhere. The weights of a mixture sum to 1. FSDM is learned in stages, as
+by its authors: the field weights for words, for phrases and for windows, each with the other two kinds switched off,
+then the factors of the kinds.
 """
 
 from __future__ import annotations
@@ -15,25 +15,24 @@ from hybridkg.config.model_parameters import WEIGHT
 from hybridkg.registry import Registry
 
 LINEAR, LOG, SHARE = "linear", "log", "share"
-"""Scales. Steps are added, or multiplied; one share is moved, and the others of its stage give way in proportion."""
+"""Scales: steps are added, or multiplied; when a share moves, the others of its stage change in proportion."""
 
 FIELD, MODEL, LENGTH = "field", "model", "length"
-"""Owners. A number for each field; one number; one factor to the default mu of each text that the model smooths."""
+"""Owners: a number for each field; one number; one factor of the default mu of each smoothed text."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """A parameter that is searched.
+    """The range of a parameter.
 
     Args:
-        name: the argument, of the model or behind a field; `weight` for that of a field.
-        low: smallest value.
-        high: largest value.
+        name: argument of the model or of a field, or `weight` of a field.
+        low, high: bounds.
         step: the first step: an amount, a factor (log) or a part of the whole (share).
         scale: LINEAR, LOG or SHARE.
         of: FIELD, MODEL or LENGTH.
-        start: the model's default; of a field the profile or the task knows it, and a factor's is 1.
-        smoothing: the kind of smoothing with which it means something; empty for every kind.
+        start: the model's default; those of fields come from the profile, that of a factor is 1.
+        smoothing: the kind of smoothing that uses it; empty for every kind.
     """
 
     name: str
@@ -48,13 +47,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Stage:
-    """Parameters that are searched together, while others keep what they have.
-
-    Args:
-        name: for the report.
-        ranges: what is searched.
-        pinned: arguments of the model that are set so during this stage.
-    """
+    """Parameters that are searched together; `pinned` has arguments of the model and their values meanwhile."""
 
     name: str
     ranges: tuple[Range, ...]
@@ -113,4 +106,4 @@ SEARCH_SPACES = Registry(
         "sdm": _HERE + "SDM",
     },
 )
-"""Each is a tuple of Stage, by the name of the model; a plug-in adds its own."""
+"""Tuples of Stage by model; a plug-in adds its own."""

@@ -1,7 +1,7 @@
-"""RankSVM: weights that put better documents before worse ones, whatever the features are.
+"""RankSVM: linear weights learned from pairs of better and worse documents.
 
-The loss is the squared hinge of Chapelle and Keerthi (Efficient algorithms for ranking with SVMs, 2010), with the mean
-over topics of the mean over their pairs, so that topics with many judgements do not count for more. It is smooth and
+The loss is the squared hinge of Chapelle and Keerthi (Efficient algorithms for ranking with SVMs, 2010), averaged over
+the pairs of a topic and then over topics, so that topics with many judgements do not count for more. It is smooth and
 convex, so L-BFGS finds the one minimum, without a seed.
 """
 
@@ -15,40 +15,35 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 COST = 100.0
-"""What violated pairs count against the length of the weights."""
+"""Default weight of violated pairs against the length of the weights."""
 
 
 def pairs_of(features: Floats, grades: NDArray[np.int64]) -> Floats:
-    """Differences of the features of a better candidate and a worse one.
+    """Feature differences of better and worse candidates, float64[pairs, features].
 
     Args:
         features: float64[candidates, features].
         grades: int64[candidates].
 
-    Returns:
-        float64[pairs, features].
-
     >>> pairs_of(np.array([[1.0], [0.25]]), np.array([0, 2])).tolist()
     [[-0.75]]
     """
     better, worse = np.nonzero(grades[:, None] > grades[None, :])
-    found: Floats = features[better] - features[worse]
-    return found
+    differences: Floats = features[better] - features[worse]
+    return differences
 
 
 def rank_svm(pairs: Sequence[Floats], cost: float = COST) -> Floats:
-    """The weights that put the better of each pair first, with a margin of 1 where they can.
-
-    Minimises |w|^2 / 2 + cost * mean over topics of (mean over pairs d of max(0, 1 - w.d)^2).
+    """The weights that minimise |w|^2 / 2 + cost * mean over topics of (mean over pairs d of max(0, 1 - w.d)^2).
 
     Args:
-        pairs: for each topic float64[pairs, features], better minus worse; one without pairs says nothing.
+        pairs: for each topic float64[pairs, features], better minus worse; topics without pairs are ignored.
         cost: above 0.
 
     Returns:
-        float64[features]; zeros where there is no pair.
+        float64[features]; zeros without any pair.
 
-    One pair with one feature d = 1 and cost 1: w^2 / 2 + (1 - w)^2 is least at w = 2/3.
+    For one pair with one feature d = 1 and cost 1, w^2 / 2 + (1 - w)^2 has its minimum at w = 2/3.
 
     >>> rank_svm([np.array([[1.0]])], 1.0).round(6).tolist()
     [0.666667]
@@ -68,5 +63,5 @@ def rank_svm(pairs: Sequence[Floats], cost: float = COST) -> Floats:
         return 0.5 * float(weights @ weights) + float(weighted @ missing), weights - 2.0 * (together.T @ weighted)
 
     start = np.zeros(together.shape[1])
-    found: Floats = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 1000, "ftol": 1e-12}).x
-    return found
+    weights: Floats = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 1000, "ftol": 1e-12}).x
+    return weights

@@ -1,12 +1,10 @@
-"""Coordinate ascent: one parameter at a time, as far as it helps, with restarts and shrinking steps.
+"""Coordinate ascent with random restarts, doubling steps and step halving.
 
-From a start, the coordinates are visited in a random order. Each is moved by its step, up or down, and further by
-doubled steps as long as the value grows. When a round over all of them finds nothing, every step is halved, until
-they are a sixteenth of the first. The best point over all starts is the answer; the value never falls on the way.
+Each round visits the coordinates in random order, and moves each by its step, up or down, then by doubled steps while
+the value grows. A round without a gain halves all steps, down to a sixteenth. The best point over all starts wins.
 
-Source: Metzler and Croft, "Linear feature-based models for information retrieval" (2007), as RankLib and Galago have
-it (random restarts, random order, growing steps); the halving is ours, for their smallest step stays the same for
-every parameter. Nothing here knows what is maximised.
+Source: Metzler and Croft, "Linear feature-based models for information retrieval" (2007), as in RankLib and Galago
+(random restarts, random order, growing steps); the halving is ours, as their smallest step is equal for all parameters.
 """
 
 from __future__ import annotations
@@ -20,36 +18,36 @@ import numpy as np
 Point = tuple[float, ...]
 
 HALVINGS = 4
-"""Times that the steps are halved."""
+"""Maximum halvings of the steps."""
 
 MIN_GAIN = 1e-7
-"""A smaller one is none: means of the same values in another order differ by less."""
+"""Minimum gain; means of equal values in another order differ by less."""
 
 MAX_ROUNDS = 200
-"""Rounds of one restart; some 15 are usual."""
+"""Maximum rounds of a climb; about 15 are usual."""
 
 
 class Moves(Protocol):
-    """The space that is searched."""
+    """The search space."""
 
     def random(self, generator: np.random.Generator) -> Point:
-        """A point anywhere in the space."""
+        """A random point."""
 
     def coordinates(self) -> Sequence[int]:
-        """Places in a point that may change."""
+        """Indexes of the coordinates that can change."""
 
     def moved(self, point: Point, coordinate: int, steps: float) -> Point:
-        """The point with one coordinate moved by some of its first steps, inside its range; others may give way."""
+        """The point with one coordinate moved by a multiple of its first step, within its range; others may adapt."""
 
 
 @dataclass(frozen=True)
 class Climb:
-    """One restart.
+    """The climb from one start.
 
     Args:
-        point: where it ended.
-        value: there.
-        path: the value at the start and after each move that was kept, ascending.
+        point: its end.
+        value: at `point`.
+        path: the value at the start and after each accepted move, ascending.
     """
 
     point: Point
@@ -59,13 +57,13 @@ class Climb:
 
 @dataclass(frozen=True)
 class Ascent:
-    """The climbs from all starts; the first among equals is the best."""
+    """The climbs from all starts."""
 
     climbs: tuple[Climb, ...]
 
     @property
     def best(self) -> Climb:
-        """The climb with the highest value."""
+        """The first climb with the highest value."""
         return max(self.climbs, key=lambda climb: climb.value)
 
 
@@ -81,10 +79,10 @@ def ascend(
     """Maximises a function of a point.
 
     Args:
-        objective: the function; it should remember, for points come again.
+        objective: the function; points repeat, so it should cache values.
         moves: the space.
-        start: where the first climb starts; the others start at random.
-        restarts: climbs in all, at least 1. The first r of more are those of r.
+        start: of the first climb; the others start at random points.
+        restarts: number of climbs, at least 1; climb r does not depend on their number.
         seed: of the random starts and orders, at least 0.
         after: called after each climb.
 
@@ -104,7 +102,6 @@ def ascend(
 
 
 def climb(objective: Callable[[Point], float], moves: Moves, start: Point, generator: np.random.Generator) -> Climb:
-    """One climb from a start."""
     point, value = start, objective(start)
     path = [value]
     size = 1.0
@@ -113,10 +110,10 @@ def climb(objective: Callable[[Point], float], moves: Moves, start: Point, gener
         before = value
         for coordinate in generator.permutation(coordinates).tolist():
             for direction in (1.0, -1.0):
-                found, best, kept = _line(objective, moves, point, value, coordinate, direction * size)
-                if kept:
-                    point, value = found, best
-                    path += kept
+                end, best, values = _line(objective, moves, point, value, coordinate, direction * size)
+                if values:
+                    point, value = end, best
+                    path += values
                     break
         if value <= before:
             size /= 2
@@ -128,15 +125,15 @@ def climb(objective: Callable[[Point], float], moves: Moves, start: Point, gener
 def _line(
     objective: Callable[[Point], float], moves: Moves, point: Point, value: float, coordinate: int, steps: float
 ) -> tuple[Point, float, list[float]]:
-    """As far in one direction as each doubled step improves: the point, its value, and the values on the way."""
-    kept: list[float] = []
+    """Line search with doubling steps: (point, value, values after each accepted step)."""
+    values: list[float] = []
     while True:
         candidate = moves.moved(point, coordinate, steps)
         if candidate == point:
-            return point, value, kept
+            return point, value, values
         reached = objective(candidate)
         if reached < value + MIN_GAIN:
-            return point, value, kept
+            return point, value, values
         point, value = candidate, reached
-        kept.append(value)
+        values.append(value)
         steps *= 2

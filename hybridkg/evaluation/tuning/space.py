@@ -1,4 +1,4 @@
-"""The search space of a model over certain fields: points to parameters, and the moves of the search."""
+"""The search space of a model over some fields: the mapping of points to parameters, and the moves of the search."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hybridkg.interfaces.ranking_model import RankingModel, ScoredField, Scoring
 from hybridkg.text.models.mixture import DEFAULT_MU
 
 DIGITS = 5
-"""Significant digits of a learned number; what is written is what was measured."""
+"""Significant digits of a learned number; rounding happens before evaluation."""
 
 
 @dataclass(frozen=True)
 class Coordinate:
-    """One number of a point: a range, and the field it is of (empty for the model's own)."""
+    """One number of a point: its range and its field (empty for an argument of the model)."""
 
     range: Range
     field: str = ""
@@ -29,16 +29,15 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Everything that can be said of a model over some fields.
+    """The search space of a model over some fields.
 
     Args:
-        model: its name.
         fields: the ON fields.
-        fixed: arguments of the model that the user has set; they are not searched.
-        coordinates: what is searched, in all stages together.
-        start: the point that changes nothing: profile and model as they are.
-        mu: the default of each field; for the model, as "", that of the fields read as one text.
-        per_field: whether a field takes the arguments of smoothing.
+        fixed: arguments set by the user, which are not searched.
+        coordinates: of all stages.
+        start: the point of the default parameters.
+        mu: default mu by field; under "", that of all fields as one text.
+        per_field: whether fields have their own smoothing arguments.
     """
 
     model: str
@@ -50,7 +49,7 @@ class SearchSpace:
     per_field: bool
 
     def parameters(self, point: Point, pinned: Mapping[str, float]) -> ModelParameters:
-        """The model's parameters at a point, with some arguments set otherwise."""
+        """The model's parameters at a point; `pinned` overrides arguments."""
         own: dict[str, float | str] = dict(self.fixed)
         fields: dict[str, dict[str, float]] = {name: {} for name in self.fields}
         for coordinate, value in zip(self.coordinates, point, strict=True):
@@ -69,7 +68,7 @@ class SearchSpace:
 
 @dataclass(frozen=True)
 class StageMoves:
-    """The coordinates of one stage, as the search moves them. Implements search.Moves.
+    """The moves of one stage (a search.Moves).
 
     >>> names, text = (Coordinate(Range("weight", 0, 1, 0.2, SHARE), field) for field in ("names", "text"))
     >>> StageMoves((names, text), (0, 1), (3.0, 1.0)).moved((3.0, 1.0), 0, 0.5)
@@ -81,12 +80,12 @@ class StageMoves:
     base: Point
 
     def coordinates(self) -> Sequence[int]:
-        """Places of this stage in a point; none that could not change."""
+        """Indexes of this stage's coordinates that can change."""
         shares = len(self._shares())
         return [place for place in self.places if self.all[place].range.scale != SHARE or shares > 1]
 
     def random(self, generator: np.random.Generator) -> Point:
-        """Uniform over each range, on its scale; of shares, uniform over all ways to divide the whole."""
+        """A point uniform over each range on its scale; shares are uniform over the simplex."""
         point = list(self.base)
         for place in self.places:
             r = self.all[place].range
@@ -99,7 +98,7 @@ class StageMoves:
         return self._whole(point)
 
     def moved(self, point: Point, coordinate: int, steps: float) -> Point:
-        """One coordinate by some of its first steps, inside its range; shares keep their sum."""
+        """The point with one coordinate moved by `steps` first steps, within its range; shares keep their sum."""
         r = self.all[coordinate].range
         if r.scale == SHARE:
             return self._share_moved(point, coordinate, steps * r.step)
@@ -129,7 +128,7 @@ class StageMoves:
             new[place] = new[place] / rest * (1 - share) if rest else (1 - share) / len(others)
         new[coordinate] = share
         moved = self._whole(new)
-        # At the end of its range only the rounding could differ.
+        # At the end of the range, a difference is only rounding.
         return point if moved[coordinate] == point[coordinate] else moved
 
 
@@ -140,46 +139,44 @@ def space_of(
     task: ScoringTask,
     fixed: Mapping[str, float | str],
 ) -> tuple[SearchSpace, tuple[tuple[Stage, StageMoves], ...]]:
-    """The space of a model over the fields of a task, and its stages.
-
-    Raises:
-        ParameterError: everything is fixed, so nothing is left to learn.
-    """
+    """The space of a model over the fields of a task, and its stages; ParameterError if all arguments are fixed."""
     smoothing = str(fixed.get("smoothing", "jm" if "lambda" in fixed else "dirichlet"))
     coordinates: list[Coordinate] = []
     places: list[list[int]] = []
     for stage in stages:
-        here: list[int] = []
+        own: list[int] = []
         for r in stage.ranges:
             if r.name in fixed or r.smoothing not in ("", smoothing):
                 continue
             names = [f.name for f in task.fields] if r.of == FIELD else [""]
-            here += range(len(coordinates), len(coordinates) + len(names))
+            own += range(len(coordinates), len(coordinates) + len(names))
             coordinates += [Coordinate(r, name) for name in names]
-        places.append(here)
+        places.append(own)
     if not coordinates:
-        known = ", ".join(dict.fromkeys(r.name for stage in stages for r in stage.ranges))
-        raise ParameterError(f"nothing is left to learn of {model!r}", hint=f"leave one of these open: {known}")
+        names = list(dict.fromkeys(r.name for stage in stages for r in stage.ranges))
+        raise ParameterError(
+            f"nothing is left to learn of {model!r}", hint=f"leave one of these open: {', '.join(names)}"
+        )
     by_name = {f.name: f for f in task.fields}
     start = tuple(_start(c, by_name.get(c.field)) for c in coordinates)
     per_field = any(argument.name == "mu" for argument in implementation.field_arguments)
     space = SearchSpace(model, tuple(by_name), dict(fixed), tuple(coordinates), start, _default_mu(task), per_field)
     return space, tuple(
-        (stage, StageMoves(space.coordinates, tuple(here), start))
-        for stage, here in zip(stages, places, strict=True)
-        if here
+        (stage, StageMoves(space.coordinates, tuple(own), start))
+        for stage, own in zip(stages, places, strict=True)
+        if own
     )
 
 
 def _start(coordinate: Coordinate, field: ScoredField | None) -> float:
     if field is None:
         return coordinate.range.start
-    # `ordered` and `unordered` of a field are its weight, where nobody says otherwise.
+    # `ordered` and `unordered` of a field default to its weight.
     return field.b if coordinate.range.name == "b" else field.weight
 
 
 def _default_mu(task: ScoringTask) -> dict[str, float]:
-    """As the mixture models have it: of each field, and of all as one text."""
+    """Default mu of the mixture models: by field, and under "" for all fields as one text."""
     return {"": DEFAULT_MU, **{f.name: f.tokens / f.entities if f.entities else 1.0 for f in task.fields}}
 
 

@@ -1,4 +1,4 @@
-"""Training a model on some topics: the objective of the search, stage by stage, and what came of it."""
+"""Training of a model on some topics: the objective of the search, stage by stage."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from hybridkg.kb.snapshot import Snapshot
 Told = Callable[[int, int], None]
 
 MAX_POINTS = 100_000
-"""Points whose values are remembered."""
+"""Maximum points in the cache of values."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train.
+    """Settings of a training.
 
     Args:
-        model: a name of RANKING_MODELS that has a search space.
+        model: a name of RANKING_MODELS with a search space.
         fields: the ON fields; empty for all of the profile.
         fixed: arguments of the model that are not learned.
-        choose: arguments of which each training tries several words, and keeps the one that does best on its topics.
-        measure: what is maximised, the mean over the topics.
+        choose: arguments with several words; each training takes the one with the best training measure.
+        measure: its mean over the topics is maximised.
         restarts: climbs, at least 1; the first starts at the defaults.
-        seed: of everything random.
-        depth: a ranking ends there.
+        seed: of all random draws.
+        depth: maximum rows of a ranking.
     """
 
     model: str = "bm25f"
@@ -55,7 +55,7 @@ class Settings:
     choose: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def variants(self) -> list[Settings]:
-        """One for each choice of words, with these fixed.
+        """Settings for each combination of chosen words, which become fixed arguments.
 
         >>> [own.fixed for own in Settings("mlm", choose={"smoothing": ("dirichlet", "jm")}).variants()]
         [{'smoothing': 'dirichlet'}, {'smoothing': 'jm'}]
@@ -66,16 +66,15 @@ class Settings:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a training found.
+    """The result of a training.
 
     Args:
-        parameters: the best.
-        default: the measure of the defaults on the training topics.
-        value: that of `parameters`, at least as high.
-        evaluations: points that were measured.
-        seconds: wall clock.
-        cpu: seconds of CPU time of the thread.
-        climbs: every climb, stage by stage.
+        default: the measure of the default parameters on the training topics.
+        value: the measure of `parameters`, at least as high.
+        evaluations: number of evaluated points.
+        seconds: wall-clock time.
+        cpu: CPU time of the thread in seconds.
+        climbs: by stage and restart.
     """
 
     parameters: ModelParameters
@@ -88,13 +87,7 @@ class Learned:
 
 
 class Trainer:
-    """Everything that trainings on the same topics share. Safe to use from many threads.
-
-    Args:
-        snapshot: where to search.
-        topics: texts; those without a judgement play no part.
-        qrels: judgements.
-        settings: how to train.
+    """The shared state of trainings on the same topics; thread-safe. Topics without a judgement are ignored.
 
     Raises:
         IndexMissingError, ParameterError, UnknownNameError, TextQueryError: the settings do not fit the index, or
@@ -113,20 +106,19 @@ class Trainer:
         self._values = TopicValues(measure, self._topics, qrels, settings.depth)
         assert snapshot.nodes is not None
         self._scorer = scorer(model, self._topics, snapshot.nodes.rank, self._values.cap)
-        self._known: dict[tuple[object, Point], dict[int, float]] = {}
+        self._cache: dict[tuple[object, Point], dict[int, float]] = {}
         self._lock = threading.Lock()
 
     @property
     def climbs(self) -> int:
-        """How many climbs a training takes."""
         return len(self._stages) * self.settings.restarts
 
     def linked(self, topics: Sequence[str]) -> list[LinkedNode]:
-        """What some topics are linked to, topic by topic; nothing where the model does not look at links."""
+        """The linked nodes of some topics; empty for a model without links."""
         return [node for i in places_of(self._topics, topics) for node in self._topics[i].task.links]
 
     def measure(self, parameters: ModelParameters, topics: Sequence[str]) -> dict[str, float]:
-        """The measure of each of some topics, in the order of the collection."""
+        """The measure of each topic, in the order of the collection."""
         places = places_of(self._topics, topics)
         if not places:
             return {}
@@ -134,65 +126,65 @@ class Trainer:
         return {self.topics[i]: self._values.value(i, r) for i, r in zip(places, ranks, strict=True)}
 
     def train(self, topics: Sequence[str], *, progress: Told = lambda climbs, evaluations: None) -> Learned:
-        """Learns from some topics, and sees no others.
+        """Learns from these topics only.
 
         Args:
             topics: of the collection, at least one.
-            progress: told of climbs and evaluations since the last call; may raise, to stop.
+            progress: receives (climbs, evaluations) since the last call; may raise, to stop.
         """
         started, cpu = time.perf_counter(), time.thread_time()
         places = places_of(self._topics, topics)
         default = math.fsum(self.measure(self.default, topics).values()) / len(places)
-        count, told = 1, 0
+        count, reported = 1, 0
         point = self.space.start
         climbs: list[Climb] = []
 
-        def tell(climbs: int) -> None:
-            nonlocal told
-            progress(climbs, count - told)
-            told = count
+        def report(climbs: int) -> None:
+            nonlocal reported
+            progress(climbs, count - reported)
+            reported = count
 
         for stage, moves in self._stages:
 
             def objective(candidate: Point, stage: Stage = stage) -> float:
                 nonlocal count
                 count += 1
-                tell(0)
+                report(0)
                 return self._mean(stage, candidate, places)
 
             settings = self.settings
             ascent = ascend(
-                _remembering(objective), replace(moves, base=point), _in_stage(moves, point, self.space.start),
-                restarts=settings.restarts, seed=settings.seed, after=lambda: tell(1),
+                _memoized(objective), replace(moves, base=point), _in_stage(moves, point, self.space.start),
+                restarts=settings.restarts, seed=settings.seed, after=lambda: report(1),
             )  # fmt: skip
             climbs += ascent.climbs
             point = ascent.best.point
         value = self._mean(Stage("", ()), point, places)
         parameters = self.space.parameters(point, {})
-        if value < default:  # the stages of a model look at its parts, and their sum may be worse
+        if value < default:  # stages optimise parts of a model; the whole may be worse
             value, parameters = default, self.space.parameters(self.space.start, {})
         seconds = time.perf_counter() - started
         return Learned(parameters, default, value, count, seconds, time.thread_time() - cpu, tuple(climbs))
 
     def _mean(self, stage: Stage, point: Point, places: Sequence[int]) -> float:
-        """The mean of the measure; trainings share what is known of a topic."""
+        """The mean of the measure; trainings share the cached values of topics."""
         key = (tuple(stage.pinned.items()), point)
         with self._lock:
-            known = self._known.get(key)
-            if known is None:
-                if len(self._known) >= MAX_POINTS:
-                    self._known.clear()
-                known = self._known[key] = {}
-        missing = [i for i in places if i not in known]
+            values = self._cache.get(key)
+            if values is None:
+                if len(self._cache) >= MAX_POINTS:
+                    self._cache.clear()
+                values = self._cache[key] = {}
+        missing = [i for i in places if i not in values]
         if missing:
             ranks = self._scorer.ranks(self.space.parameters(point, stage.pinned), missing)
             for i, r in zip(missing, ranks, strict=True):
-                known[i] = self._values.value(i, r)
-        return math.fsum(known[i] for i in places) / len(places)
+                values[i] = self._values.value(i, r)
+        return math.fsum(values[i] for i in places) / len(places)
 
 
 def _default(snapshot: Snapshot, settings: Settings, least_weight: float) -> ModelParameters:
-    """The model as it is without tuning; the profile's weights are raised for a model that needs larger ones."""
+    """The untuned parameters; weights of the profile below the model's minimum are raised to it."""
     weights = {f.name: f.weight for f in snapshot.profile.fields} if snapshot.profile is not None else {}
     return ModelParameters(
         settings.model,
@@ -205,17 +197,17 @@ def _default(snapshot: Snapshot, settings: Settings, least_weight: float) -> Mod
 
 
 def _in_stage(moves: StageMoves, point: Point, start: Point) -> Point:
-    """The best point so far, with the numbers of this stage as they were at the start."""
+    """The best point, with this stage's coordinates reset to the start."""
     return tuple(start[i] if i in moves.places else value for i, value in enumerate(point))
 
 
-def _remembering(objective: Callable[[Point], float]) -> Callable[[Point], float]:
-    known: dict[Point, float] = {}
+def _memoized(objective: Callable[[Point], float]) -> Callable[[Point], float]:
+    values: dict[Point, float] = {}
 
-    def remembered(point: Point) -> float:
-        value = known.get(point)
+    def memoized(point: Point) -> float:
+        value = values.get(point)
         if value is None:
-            value = known[point] = objective(point)
+            value = values[point] = objective(point)
         return value
 
-    return remembered
+    return memoized

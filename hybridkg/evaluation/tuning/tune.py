@@ -1,4 +1,4 @@
-"""Tuning: every training of a plan, some at once, and how well the learned models do on topics they have not seen."""
+"""Tuning with cross-validation: all trainings of a plan in threads, and the measures on held-out topics."""
 
 from __future__ import annotations
 
@@ -28,14 +28,12 @@ from hybridkg.kb.snapshot import snapshot_of
 
 @dataclass(frozen=True)
 class TuningOutcome:
-    """A training and what came of it.
+    """The outcome of a training.
 
     Args:
-        training: its topics.
-        learned: its parameters.
-        default: measure of the defaults on each test topic.
+        default: measure of the default parameters on each test topic.
         testing: measure of the learned parameters on each test topic.
-        kept: whether it was finished by an earlier run.
+        kept: whether an earlier run finished it.
     """
 
     training: Training
@@ -45,7 +43,6 @@ class TuningOutcome:
     kept: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """What was learned, from how many topics, how well it does, and what it took."""
         learned, training = self.learned, self.training
         return {
             "name": training.name,
@@ -68,11 +65,9 @@ class TuneReport:
     """All outcomes, in the order of the plan.
 
     Args:
-        settings: how it was trained.
         defaults: the parameters before training.
-        outcomes: one for each training.
-        unjudged: topics without a judgement, which play no part.
-        unasked: judged topics without a text.
+        unjudged: number of topics without a judgement, which are ignored.
+        unasked: number of judged topics without a text.
     """
 
     settings: Settings
@@ -82,12 +77,11 @@ class TuneReport:
     unasked: int
 
     def tested(self) -> tuple[dict[str, float], dict[str, float]]:
-        """(defaults, learned): the measure of each topic by the model that has not seen it."""
+        """(defaults, learned): the measure of each test topic."""
         default = {topic: value for outcome in self.outcomes for topic, value in outcome.default.items()}
         return default, {topic: value for outcome in self.outcomes for topic, value in outcome.testing.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, for a file."""
         default, tested = self.tested()
         settings = self.settings
         return {
@@ -103,16 +97,10 @@ class TuneReport:
 
 
 class Tuning:
-    """A collection and settings, ready to be trained on.
-
-    Args:
-        kb: an indexed knowledge base.
-        topics: texts.
-        qrels: judgements.
-        settings: how to train.
+    """Tuning of a model on a collection.
 
     Raises:
-        IndexMissingError, ParameterError, UnknownNameError, TextQueryError: these do not fit each other.
+        IndexMissingError, ParameterError, UnknownNameError, TextQueryError: the arguments contradict each other.
     """
 
     def __init__(self, kb: KnowledgeBase, topics: Topics, qrels: Qrels, settings: Settings):
@@ -135,25 +123,25 @@ class Tuning:
         keep: Path | None = None,
         progress: Progress = SILENT,
     ) -> TuneReport:
-        """Does all trainings.
+        """Runs all trainings.
 
         Args:
-            folds: how the topics are split; without, all train one model.
-            categories: of the topics; each then has its own models.
-            jobs: trainings at once; the results do not depend on it.
-            keep: folder in which finished trainings are kept, and looked for.
-            progress: told of climbs; its items are points that were measured.
+            folds: None trains one model on all topics.
+            categories: by topic; each category then has its own models.
+            jobs: parallel trainings; the results do not depend on it.
+            keep: folder that stores finished trainings, which are reused.
+            progress: counts climbs; its items are evaluated points.
 
         Raises:
-            ParameterError: the split leaves a model without topics.
-            KeyboardInterrupt: after the trainings that run have stopped; finished ones are kept.
+            ParameterError: a model has no training topic.
+            KeyboardInterrupt: after the running trainings have stopped; finished ones are stored.
         """
         trainings = plan(self.topics, folds, categories)
-        kept = Kept(keep) if keep is not None else None
-        learned = _Work(self._trainers, progress, kept).all(
+        stored = Kept(keep) if keep is not None else None
+        learned = _Work(self._trainers, progress, stored).all(
             [(training, self._key(training)) for training in trainings], jobs
         )
-        outcomes = tuple(self._outcome(t, *found) for t, found in zip(trainings, learned, strict=True))
+        outcomes = tuple(self._outcome(t, *result) for t, result in zip(trainings, learned, strict=True))
         return TuneReport(
             self._settings,
             self._trainers[0].default,
@@ -163,7 +151,7 @@ class Tuning:
         )
 
     def ranked(self, report: TuneReport, name: str) -> Run:
-        """The run in which each topic is ranked by the model that has not seen it, or by the only one."""
+        """The run of the test topics, each by the model of its fold; without folds, of the training topics."""
         queries = {
             topic: query_of(outcome.learned.parameters)
             for outcome in report.outcomes
@@ -178,92 +166,88 @@ class Tuning:
     def _outcome(self, training: Training, learned: Learned, kept: bool) -> TuningOutcome:
         first, own = self._trainers[0], learned.parameters.arguments.items()
         default = first.measure(first.default, training.testing)
-        # A word may change what the model sees of a topic: its links.
+        # A chosen word may change the links of a topic, which are part of its task.
         trainer = next(trainer for trainer in self._trainers if trainer.settings.fixed.items() <= own)
         return TuningOutcome(training, learned, default, trainer.measure(learned.parameters, training.testing), kept)
 
 
 def check_settings(kb: KnowledgeBase, topics: Topics, qrels: Qrels, settings: Settings) -> None:
-    """Whether `Tuning` would take these; told from one topic, before the statistics of all are read.
-
-    Raises:
-        IndexMissingError, ParameterError, UnknownNameError, TextQueryError: as `Tuning`.
-    """
+    """Checks the arguments of `Tuning` on one topic, before the statistics of all are read; raises the same errors."""
     judged = [topic for topic in topics.texts if topic in qrels.grades]
     nodes = snapshot_of(kb).nodes
 
-    def known(topic: str) -> bool:
+    def has_entity(topic: str) -> bool:
         return nodes is not None and bool((nodes.find_many(list(map(node_of, qrels.grades[topic]))) >= 0).any())
 
-    one = next((topic for topic in judged if known(topic)), None)
-    # Where no topic has a known entity, all of them together say so.
+    one = next((topic for topic in judged if has_entity(topic)), None)
+    # If no topic has an entity of the knowledge base, Tuning of all topics raises the error.
     Tuning(kb, topics if one is None else Topics({one: topics.texts[one]}), qrels, settings)
 
 
-class _Stopped(Exception):  # noqa: N818 - no error: somebody wants the work to end
+class _Stopped(Exception):  # noqa: N818 - a signal to stop, not an error
     pass
 
 
 class _Work:
-    """The trainings in threads; the kernels let go of the interpreter's lock."""
+    """The trainings in threads; the kernels release the interpreter's lock."""
 
-    def __init__(self, trainers: Sequence[Trainer], progress: Progress, kept: Kept | None):
-        self._trainers, self._progress, self._kept = trainers, progress, kept
+    def __init__(self, trainers: Sequence[Trainer], progress: Progress, stored: Kept | None):
+        self._trainers, self._progress, self._stored = trainers, progress, stored
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._evaluations = 0
 
     def all(self, trainings: Sequence[tuple[Training, str]], jobs: int) -> list[tuple[Learned, bool]]:
-        """(what was learned, whether it was kept from before) for each."""
-        found: dict[str, tuple[Learned, bool]] = {}
+        """(result, whether it was stored) of each training."""
+        results: dict[str, tuple[Learned, bool]] = {}
         for _, key in trainings:
-            if self._kept is not None and (before := self._kept.get(key)) is not None:
-                found[key] = before, True
-        missing = {key: training for training, key in trainings if key not in found}
+            if self._stored is not None and (before := self._stored.get(key)) is not None:
+                results[key] = before, True
+        missing = {key: training for training, key in trainings if key not in results}
         if missing:
             models = f"{len(missing)} model{'' if len(missing) == 1 else 's'}"
             self._progress.start(f"learning {models}", len(missing) * sum(trainer.climbs for trainer in self._trainers))
             with ThreadPoolExecutor(max_workers=jobs) as pool:
                 futures = {pool.submit(self._one, training): key for key, training in missing.items()}
                 try:
-                    self._collect(futures, found)
+                    self._collect(futures, results)
                 except BaseException:
                     self._stop.set()
                     pool.shutdown(cancel_futures=True)
-                    for future, key in futures.items():  # what was finished beside what has failed
-                        if key not in found and not future.cancelled() and future.exception() is None:
-                            self._keep(key, future.result(), found)
+                    for future, key in futures.items():  # trainings that finished before the failure
+                        if key not in results and not future.cancelled() and future.exception() is None:
+                            self._store(key, future.result(), results)
                     raise
                 finally:
                     self._progress.done(self._evaluations)
-        return [found[key] for _, key in trainings]
+        return [results[key] for _, key in trainings]
 
-    def _collect(self, futures: dict[Future[Learned], str], found: dict[str, tuple[Learned, bool]]) -> None:
+    def _collect(self, futures: dict[Future[Learned], str], results: dict[str, tuple[Learned, bool]]) -> None:
         waiting = set(futures)
         while waiting:
-            # With a timeout, so that Ctrl-C is heard on every system.
+            # The timeout lets Ctrl-C through on every system.
             done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
             for future in done:
-                self._keep(futures[future], future.result(), found)
+                self._store(futures[future], future.result(), results)
 
-    def _keep(self, key: str, learned: Learned, found: dict[str, tuple[Learned, bool]]) -> None:
-        found[key] = learned, False
-        if self._kept is not None:
-            self._kept.put(key, learned)
+    def _store(self, key: str, learned: Learned, results: dict[str, tuple[Learned, bool]]) -> None:
+        results[key] = learned, False
+        if self._stored is not None:
+            self._stored.put(key, learned)
 
     def _one(self, training: Training) -> Learned:
-        found = [trainer.train(training.training, progress=self._told) for trainer in self._trainers]
-        best = max(found, key=lambda learned: learned.value)
+        results = [trainer.train(training.training, progress=self._advance) for trainer in self._trainers]
+        best = max(results, key=lambda learned: learned.value)
         return replace(
             best,
-            default=found[0].default,
-            evaluations=sum(learned.evaluations for learned in found),
-            seconds=sum(learned.seconds for learned in found),
-            cpu=sum(learned.cpu for learned in found),
-            climbs=tuple(climb for learned in found for climb in learned.climbs),
+            default=results[0].default,
+            evaluations=sum(learned.evaluations for learned in results),
+            seconds=sum(learned.seconds for learned in results),
+            cpu=sum(learned.cpu for learned in results),
+            climbs=tuple(climb for learned in results for climb in learned.climbs),
         )
 
-    def _told(self, climbs: int, evaluations: int) -> None:
+    def _advance(self, climbs: int, evaluations: int) -> None:
         if self._stop.is_set():
             raise _Stopped
         with self._lock:

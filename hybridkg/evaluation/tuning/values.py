@@ -1,4 +1,4 @@
-"""A measure from the ranks of the judged entities alone: exactly what `evaluate` says of the whole run."""
+"""Measures from the ranks of the judged entities alone; the values equal those of `evaluate`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from hybridkg.text.id_sets import union
 Ranks = NDArray[np.int64]
 
 MAX_CACHED = 1_000_000
-"""Values by ranks that are remembered; most steps of a search change the ranks of few topics."""
+"""Maximum values in the cache by ranks; most steps of a search change the ranks of few topics."""
 
 
 class TopicValues:
-    """The value of each topic, given ranks.
+    """The value of a topic as a function of ranks.
 
     Args:
-        measure: of a ranked list: its value must follow from the grades in the order of the ranking.
+        measure: its value must follow from the grades in the order of the ranking.
         topics: gathered topics.
-        qrels: all judgements, of documents outside the knowledge base too.
-        depth: a ranking ends there.
+        qrels: all judgements, those of documents outside the knowledge base included.
+        depth: maximum rows of a ranking.
 
     Raises:
         ParameterError: the measure needs more than ranks.
@@ -37,7 +37,7 @@ class TopicValues:
     def __init__(self, measure: Measure, topics: Sequence[JudgedTopic], qrels: Qrels, depth: int):
         self._condensed = isinstance(measure, Condensed)
         inner = measure.inner if isinstance(measure, Condensed) else measure
-        if not isinstance(inner, ListMeasure) or _otherwise(type(inner)):
+        if not isinstance(inner, ListMeasure) or _overrides_lists(type(inner)):
             raise ParameterError(
                 f"the measure {measure.name!r} cannot be tuned for: it looks at more than the grades of a ranking",
                 hint="for example ndcg@10, map@100 or mrr",
@@ -48,23 +48,23 @@ class TopicValues:
         self._topics = topics
         matches = (len(union([p.ids for term in t.task.terms for p in term.postings])) for t in topics)
         self._sizes = [min(depth, n) for n in matches]
-        self._known: dict[tuple[int, bytes], float] = {}
+        self._cache: dict[tuple[int, bytes], float] = {}
         self.cap = depth if self._condensed else min(depth, inner.k or depth)
 
     def value(self, place: int, ranks: Ranks) -> float:
         """The measure of one topic.
 
         Args:
-            place: of the topic in `topics`.
-            ranks: int64[judged], from 0; -1 where an entity is not ranked; from `cap` on they are all the same.
+            place: index of the topic in `topics`.
+            ranks: int64[judged], from 0; -1 for an entity that is not ranked; ranks from `cap` on are equal.
         """
         key = (place, ranks.tobytes())
-        known = self._known.get(key)
-        if known is None:
-            if len(self._known) >= MAX_CACHED:
-                self._known.clear()
-            known = self._known[key] = self._measured(place, ranks)
-        return known
+        value = self._cache.get(key)
+        if value is None:
+            if len(self._cache) >= MAX_CACHED:
+                self._cache.clear()
+            value = self._cache[key] = self._measured(place, ranks)
+        return value
 
     def _measured(self, place: int, ranks: Ranks) -> float:
         topic, size = self._topics[place], min(self._sizes[place], self.cap)
@@ -77,6 +77,6 @@ class TopicValues:
         return float(self._measure.value(grades[: self._measure.k], self._lists, topic.topic))
 
 
-def _otherwise(measure: type[ListMeasure]) -> bool:
-    """Whether a measure is more than its `value`: one of ties, say, looks at the scores."""
+def _overrides_lists(measure: type[ListMeasure]) -> bool:
+    """Whether a measure uses more than `value`: those for ties use the scores."""
     return (measure.of, measure.per_topic) != (ListMeasure.of, ListMeasure.per_topic)

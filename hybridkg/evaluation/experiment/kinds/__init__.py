@@ -1,4 +1,4 @@
-"""Kinds of systems: what ranks the topics of an experiment. A new one is one file and one line here."""
+"""Kinds of systems that rank the topics of an experiment; a new kind is one file and one line here."""
 
 from __future__ import annotations
 
@@ -13,36 +13,24 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.registry import Registry
 
 Refuse = Callable[[str, str], ConfigError]
-"""(message, key) -> the error that points at the key."""
+"""(message, key) -> an error at the line of the key."""
 
 
 class SystemKind(Protocol):
-    """A class of this form; made once for each system."""
+    """The protocol of a kind; one instance for each system."""
 
     def __init__(self, spec: SystemSpec, collection: Collection):
-        """Checks that the system fits the collection.
-
-        Raises:
-            HybridkgError: it does not.
-        """
+        """Checks that the system fits the collection; HybridkgError if not."""
 
     @staticmethod
     def read(value: Any, refuse: Refuse) -> Any:
-        """What stands behind the kind's name in TOML, checked; it becomes SystemSpec.value.
-
-        Raises:
-            ConfigError: it is none.
-        """
+        """SystemSpec.value from the TOML value of the kind's key; raises `refuse(...)` if it is invalid."""
 
     def depends_on(self) -> Any:
-        """JSON values: all that the answers depend on, beside topics, depth and version."""
+        """JSON values of everything that the answers depend on, apart from topics, depth and version."""
 
     def answer(self, jobs: int, answers: Answers, progress: Progress) -> None:
-        """Adds an answer for each topic that has none yet.
-
-        Raises:
-            KeyboardInterrupt: what is finished has been added.
-        """
+        """Adds an answer for each topic that has none; after KeyboardInterrupt, the finished ones are added."""
 
 
 SYSTEM_KINDS = Registry(
@@ -55,4 +43,4 @@ SYSTEM_KINDS = Registry(
         "tune": "hybridkg.evaluation.experiment.kinds.tune:TunedSystem",
     },
 )
-"""Each is a SystemKind."""
+"""SystemKind classes by name."""

@@ -1,8 +1,8 @@
-"""A system that is learned from the scores of others: `learn = { features = ["bm25", "lm"] }`.
+"""A learned combination of other systems' scores: `learn = { features = ["bm25", "lm"] }`.
 
-Candidates are what the first feature ranks. Each feature is the score in another system's run, brought to 0..1 in each
-topic (0 where the system does not rank the candidate). A RankSVM weighs them: it learns, in the training topics of each
-fold, from pairs of candidates with different grades; each topic is ranked by the weights that have not seen it.
+The candidates are the documents of the first feature. Each feature is the score in another system's run, scaled to 0..1
+in each topic (0 for a candidate that the run lacks). A RankSVM learns the weights in the training topics of each fold,
+from pairs of candidates with different grades; they rank the fold's test topics.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from hybridkg.registry import did_you_mean
 Floats = NDArray[np.float64]
 
 DEPTH = 100
-"""Candidates of a training topic that pairs are made of."""
+"""Number of candidates of a training topic that form pairs."""
 
 
 class LearnedSystem:
-    """A SystemKind over the runs of systems that stand before it in the experiment."""
+    """A SystemKind over the runs of earlier systems of the experiment."""
 
     def __init__(self, spec: SystemSpec, collection: Collection):
         if collection.folds is None:
@@ -53,7 +53,6 @@ class LearnedSystem:
 
     @staticmethod
     def read(value: Any, refuse: Refuse) -> dict[str, Any]:
-        """As SystemKind has it."""
         known = ("features", "depth", "cost")
         if not isinstance(value, dict) or "features" not in value:
             raise refuse('\'learn\' must be a table such as { features = ["bm25", "lm"] }', "learn")
@@ -70,7 +69,6 @@ class LearnedSystem:
         return {"features": tuple(dict.fromkeys(features)), "depth": depth, "cost": float(cost)}
 
     def depends_on(self) -> Any:
-        """As SystemKind has it."""
         collection = self._collection
         assert collection.folds is not None
         grades = {topic: dict(own) for topic, own in collection.qrels.grades.items()}
@@ -78,7 +76,6 @@ class LearnedSystem:
         return [list(self._features), runs, self._depth, self._cost, file_hash(collection.folds), grades]
 
     def answer(self, jobs: int, answers: Answers, progress: Progress) -> None:
-        """As SystemKind has it."""
         collection = self._collection
         assert collection.folds is not None
         runs = [collection.runs[name] for name in self._features]
@@ -98,7 +95,7 @@ class LearnedSystem:
         answers.learned = learned
 
     def _pairs(self, features: Floats, topic: str) -> Floats:
-        """Differences of the features of a better candidate and a worse one: float64[pairs, features]."""
+        """Feature differences of better and worse candidates, float64[pairs, features]."""
         grades = self._collection.qrels.grades[topic]
         run = self._collection.runs[self._features[0]]
         own = np.array([max(0, grades.get(document, 0)) for document in run.documents(topic)[: self._depth]])
@@ -106,7 +103,7 @@ class LearnedSystem:
 
 
 def features_of(runs: Sequence[Run], topic: str) -> Floats:
-    """What the runs say of the documents of the first: float64[documents, runs], each column from 0 to 1.
+    """Scaled scores of the first run's documents in all runs: float64[documents, runs], each column from 0 to 1.
 
     >>> first, second = Run("a", {"q": (("d1", 4.0), ("d2", 2.0))}), Run("b", {"q": (("d2", 7.0), ("d3", 5.0))})
     >>> features_of([first, second], "q").tolist()
@@ -123,7 +120,7 @@ def features_of(runs: Sequence[Run], topic: str) -> Floats:
 
 
 def ranked(run: Run, topic: str, scores: Floats) -> tuple[tuple[str, float], ...]:
-    """The documents of a run by new scores; equal ones stay in its order."""
+    """The documents of a run, reordered by new scores; equal scores keep its order."""
     documents = run.documents(topic)
     order = np.argsort(-scores, kind="stable")
     return tuple((documents[at], float(scores[at])) for at in order.tolist())

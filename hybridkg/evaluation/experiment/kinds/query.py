@@ -1,4 +1,4 @@
-"""A system that is a query: each topic gives its `$text`, and each row its first entity."""
+"""A system defined by a query: the topic's text is `$text`, and the first entity of each row is ranked."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from hybridkg.evaluation.experiment.workers import answers_at_once
 from hybridkg.interfaces.progress import Progress
 
 FILE = re.compile(r"@([^\s,;()\"'<>]+)")
-"""How a query names a file of parameters or of links."""
+"""A query's reference to a file of parameters or links."""
 
 
 class QuerySystem:
-    """A SystemKind. Answers come from one process, or from several that each open the knowledge base."""
+    """A SystemKind that answers in this process, or in several that each open the knowledge base."""
 
     def __init__(self, spec: SystemSpec, collection: Collection):
         path = collection.path_of(spec.kb, spec.name)
         kb = collection.knowledge_base(path)
-        self._asked = AskedSystem(
+        self._query = AskedSystem(
             system=spec.name,
             kb=path,
             content=content_of(kb),
@@ -38,7 +38,7 @@ class QuerySystem:
             depth=collection.depth,
             params=spec.params,
         )
-        self._prepared = kb.prepare(spec.value, name=self._asked.name)
+        self._prepared = kb.prepare(spec.value, name=self._query.name)
         wanted = [name for name in self._prepared.parameters if name not in spec.params]
         if unknown := next((name for name in wanted if name != TEXT and name not in collection.values), ""):
             raise ParameterError(
@@ -56,38 +56,35 @@ class QuerySystem:
             for topic, text in collection.topics.texts.items()
         }
         for values in islice(self._values.values(), 1):
-            self._asked.check(self._prepared, values)
+            self._query.check(self._prepared, values)
 
     @staticmethod
     def read(value: Any, refuse: Refuse) -> str:
-        """As SystemKind has it."""
         if not isinstance(value, str):
             raise refuse(f"'query' must be a text, not {value!r}", "query")
         return value
 
     def depends_on(self) -> Any:
-        """As SystemKind has it."""
-        asked = self._asked
-        folders = folders_of(asked.kb)
-        named = {name: find_file(name, folders) for name in FILE.findall(asked.text)}
+        query = self._query
+        folders = folders_of(query.kb)
+        named = {name: find_file(name, folders) for name in FILE.findall(query.text)}
         files = {name: file_hash(path) for name, path in named.items() if path is not None}
-        params = {name: repr(value) for name, value in asked.params.items()}
-        return [asked.content, asked.text, params, asked.strategy, files, self._values]
+        params = {name: repr(value) for name, value in query.params.items()}
+        return [query.content, query.text, params, query.strategy, files, self._values]
 
     def answer(self, jobs: int, answers: Answers, progress: Progress) -> None:
-        """As SystemKind has it."""
         todo = {topic: own for topic, own in self._values.items() if topic not in answers.found}
         progress.start(f"{len(self._values)} topics", len(self._values))
         progress.advance(len(self._values) - len(todo), 0)
         jobs = min(jobs, len(todo))
-        for answer in self._here(todo) if jobs < 2 else answers_at_once(replace(self._asked, jobs=jobs), todo):
+        for answer in self._in_process(todo) if jobs < 2 else answers_at_once(replace(self._query, jobs=jobs), todo):
             answers.add(answer)
             progress.advance(1, 1)
         progress.done(len(self._values))
 
-    def _here(self, todo: Mapping[str, Mapping[str, str]]) -> Iterator[TopicRanking]:
-        # The first question reads tables and kernels from the disk, which is no part of what a topic takes.
+    def _in_process(self, todo: Mapping[str, Mapping[str, str]]) -> Iterator[TopicRanking]:
+        # The first query reads tables and kernels from the disk, which is not part of a topic's time.
         for topic, values in islice(todo.items(), 1):
-            self._asked.answer(self._prepared, topic, values)
+            self._query.answer(self._prepared, topic, values)
         for topic, values in todo.items():
-            yield self._asked.answer(self._prepared, topic, values)
+            yield self._query.answer(self._prepared, topic, values)

@@ -1,4 +1,4 @@
-"""A system whose run has been made elsewhere: `run = "bm25.run"`."""
+"""A system with an existing run file: `run = "bm25.run"`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hybridkg.interfaces.progress import Progress
 
 
 class RunSystem:
-    """A SystemKind; the order of the file counts, as deep as it goes."""
+    """A SystemKind that takes the order and depth of the file."""
 
     def __init__(self, spec: SystemSpec, collection: Collection):
         path = Path(spec.value)
@@ -23,17 +23,14 @@ class RunSystem:
 
     @staticmethod
     def read(value: Any, refuse: Refuse) -> Path:
-        """As SystemKind has it."""
         if not isinstance(value, str) or not value:
             raise refuse(f"'run' must be a path, not {value!r}", "run")
         return Path(value)
 
     def depends_on(self) -> Any:
-        """As SystemKind has it."""
         return self._hash
 
     def answer(self, jobs: int, answers: Answers, progress: Progress) -> None:
-        """As SystemKind has it."""
         for topic in self._topics.texts:
             if topic in self._run.rankings:
                 answers.add(TopicRanking(topic, self._run.rankings[topic]))

@@ -1,4 +1,4 @@
-"""A system that is learned in the folds: `tune = { model = "bm25f" }`; each topic is ranked by what has not seen it."""
+"""A text model tuned by cross-validation: `tune = { model = "bm25f" }`; test topics are never trained on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hybridkg.interfaces.progress import Progress
 from hybridkg.registry import did_you_mean
 
 BY_CATEGORY = "by_category"
-"""The setting beside those of `Settings`: a model for each category."""
+"""The setting for one model per category; the other settings are those of `Settings`."""
 
 NUMBERS = {"restarts": (1, 1000), "seed": (0, 2**31), "depth": (1, 1_000_000)}
 
@@ -41,14 +41,13 @@ class TunedSystem:
 
     @staticmethod
     def read(value: Any, refuse: Refuse) -> dict[str, Any]:
-        """As SystemKind has it."""
         if not isinstance(value, dict):
             raise refuse(f"'tune' must be a table such as {{ model = \"bm25f\" }}, not {value!r}", "tune")
-        known = [*(one.name for one in fields(Settings)), BY_CATEGORY]
+        valid = [*(one.name for one in fields(Settings)), BY_CATEGORY]
         for key, own in value.items():
-            if key not in known:
+            if key not in valid:
                 raise refuse(
-                    f"no setting {key!r} of tune; known: {', '.join(known)} {did_you_mean(key, known)}".rstrip(), "tune"
+                    f"no setting {key!r} of tune; known: {', '.join(valid)} {did_you_mean(key, valid)}".rstrip(), "tune"
                 )
             if not _fits(key, own):
                 raise refuse(f"the setting {key!r} of tune cannot be {own!r}", "tune")
@@ -57,7 +56,6 @@ class TunedSystem:
         return {**value, "fields": tuple(value["fields"])} if "fields" in value else value
 
     def depends_on(self) -> Any:
-        """As SystemKind has it."""
         assert self._collection.folds is not None
         grades = {topic: dict(own) for topic, own in self._collection.qrels.grades.items()}
         folds = file_hash(self._collection.folds)
@@ -67,7 +65,6 @@ class TunedSystem:
         return dict(self._collection.categories) if self._by_category else None
 
     def answer(self, jobs: int, answers: Answers, progress: Progress) -> None:
-        """As SystemKind has it."""
         collection = self._collection
         assert collection.folds is not None
         tuning = Tuning(self._kb, collection.topics, collection.qrels, self._settings)

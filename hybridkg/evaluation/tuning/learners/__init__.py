@@ -1,4 +1,4 @@
-"""What learns a model of features from judged rows. A new learner is one file and one line here."""
+"""Learners of feature models from judged rows; a new learner is one file and one line here."""
 
 from __future__ import annotations
 
@@ -10,26 +10,20 @@ from hybridkg.ranking.rerankers.feature_model import FeatureModel
 from hybridkg.registry import Registry
 
 DIGITS = 6
-"""Of a number in a file."""
+"""Decimals of a number in a model file."""
 
 
 class Learner(Protocol):
-    """A class of this form. The same rows give the same model."""
+    """The protocol of a learner; equal rows give equal models."""
 
     choice: ClassVar[str]
-    """What the training topics choose, in a word."""
+    """Name of the hyperparameter."""
 
     choices: ClassVar[Sequence[float]]
-    """The values that they choose from; of equally good ones the first."""
+    """Values of the hyperparameter; among equally good ones the first is chosen."""
 
     def learn(self, names: Sequence[str], topics: Sequence[JudgedRows], choice: float) -> FeatureModel:
-        """A model.
-
-        Args:
-            names: of the features, one at least.
-            topics: rows; those without two grades say nothing.
-            choice: one of `choices`.
-        """
+        """A model over at least one feature; topics with a single grade have no effect."""
 
 
 LEARNERS = Registry(
@@ -40,6 +34,6 @@ LEARNERS = Registry(
         "linear": "hybridkg.evaluation.tuning.learners.linear:LinearLearner",
     },
 )
-"""Each is a Learner."""
+"""Learner classes by name."""
 
 DEFAULT = "linear"

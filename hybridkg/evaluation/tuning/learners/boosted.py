@@ -1,9 +1,9 @@
-"""Trees that are added one after another, each against the pairs that those before it put in the wrong order.
+"""LambdaMART: gradient-boosted regression trees for ranking, deterministic.
 
-LambdaMART (Burges, From RankNet to LambdaRank to LambdaMART: An Overview, 2010): the loss of a pair of a better and a
-worse candidate is ln(1 + exp(-(s_better - s_worse))), times what NDCG of the first FIRST would change if the two
-changed places. A tree is grown from the root, by the split that gains most in a step of Newton's method; features are
-from 0 to 1 and are split at multiples of 1 / BINS. There is no chance in it.
+The loss of a pair of a better and a worse candidate is ln(1 + exp(-(s_better - s_worse))), times the change of
+NDCG@FIRST if the two were swapped. Trees grow from the root by the split with the largest gain of a Newton step;
+features are from 0 to 1 and are split at multiples of 1 / BINS.
+Source: Burges, From RankNet to LambdaRank to LambdaMART: An Overview (2010).
 """
 
 from __future__ import annotations
@@ -23,35 +23,34 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FIRST = 10
-"""Places that count."""
+"""Cut-off of NDCG in the loss."""
 
 BINS = 32
-"""Of a feature; a power of 2, so that what is learned in bins and what is asked by limits is the same."""
+"""Bins of a feature; a power of 2, so that bins and the limits of splits agree exactly."""
 
 DEPTH = 3
-"""Splits between root and leaf."""
+"""Maximum splits between root and leaf."""
 
 RATE = 0.1
-"""Of a step of Newton's method: how much of it a tree takes."""
+"""Learning rate: the share of a Newton step."""
 
 PENALTY = 1.0
-"""Added to the second derivative of a leaf, so that few rows make small steps."""
+"""Regularisation added to the second derivative of a leaf, so that few rows make small steps."""
 
 MIN_ROWS = 20
-"""In a leaf."""
+"""Minimum rows of a leaf."""
 
 MIN_GAIN = 1e-9
-"""Below it is rounding."""
+"""Minimum gain of a split; smaller ones are rounding."""
 
 
 class BoostedTrees:
-    """The Learner. The number of trees is chosen."""
+    """A Learner whose hyperparameter is the number of trees."""
 
     choice: ClassVar[str] = "trees"
     choices: ClassVar[Sequence[float]] = (25.0, 50.0, 100.0)
 
     def learn(self, names: Sequence[str], topics: Sequence[JudgedRows], choice: float) -> Trees:
-        """As Learner has it."""
         topics = [rows for rows in topics if len(rows.grades)]
         if not topics:
             return Trees((0.0,))
@@ -69,12 +68,12 @@ class BoostedTrees:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Every better and worse row of the same topic, by their places among the rows of all topics.
+    """All pairs of rows of a topic with different grades, as indexes into the rows of all topics.
 
     Args:
-        topic, place: int64[rows]: whose it is, and where in its earlier order.
+        topic, place: int64[rows], topic of a row and its position there.
         better, worse: int64[pairs].
-        gain: float64[pairs], difference of grades by the best sum of discounted grades of the topic.
+        gain: float64[pairs], difference of grades over the ideal DCG of the topic.
     """
 
     topic: Ints
@@ -104,9 +103,9 @@ class _Pairs:
         )
 
     def slopes(self, scores: Floats) -> tuple[Floats, Floats]:
-        """float64[rows] twice: how the loss falls with the score of a row, and the second derivative."""
+        """Negative first and second derivative of the loss by the score of each row: float64[rows] twice."""
         ranks = np.empty(len(scores), np.int64)
-        # The places of a topic are 0, 1, ... in the order of its rows, so they are also its ranks in the sorted order.
+        # Sorted by topic, the positions 0, 1, ... of a topic's rows are also its ranks.
         ranks[np.lexsort((self.place, -scores, self.topic))] = self.place
         discounts = _discounts(ranks)
         weight = self.gain * np.abs(discounts[self.better] - discounts[self.worse])
@@ -115,19 +114,14 @@ class _Pairs:
 
         def of_rows(values: Floats, sign: float) -> Floats:
             n = len(scores)
-            found: Floats = np.bincount(self.better, values, n) + sign * np.bincount(self.worse, values, n)
-            return found
+            sums: Floats = np.bincount(self.better, values, n) + sign * np.bincount(self.worse, values, n)
+            return sums
 
         return of_rows(pull, -1.0), of_rows(bend, 1.0)
 
 
 class _Growth:
-    """Grows trees over the same rows.
-
-    Args:
-        names: of the features.
-        features: float64[rows, names], each from 0 to 1.
-    """
+    """Growth of trees over the same rows; features are float64[rows, names], each from 0 to 1."""
 
     def __init__(self, names: Sequence[str], features: Floats):
         from scipy.sparse import csr_matrix
@@ -136,24 +130,24 @@ class _Growth:
         self.bins = np.minimum((features * BINS).astype(np.int64), BINS - 1)
         cells = (self.bins + np.arange(len(names)) * BINS).ravel()
         starts = np.arange(len(features) + 1) * len(names)
-        # One 1 in each row for each feature, in the column of its bin: its transpose adds up what rows of a bin have.
+        # One-hot bins of each feature, so that the transpose sums values by bin.
         self._cells = csr_matrix((np.ones(len(cells)), cells, starts), (len(features), len(names) * BINS))
 
     def tree(self, first: Floats, second: Floats, scores: Floats) -> Tree:
-        """A tree; what it says of each row is added to `scores`."""
+        """A tree; its outputs are added to `scores`."""
         values = np.stack([np.ones(len(scores)), first, second], axis=1)
         rows = np.arange(len(scores))
         return self._grown(values, scores, rows, self._in_bins(values, rows), DEPTH)
 
     def _grown(self, values: Floats, scores: Floats, rows: Ints, in_bins: Floats, deeper: int) -> Tree:
-        """The rest of a tree for some rows, whose numbers and derivatives are known for each bin."""
-        found = self._split(in_bins) if deeper else None
-        if found is None:
+        """The subtree of some rows; `in_bins` has their sums by bin."""
+        split = self._split(in_bins) if deeper else None
+        if split is None:
             _, pull, bend = values[rows].sum(axis=0)
             value = round(RATE * float(pull / (bend + PENALTY)), DIGITS)
             scores[rows] += value
             return value
-        feature, last = found
+        feature, last = split
         is_below = self.bins[rows, feature] <= last
         below, above = rows[is_below], rows[~is_below]
         fewer = self._in_bins(values, min(below, above, key=len))
@@ -166,13 +160,13 @@ class _Growth:
         )
 
     def _in_bins(self, values: Floats, rows: Ints) -> Floats:
-        """float64[names, BINS, 3]: number and derivatives of the rows in a bin, added up."""
-        found: Floats = self._cells[rows].T @ values[rows]
-        return found.reshape(len(self.names), BINS, 3)
+        """Sums by bin of the rows' count and derivatives: float64[names, BINS, 3]."""
+        sums: Floats = self._cells[rows].T @ values[rows]
+        return sums.reshape(len(self.names), BINS, 3)
 
     @staticmethod
     def _split(in_bins: Floats) -> tuple[int, int] | None:
-        """The feature and the last bin below the limit that gain most; None where nothing gains."""
+        """(feature, last bin below the limit) of the split with the largest gain; None without a gain."""
         number, total, bends = in_bins[0].sum(axis=0)
         count, pull, bend = np.moveaxis(in_bins.cumsum(axis=1)[:, :-1], 2, 0)
         gain = pull**2 / (bend + PENALTY) + (total - pull) ** 2 / (bends - bend + PENALTY)
@@ -185,5 +179,4 @@ class _Growth:
 
 
 def _discounts(ranks: Ints) -> Floats:
-    """1 / log2(rank + 2) of the first FIRST, counted from 0; 0 behind them."""
     return np.where(ranks < FIRST, 1.0 / np.log2(ranks + 2.0), 0.0)

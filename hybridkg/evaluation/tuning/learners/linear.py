@@ -1,4 +1,4 @@
-"""A weight for each feature, by a RankSVM (rank_svm.py)."""
+"""The linear learner: a weight for each feature, by a RankSVM (rank_svm.py)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hybridkg.ranking.rerankers.feature_model import Weights
 
 
 class LinearLearner:
-    """The Learner. What violated pairs cost is chosen: the more, the longer the weights may be."""
+    """A Learner whose hyperparameter is the cost of violated pairs; a higher cost allows longer weights."""
 
     choice: ClassVar[str] = "cost"
     choices: ClassVar[Sequence[float]] = (1.0, 10.0, 100.0)
 
     def learn(self, names: Sequence[str], topics: Sequence[JudgedRows], choice: float) -> Weights:
-        """As Learner has it; features of weight 0 are left out."""
+        """The model without features of weight 0."""
         pairs = [pairs_of(rows.features, rows.grades) for rows in topics]
-        found = np.round(rank_svm(pairs, choice), DIGITS).tolist() if pairs else []
-        kept = {name: weight for name, weight in zip(names, found, strict=bool(found)) if weight}
-        return Weights(kept or {names[0]: 0.0})
+        weights = np.round(rank_svm(pairs, choice), DIGITS).tolist() if pairs else []
+        nonzero = {name: weight for name, weight in zip(names, weights, strict=bool(weights)) if weight}
+        return Weights(nonzero or {names[0]: 0.0})
