@@ -55,7 +55,7 @@ def rank(
     ranked = [topic for topic in topics.texts if topic in queries]
     requests = [IndexRequest(replace(queries[topic], text=topics.texts[topic], syntax=False), k) for topic in ranked]
     rankings = {}
-    for topic, (ids, scores) in zip(ranked, index.answers(requests), strict=True):
+    for topic, (ids, scores) in zip(ranked, index.batch(requests), strict=True):
         documents = [node.value if isinstance(node, NamedNode) else f"_:{node.value}" for node in nodes.nodes(ids)]
         rankings[topic] = tuple(zip(documents, scores.tolist(), strict=True))
     return Run(name or (requests[0].query.model if requests else "run"), rankings)

@@ -1,0 +1,151 @@
+"""The structure of the package: a place for every concept, one meaning for every name, imports that only point down."""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "hybridkg"
+MAX_ROOT_MODULES, MAX_LAYERS, MAX_LINES, MAX_MEDIAN_LINES = 6, 14, 500, 150
+
+SPARQL_OPERATORS = {
+    *("Construct", "Describe", "Exists", "Extend", "Filter", "GraphEach", "Group", "Join", "LeftJoin", "Match", "MatchEach"),
+    *("Minus", "Project", "Rerank", "Slice", "Snippet", "Union"),
+}
+"""Operators of SPARQL's algebra and of HybridQL have one name in the syntax tree, the algebra, the pattern of the
+projection and the physical plan; the module qualifies them, as `algebra.nodes.Join` and `operators.join.Join`."""
+
+RANKING_OPERATORS = {"FilterFirst", "FilteredTopK", "RankFirst", "RankJoin", "Threshold", "EachList"}
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Dotted names and files of all modules; a package has the name of its folder."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path
+    return found
+
+
+@cache
+def tree(name: str) -> ast.Module:
+    return ast.parse(modules()[name].read_text(encoding="utf-8"))
+
+
+@cache
+def imports() -> list[tuple[str, str]]:
+    """(importing module, imported module), for what runs: imports for annotations do not count."""
+    return [(name, target) for name in modules() for target in _imported(tree(name))]
+
+
+def _imported(module: ast.Module) -> Iterator[str]:
+    for_annotations = {
+        id(inner)
+        for node in ast.walk(module)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    for node in ast.walk(module):
+        if isinstance(node, ast.ImportFrom) and id(node) not in for_annotations and node.module:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                if node.module.split(".")[0] == "hybridkg":
+                    yield inner if inner in modules() else node.module
+
+
+def test_few_modules_are_loose():
+    loose = [path.name for path in PACKAGE.glob("*.py") if path.name != "__init__.py"]
+    assert len(loose) <= MAX_ROOT_MODULES, loose
+
+
+def test_there_are_few_layers():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    (layers,) = [contract for contract in settings["contracts"] if contract["type"] == "layers"]
+    assert len(layers["layers"]) <= MAX_LAYERS
+    assert layers["exhaustive"]
+
+
+def test_files_have_a_size_that_can_be_read():
+    lines = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in modules().items()}
+    assert {name: count for name, count in lines.items() if count > MAX_LINES} == {}
+    assert statistics.median(lines.values()) < MAX_MEDIAN_LINES
+
+
+def test_a_public_class_name_has_one_home():
+    homes = defaultdict(list)
+    for name in modules():
+        for node in tree(name).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(name)
+    several = {name: places for name, places in homes.items() if len(places) > 1 and name not in SPARQL_OPERATORS}
+    assert several == {}
+
+
+@pytest.mark.parametrize("parent", [name for name, path in modules().items() if path.name == "__init__.py"])
+def test_folders_do_not_import_each_other_in_circles(parent):
+    arrows = defaultdict(set)
+    for source, target in imports():
+        a, b = _folder_in(parent, source), _folder_in(parent, target)
+        if a and b and a != b:
+            arrows[a].add(b)
+    assert _circle(arrows) == []
+
+
+def _folder_in(parent: str, module: str) -> str | None:
+    """The folder directly in `parent` that holds a module; None for loose modules and those elsewhere."""
+    if not module.startswith(parent + "."):
+        return None
+    folder = f"{parent}.{module.removeprefix(parent + '.').split('.')[0]}"
+    return folder if modules()[folder].name == "__init__.py" else None
+
+
+def _circle(arrows: dict[str, set[str]]) -> list[str]:
+    """Folders that can be reached from themselves."""
+
+    def reached(start: str) -> set[str]:
+        seen, waiting = set(), list(arrows[start])
+        while waiting:
+            if (place := waiting.pop()) not in seen:
+                seen.add(place)
+                waiting += arrows.get(place, ())
+        return seen
+
+    return sorted(folder for folder in list(arrows) if folder in reached(folder))
+
+
+def test_docstrings_name_their_concept_first():
+    vague = re.compile(r"(What|Who|Of|Where|How many|How)\b")
+    found = []
+    for name in modules():
+        for node in [tree(name), *(n for n in ast.walk(tree(name)) if isinstance(n, ast.ClassDef | ast.FunctionDef))]:
+            first = (ast.get_docstring(node) or "").split("\n")[0]
+            if re.match(r"(What|Who|Of)\b", first) and not getattr(node, "name", "").startswith("_"):
+                found.append(f"{name}: {first}")
+    assert found == [], vague
+
+
+MENTION = re.compile(r"(?<![\w/.`~-])((?:[a-z_0-9]+/)+[a-z_0-9]+\.(?:py|md|lark|ttl|toml))\b")
+
+
+@pytest.mark.parametrize("folder", ["hybridkg", "docs", "tests", "benchmarks"])
+def test_files_that_texts_mention_exist(folder):
+    """A docstring or a page that sends its reader to a file sends him to one that is there."""
+    places = [ROOT, PACKAGE, ROOT / "hybridkg", ROOT / "docs", ROOT / "tests", ROOT / "benchmarks"]
+    missing = []
+    for path in sorted([*(ROOT / folder).rglob("*.py"), *(ROOT / folder).rglob("*.md")]):
+        for mention in MENTION.findall(path.read_text(encoding="utf-8")):
+            if mention.split("/")[0] in {p.name for p in PACKAGE.iterdir() if p.is_dir()} | {"hybridkg", "docs", "tests"}:
+                if not any((place / mention).exists() for place in [*places, path.parent]):
+                    missing.append(f"{path.relative_to(ROOT)}: {mention}")
+    assert missing == []
