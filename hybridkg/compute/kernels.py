@@ -1,12 +1,9 @@
-"""Decides when a compiled kernel is worth loading, and loads it.
+"""Lazy loading of compiled kernels, when the work of a process pays for it.
 
-Importing numba and a cached kernel costs about 0.4 s, compiling the largest of
-them about ten seconds, once for each installation; numpy answers a single
-query in far less. So the first queries of a process run on numpy; once they
-have together read PATIENCE postings, the process is one that keeps asking, and
-the kernel is loaded. Both give the same bits, so nobody can tell from a score
-which one ran. A loaded kernel is quicker at every size, so it is then used for
-everything.
+Importing numba and a cached kernel costs about 0.4 s, compiling the largest of them about ten seconds, once for each
+installation; numpy answers a single query in a fraction of that. So the first queries of a process run on numpy; once
+they have together read LOAD_AFTER_POSTINGS postings, the kernel is loaded. Both give the same bits. A loaded kernel is
+faster at every size, so it is then always used.
 """
 
 from __future__ import annotations
@@ -28,45 +25,41 @@ from typing import Any
 LOAD_AFTER_POSTINGS = 3_000_000
 """Postings, or steps of like cost, that a process takes with numpy (about 0.12 s) before a kernel is loaded."""
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 
 BEGAN = time.time()
 
 CACHES = "hybridkg-kernels-"
-"""How the folders of compiled kernels begin."""
+"""Prefix of the folders of compiled kernels."""
 
-KEPT_DAYS = 30
+MAX_UNUSED_DAYS = 30
 
 _log = logging.getLogger(__name__)
 
 
 class LazyKernel:
-    """A module of numba kernels, imported when the work of this process has earned it.
+    """A module of numba kernels, imported after LOAD_AFTER_POSTINGS.
 
     Args:
         module: dotted name; the module imports numba and compiles or loads its kernels when imported.
-        behind: whether `for_work` loads it in a thread of its own, while numpy goes on: for what answers queries, and
-            takes half a minute to be compiled.
+        background: whether `for_work` loads it in a thread, while numpy goes on: for kernels that answer queries and
+            take half a minute to compile.
     """
 
     def __init__(self, module: str, *, background: bool = False):
-        self._name, self._behind = module, background
+        self._name, self._background = module, background
         self._lock = threading.Lock()
         self._seen = 0
         self._module: ModuleType | None = None
         self._unavailable = False
 
     def for_work(self, postings: int) -> ModuleType | None:
-        """The module, or None when numpy should do the work: too early, being loaded, or no numba here.
-
-        Args:
-            postings: how many the caller is about to read.
-        """
+        """The module, or None when numpy should read these postings: too early, being loaded, or no numba."""
         if self._module is None and not self._unavailable:
             self._seen += postings
-            # While one thread loads, the others go on with numpy.
+            # One thread loads, the others continue with numpy.
             if self._seen >= LOAD_AFTER_POSTINGS and self._lock.acquire(blocking=False):
-                if self._behind:
+                if self._background:
                     threading.Thread(target=self._load_locked, name="hybridkg-kernel").start()
                 else:
                     self._load_locked()
@@ -74,11 +67,10 @@ class LazyKernel:
 
     @property
     def loaded(self) -> ModuleType | None:
-        """The module, if it is there already."""
         return self._module
 
     def load(self) -> ModuleType | None:
-        """The module, loaded now; None where numba cannot be imported or cannot keep its cache."""
+        """The module, loaded now; None where numba cannot be imported or cannot write its cache."""
         with self._lock:
             self._load()
         return self._module
@@ -99,10 +91,10 @@ class LazyKernel:
 
 
 class _CacheFolder:
-    """numba's setting of its cache folder, while kernels are imported; several threads may do so at a time.
+    """numba's cache folder while kernels are imported, possibly by several threads.
 
-    numba looks at the file of a function only to tell whether what it has cached is still the same; functions of other
-    files that were compiled into it may have changed since. So each state of the sources has a folder of its own.
+    numba compares the file of a function with its cache, but not the files of functions that were inlined into it. So
+    each state of the sources has its own folder.
     """
 
     def __init__(self) -> None:
@@ -116,15 +108,15 @@ class _CacheFolder:
         settings: Any = config
         with self._lock:
             if not self._users:
-                found = sources(PACKAGE)
-                _refuse_if_changed(found)
-                self._folder = _folder_for(f"{CACHES}{digest_of(found, PACKAGE)}", settings.CACHE_DIR)
-                self._sources = frozenset(found)
+                current = sources(PACKAGE)
+                _refuse_if_changed(current)
+                self._folder = _folder_for(f"{CACHES}{digest_of(current, PACKAGE)}", settings.CACHE_DIR)
+                self._sources = frozenset(current)
                 self._before, settings.CACHE_DIR = settings.CACHE_DIR, str(self._folder)
             self._users += 1
 
     def check(self) -> None:
-        """Tells that what was compiled is of the sources that the folder is named by; otherwise it is removed.
+        """Verifies that the compiled sources are those of the folder's name; removes the folder otherwise.
 
         Raises:
             OSError: the sources have changed meanwhile.
@@ -146,27 +138,23 @@ class _CacheFolder:
 
 
 def sources(package: Path) -> dict[Path, bytes]:
-    """All that kernels are compiled from: their files, and what these import of the package.
-
-    Args:
-        package: folder of the package; files with `kernel` in their names have kernels.
-    """
+    """Sources of the kernels: the files of a package folder with `kernel` in their names, and their imports of it."""
     imported = re.compile(rf"^from ({package.name}[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
-    found: dict[Path, bytes] = {}
+    contents: dict[Path, bytes] = {}
     waiting = list(package.rglob("*kernel*.py"))
     while waiting:
         path = waiting.pop()
-        if path not in found and path.is_file():
-            found[path] = path.read_bytes()
-            for module, names in imported.findall(found[path].decode()):
-                here = package.parent.joinpath(*module.split("."))
-                for one in (here, *(here / name for name in re.findall(r"\w+", names))):
+        if path not in contents and path.is_file():
+            contents[path] = path.read_bytes()
+            for module, names in imported.findall(contents[path].decode()):
+                base = package.parent.joinpath(*module.split("."))
+                for one in (base, *(base / name for name in re.findall(r"\w+", names))):
                     waiting += [one.with_suffix(".py"), one / "__init__.py"]
-    return found
+    return contents
 
 
 def digest_of(found: Mapping[Path, bytes], package: Path) -> str:
-    """16 hexadecimal digits."""
+    """16 hexadecimal digits of the paths and contents."""
     digest = hashlib.sha256()
     for path in sorted(found):
         digest.update(f"{path.relative_to(package).as_posix()} {len(found[path])}\n".encode() + found[path])
@@ -174,7 +162,7 @@ def digest_of(found: Mapping[Path, bytes], package: Path) -> str:
 
 
 def _refuse_if_changed(found: Iterable[Path]) -> None:
-    # What this process has imported by now is of the files as they were: it would be kept as if it were of the new.
+    # Modules that are imported already have the old sources, and would be cached as if compiled from the new ones.
     for path in found:
         state = path.stat()
         if max(state.st_mtime, state.st_ctime) > BEGAN:
@@ -182,10 +170,10 @@ def _refuse_if_changed(found: Iterable[Path]) -> None:
 
 
 def _folder_for(name: str, chosen: str) -> Path:
-    """Where to keep what is compiled: where the user says, otherwise in the user's cache folder.
+    """Cache folder: the user's choice, or in the user's cache folder.
 
     Raises:
-        OSError: nothing can be written in either.
+        OSError: neither is writable.
     """
     from hybridkg.resources import cache_dir
 
@@ -198,19 +186,19 @@ def _folder_for(name: str, chosen: str) -> Path:
                 if os.access(folder, os.W_OK | os.X_OK):
                     _remove_old(folder)
                     return folder
-            _log.info("compiled kernels cannot be kept in %s", folder)
+            _log.info("compiled kernels cannot be cached in %s", folder)
     raise OSError("no folder for the cache of compiled kernels")
 
 
 def _remove_old(folder: Path) -> None:
-    """Removes the folders of other states of the sources that nobody has used for KEPT_DAYS."""
+    """Removes the folders of other states of the sources, unused for MAX_UNUSED_DAYS."""
     with contextlib.suppress(OSError):  # a folder that cannot be listed is used all the same
         os.utime(folder)
         for other in folder.parent.iterdir():
             is_ours = (
                 re.fullmatch(rf"{CACHES}[0-9a-f]{{16}}", other.name) and not other.is_symlink() and other != folder
             )
-            if is_ours and other.stat().st_mtime < time.time() - KEPT_DAYS * 86_400:
+            if is_ours and other.stat().st_mtime < time.time() - MAX_UNUSED_DAYS * 86_400:
                 shutil.rmtree(other, ignore_errors=True)
 
 
@@ -218,8 +206,8 @@ _cache_folder = _CacheFolder()
 
 
 def _import_with_cache(name: str) -> ModuleType:
-    """Imports a kernel module; numba caches it in the user's cache folder unless NUMBA_CACHE_DIR says where."""
-    # numba picks the cache folder when a function is decorated, that is, during this import.
+    """Imports a kernel module; numba caches it in the user's cache folder or in NUMBA_CACHE_DIR."""
+    # numba chooses the cache folder when a function is decorated, that is, during this import.
     with _cache_folder:
         module = import_module(name)
         _cache_folder.check()

@@ -1,9 +1,8 @@
-"""Work of ours in a process of its own, which sends back what it finds as it goes.
+"""Worker process: runs a function in a child process, which streams its results back.
 
-A plain child process that is spoken to over pipes: not forked, because the store has threads in this process, and not
-multiprocessing, which would run the user's main module again. It leaves Ctrl-C to the one who started it, and ends with
-it at the latest when it has something to send. Who asks must be able to do the work itself, where no process can be
-started or one dies.
+A plain child process with pipes: not forked, because the store has threads in this process, and not multiprocessing,
+which would run the user's main module again. It ignores Ctrl-C, and ends at the latest when its parent has gone and it
+has something to send. Callers must be able to do the work themselves, where no process can be started or one dies.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any
 from hybridkg.errors import HybridkgError
 
 Emit = Callable[[Any], None]
-"""Sends something to the process that asked."""
+"""Function that sends a value to the parent process."""
 
 _START = "import sys; sys.path[:] = sys.argv[1:]; from hybridkg.compute.worker_process import main; main()"
 
@@ -28,20 +27,18 @@ _SENT, _RETURNED, _RAISED = range(3)
 
 
 class WorkerLostError(Exception):
-    """The process could not be started, or has ended without an answer; the work can be done here."""
+    """The process could not be started, or ended without a result; the caller can do the work itself."""
 
 
 class WorkerProcess:
-    """One piece of work, begun at once; used as a context, at whose end it is over, done or not.
+    """A call `work(emit, *arguments)` in a child process, started at once; a context, whose end kills the process.
 
-    Args:
-        work: a function at the top of a module; called with an `Emit` and the arguments.
-        arguments: what can be pickled.
+    The function is at the top of a module, and the arguments are picklable.
     """
 
     def __init__(self, work: Callable[..., Any], *arguments: Any):
         self.result: Any = None
-        """What the function has returned, once all that it sent has been taken."""
+        """Return value of the function, after the iteration."""
         self._process: subprocess.Popen[bytes] | None = None
         with suppress(OSError, ValueError):
             self._process = started(_START)
@@ -58,11 +55,11 @@ class WorkerProcess:
             let_go(self._process)
 
     def __iter__(self) -> Iterator[Any]:
-        """What the work sends, as it comes.
+        """The emitted values, as they come.
 
         Raises:
-            HybridkgError, OSError: the work has raised it.
-            WorkerLostError: there is no process, or no more.
+            HybridkgError, OSError: raised by the work.
+            WorkerLostError: no process, or it died.
         """
         while True:
             kind, value = self._next()
@@ -77,26 +74,23 @@ class WorkerProcess:
         if self._process is None or self._process.stdout is None:
             raise WorkerLostError
         try:
-            kind, value = pickle.load(self._process.stdout)  # noqa: S301  what our own process has written
+            kind, value = pickle.load(self._process.stdout)  # noqa: S301  written by our own process
         except (EOFError, OSError, pickle.UnpicklingError, ValueError) as e:
             raise WorkerLostError from e
         return kind, value
 
 
 def started(statement: str) -> subprocess.Popen[bytes]:
-    """A process with the same modules, in a group of its own, which Ctrl-C in the terminal does not reach.
-
-    Args:
-        statement: what it runs; finds the folders of modules in `sys.argv[1:]`.
+    """A process with the same module folders, as `sys.argv[1:]`, in its own group, which Ctrl-C does not reach.
 
     Raises:
         OSError, ValueError: it cannot be started.
     """
     if not sys.executable:
         raise ValueError("no program to start")
-    given = [flag for flag, is_set in (("-I", sys.flags.isolated), ("-E", sys.flags.ignore_environment)) if is_set]
+    flags = [flag for flag, is_set in (("-I", sys.flags.isolated), ("-E", sys.flags.ignore_environment)) if is_set]
     return subprocess.Popen(
-        [sys.executable, *given, "-P", "-c", statement, *map(str, sys.path)],
+        [sys.executable, *flags, "-P", "-c", statement, *map(str, sys.path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -105,7 +99,7 @@ def started(statement: str) -> subprocess.Popen[bytes]:
 
 
 def let_go(process: subprocess.Popen[bytes]) -> int:
-    """Waits for a process that has been killed; its exit status."""
+    """Waits for a killed process, and returns its exit status."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             with suppress(OSError):
@@ -114,17 +108,16 @@ def let_go(process: subprocess.Popen[bytes]) -> int:
 
 
 def main() -> None:
-    """The process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answers = os.fdopen(os.dup(1), "wb")
+    results = os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)  # what is printed is no answer
+    os.dup2(null, 1)  # printed text must not mix with the results
 
     def send(kind: int, value: Any) -> None:
-        answers.write(pickle.dumps((kind, value), pickle.HIGHEST_PROTOCOL))
-        answers.flush()
+        results.write(pickle.dumps((kind, value), pickle.HIGHEST_PROTOCOL))
+        results.flush()
 
-    work, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301  what the process that started this one has written
+    work, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301  written by the parent process
     with suppress(BrokenPipeError):
         try:
             result = work(lambda value: send(_SENT, value), *arguments)

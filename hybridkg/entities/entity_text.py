@@ -1,4 +1,4 @@
-"""Entities as running text: the values of their fields, one line each, in the order of the profile; or pieces of it."""
+"""Entity texts for encoders: the values of the fields, one line each, in profile order, whole or in pieces."""
 
 from __future__ import annotations
 
@@ -11,24 +11,18 @@ from typing import TypeAlias
 from hybridkg.interfaces.text_engine import ExtractedText
 
 AT_ONCE = 1_024
-"""Pieces of a batch."""
+"""Maximum number of pieces of a batch."""
 
 Span: TypeAlias = tuple[int, int]
-"""Where a piece of a text begins and ends, in characters."""
+"""Start and end of a piece of a text, in characters."""
 
 Cut: TypeAlias = Callable[[str, Sequence[int]], Iterable[Span]]
-"""The pieces of a text, given where its fields begin."""
+"""Function from a text and the starts of its fields to the spans of its pieces."""
 
 
 @dataclass(frozen=True)
 class PieceBatch:
-    """Some pieces.
-
-    Args:
-        ids: of their entities, ascending.
-        texts: of the pieces.
-        spans: of the pieces in the texts of their entities.
-    """
+    """Pieces, their spans in the texts of their entities, and the ids of these, ascending."""
 
     ids: list[int] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
@@ -45,19 +39,19 @@ def whole(text: str, fields: Sequence[int]) -> list[Span]:
     return [(0, len(text))]
 
 
-def verbalised(found: ExtractedText, fields: int, cut: Cut = whole) -> Iterator[PieceBatch]:
-    """Every entity with its text, or the pieces of that, batch by batch; one may have its pieces in several batches.
+def verbalised(texts: ExtractedText, fields: int, cut: Cut = whole) -> Iterator[PieceBatch]:
+    """The text of every entity in pieces, batch by batch; the pieces of an entity may be in several batches.
 
     Args:
-        found: the text of a knowledge base.
-        fields: how many fields it has.
-        cut: makes pieces of the text of an entity.
+        texts: the text of a knowledge base.
+        fields: number of its fields.
+        cut: function from a text to its pieces.
 
     Returns:
-        At most AT_ONCE pieces at a time; entities without any value are left out.
+        At most AT_ONCE pieces at a time; entities without a value are left out.
     """
     batch = PieceBatch()
-    for entity, text, begins in _texts(found, fields):
+    for entity, text, begins in _texts(texts, fields):
         for begin, end in cut(text, begins):
             batch.ids.append(entity)
             batch.texts.append(text[begin:end])
@@ -69,9 +63,9 @@ def verbalised(found: ExtractedText, fields: int, cut: Cut = whole) -> Iterator[
         yield batch
 
 
-def _texts(found: ExtractedText, fields: int) -> Iterator[tuple[int, str, list[int]]]:
-    """(id, text, where in it each field begins that the entity has), ascending."""
-    streams = [_placed(found, position) for position in range(fields)]
+def _texts(extracted: ExtractedText, fields: int) -> Iterator[tuple[int, str, list[int]]]:
+    """(id, text, starts of the entity's fields in it), ascending."""
+    streams = [_placed(extracted, position) for position in range(fields)]
     for entity, values in groupby(merge(*streams, key=lambda one: one[:2]), key=lambda one: one[0]):
         begins, parts, length = [], [], 0
         for _, _, own in values:
@@ -81,6 +75,6 @@ def _texts(found: ExtractedText, fields: int) -> Iterator[tuple[int, str, list[i
         yield entity, "\n".join(parts), begins
 
 
-def _placed(found: ExtractedText, position: int) -> Iterator[tuple[int, int, list[str]]]:
-    for entity, values in found.stream(position):
+def _placed(extracted: ExtractedText, position: int) -> Iterator[tuple[int, int, list[str]]]:
+    for entity, values in extracted.stream(position):
         yield entity, position, [text for text, _ in values]

@@ -1,14 +1,11 @@
-"""Takes the text of entities out of a graph and its text documents, field by field.
+"""Extraction of the text of entities from a graph and its text documents, field by field.
 
-`extract` reads everything once, for an index; entities/passage_texts.py reads single
-entities, for passages. Both feed the same Gathering, and
-tests/entities/test_extraction.py holds them to the same texts.
+`extract` reads everything once, for an index; entities/passage_texts.py reads single entities, for passages. Both feed
+the same Gathering, and tests/entities/test_extraction.py checks that their texts are equal. A field that only documents
+have is never held in memory: it is read from them, once for an index that takes it early.
 
-A field that only documents have is never held in memory: it is read from them, once for an index that takes it early.
-
-Each predicate is a query of its own, so that the store can read several of
-them at once; a profile with a rest field, or with local names for every node,
-reads all predicates of the graph, any other only those that it names.
+Each predicate is a separate query, so that the store can read several at once; a profile with a rest field, or with
+local names for every node, reads all predicates of the graph, any other profile only those that it names.
 """
 
 from __future__ import annotations
@@ -41,16 +38,16 @@ class TextDocuments(Protocol):
     """Text that is not in the graph."""
 
     def fields(self) -> Iterable[str]:
-        """The names of the fields that the documents have."""
+        """Names of the documents' fields."""
 
     def stream(self, field: str) -> Iterator[tuple[Node, list[str]]]:
-        """Every node that has texts in a field, with them, in term order: blank nodes by label, then IRIs."""
+        """Nodes with texts in a field, and these texts, in term order: blank nodes by label, then IRIs."""
 
     def values(self, field: str) -> Iterator[tuple[str, list[str]]]:
-        """The same for an index: (token, texts: distinct, sorted, none blank), nodes without such texts left out."""
+        """As `stream` for an index: (token, texts: distinct, sorted, none blank), nodes without such texts left out."""
 
     def texts(self, node: Node, field: str) -> list[str]:
-        """The texts of one node in a field; empty where it has none."""
+        """Texts of a node in a field; empty for none."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class Extraction:
     Args:
         profile: the profile, with the fields that only the documents have.
         nodes: the entities in term order (blank nodes by label, then IRIs), each with at least one value.
-        provisional: index into `nodes` of each provisional number that `extract` gave out early.
+        provisional: index into `nodes` of each provisional number that `extract` passed to `early`.
     """
 
     profile: Profile
@@ -74,20 +71,17 @@ class Extraction:
 
     @property
     def fields(self) -> tuple[IndexedField, ...]:
-        """The fields as the text index stores them; a position in this tuple is the argument of `stream`."""
+        """Fields as the text index stores them; a position in this tuple is the argument of `stream`."""
         return self.profile.indexed_fields()
 
     def stream(self, position: int) -> Iterator[tuple[int, list[Value]]]:
-        """The values of one field: (index into `nodes`, values), ascending, entities without any left out.
-
-        A value is (text, language tag or ""); values are distinct and sorted.
-        """
+        """Values of one field: (index into `nodes`, (text, language tag or "") distinct and sorted), ascending."""
         if position in self._documented and self._documents is not None:
             return self._from_documents(self._documents, self._documented[position])
         return self._gathering.stream(position, self._tokens)
 
     def _from_documents(self, documents: TextDocuments, name: str) -> Iterator[tuple[int, list[Value]]]:
-        """The same of a field that only documents have; both they and the tokens are in term order."""
+        """As `stream`, of a field that only documents have; they and the tokens are in term order."""
         tokens, at = self._tokens, 0
         for token, values in _values_of(documents, name):
             if at == len(tokens):
@@ -99,13 +93,13 @@ class Extraction:
                 at += 1
 
     def filter_values(self, predicate: str) -> Iterator[tuple[int, list[str]]]:
-        """(index into `nodes`, objects as N-Triples writes them: distinct and sorted), ascending; for entities that
-        have the predicate of a filter. Blank nodes and triples are left out.
+        """(index into `nodes`, objects in N-Triples: distinct and sorted), ascending, of entities with the predicate.
 
-        Asks the store. Memory: the values, and once for all predicates a dictionary of the entities.
+        Blank nodes and triples are left out. Memory: the values, and once for all predicates a dictionary of the
+        entities.
         """
         held: dict[int, list[str]] = {}
-        shared: dict[str, str] = {}  # many entities have one value
+        shared: dict[str, str] = {}  # many entities have the same value
         ids = self._ids
         query = f"SELECT ?s ?o WHERE {{ ?s {NamedNode(predicate)} ?o }}"
         with closing(self._store.select_lines([query])) as answers:
@@ -120,7 +114,6 @@ class Extraction:
 
     @cached_property
     def _ids(self) -> dict[str, int]:
-        """The index into `nodes` of each token."""
         return {token: i for i, token in enumerate(self._tokens)}
 
 
@@ -131,21 +124,21 @@ def extract(
     progress: Callable[[int], None] | None = None,
     early: Taker | None = None,
 ) -> Extraction:
-    """Reads all text that the profile asks for.
+    """Reads all text of a profile.
 
     Args:
         profile: the fields. Fields that only the documents have are appended (Profile.with_documents).
         store: the graph; its default graph as it is configured.
         documents: text that is not in the graph.
         progress: called with the number of rows read since its last call.
-        early: called with each field of literals as soon as its rows have been read, while the store goes on
-            reading the others; `Extraction.provisional` tells whom its numbers mean.
+        early: called with each field of literals once its rows have been read, while the store reads the others;
+            `Extraction.provisional` maps the numbers that it gets to entities.
 
     Returns:
         The entities and a stream of values for each field. Memory: the text that is in the graph, and one list for
         each pair of entity and field.
     """
-    report = progress or _no_report
+    report = progress or (lambda rows: None)
     if documents is not None:
         profile = profile.with_documents(documents.fields())
     local_names = any(field.local_name for field in profile.fields)
@@ -169,7 +162,7 @@ def extract(
             elif members is not None:
                 members.update(lines)
     documented: dict[int, str] = {}
-    found: set[str] = set()
+    tokens_with_text: set[str] = set()
     if documents is not None:
         for name in documents.fields():
             position = next(i for i, field in enumerate(profile.fields) if field.name == name)
@@ -179,13 +172,13 @@ def extract(
                     gathering.add_text(position, node, texts)
                 continue
             documented[position] = name
-            records = _noted(_values_of(documents, name), members, found, report)
+            records = _collected(_values_of(documents, name), members, tokens_with_text, report)
             if early is not None:
                 early(position, ((numbers.setdefault(token, len(numbers)), values) for token, values in records))
-            for _ in records:  # those that nobody has taken
+            for _ in records:  # drains what `early` has not read
                 pass
-    found |= gathering.with_text(members)
-    tokens = sorted(found, key=_term_order)
+    tokens_with_text |= gathering.with_text(members)
+    tokens = sorted(tokens_with_text, key=_term_order)
     ids = {token: i for i, token in enumerate(tokens)} if numbers else {}
     provisional = [ids[token] for token in numbers]
     nodes = list(map(node_of, tokens))
@@ -193,30 +186,33 @@ def extract(
 
 
 def _values_of(documents: TextDocuments, name: str) -> Iterator[tuple[str, list[Value]]]:
-    """(token, values: distinct and sorted) of the nodes that have any in a field."""
+    """(token, values: distinct and sorted) of the nodes with values in a field."""
     return ((token, [(text, "") for text in texts]) for token, texts in documents.values(name))
 
 
-def _noted(
-    records: Iterator[tuple[str, list[Value]]], members: set[str] | None, found: set[str], report: Callable[[int], None]
+def _collected(
+    records: Iterator[tuple[str, list[Value]]],
+    members: set[str] | None,
+    tokens: set[str],
+    report: Callable[[int], None],
 ) -> Iterator[tuple[str, list[Value]]]:
-    """The records of members, as they pass; their tokens are added to those found."""
+    """The records of members; adds their tokens to `tokens`."""
     for n, (token, values) in enumerate(records, 1):
         if n % RECORDS_PER_REPORT == 0:
             report(RECORDS_PER_REPORT)
         if members is None or token in members:
-            found.add(token)
+            tokens.add(token)
             yield token, values
 
 
 def _queries(profile: Profile, store: GraphStore, gathering: Gathering) -> list[tuple[str, FieldRoute | None]]:
-    """What to read, with where it goes: first the members of the classes (no route), then literals, then links."""
+    """Queries and their routes: first the members of the classes (no route), then literals, then links."""
     routing = gathering.routing
     everything = routing.has_rest or gathering.keep_nodes
     predicates = _all_predicates(store) if everything else [str(NamedNode(iri)) for iri in routing.predicates()]
     routes = [(predicate, routing.route(predicate[1:-1])) for predicate in predicates]
     routes = [(path, route) for path, route in routes if gathering.keep_nodes or not route.is_empty()]
-    # each alternative is a query of its own: Oxigraph 0.5 takes 62 s for 204 inverse steps in one path, apart 2 s
+    # One query per alternative: Oxigraph 0.5 takes 62 s for 204 inverse steps in one path, and 2 s for them separately.
     routes += [
         (to_sparql(part), routing.path_route(position))
         for position, field in enumerate(profile.fields)
@@ -232,7 +228,7 @@ def _queries(profile: Profile, store: GraphStore, gathering: Gathering) -> list[
 def _early_fields(
     profile: Profile, documents: TextDocuments | None, queries: Sequence[tuple[str, FieldRoute | None]]
 ) -> dict[int, set[int]]:
-    """Position -> indexes of the queries that it waits for: the fields of literals that no document adds to."""
+    """Position -> queries that it waits for, of the fields of literals without text of documents."""
     held = set(documents.fields()) if documents is not None else set()
     return {
         position: {
@@ -244,16 +240,11 @@ def _early_fields(
 
 
 def _all_predicates(store: GraphStore) -> list[str]:
-    """The predicates of the graph as SPARQL writes them, sorted."""
+    """Predicates of the graph in SPARQL syntax, sorted."""
     return sorted(str(row[0]) for row in store.select("SELECT DISTINCT ?p WHERE { ?s ?p ?o }").rows)
 
 
 def _term_order(token: str) -> tuple[bool, str]:
     """Tokens of blank nodes by label, then those of IRIs."""
-    # without the closing bracket, which would come after a `!` in the order
+    # Without the closing bracket, which would sort after a `!`.
     return (True, token[:-1]) if token.startswith("<") else (False, token)
-
-
-def _no_report(rows: int) -> None:
-    """For callers that show no progress."""
-    del rows

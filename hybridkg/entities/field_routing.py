@@ -1,8 +1,7 @@
-"""Sorts triples into the fields of a profile.
+"""Routing of triples into the fields of a profile.
 
-One Gathering takes the rows of a whole graph, or those of one entity; the
-rules of what is text, and of what a field keeps, are here only, so that
-snippets show what was indexed. A value is (text, language tag or "").
+One Gathering takes the rows of a whole graph, or those of one entity. The rules of which literals are text, and of the
+values of a field, are only here, so snippets show the indexed text. A value is (text, language tag or "").
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ STRING_TYPES = frozenset(
         *(RDF + name for name in ("langString", "dirLangString", "HTML", "XMLLiteral")),
     )
 )
-"""Datatypes whose literals are words; those with a language tag are words anyway."""
+"""Datatypes of literals that are words; literals with a language tag are words as well."""
 
 BINARY_TYPES = frozenset(XSD + name for name in ("base64Binary", "hexBinary"))
-"""Datatypes whose literals are never text."""
+"""Datatypes of literals that are never text."""
 
 
 @dataclass(frozen=True)
 class FieldRoute:
-    """Where the triples of one predicate go: positions of fields, and its rank among the label predicates."""
+    """Targets of the triples of one predicate: positions of fields, and its rank among the label predicates."""
 
     strings: tuple[int, ...]
     others: tuple[int, ...]
@@ -50,7 +49,7 @@ class FieldRoute:
 
 
 class FieldRouting:
-    """The routes of a profile, worked out once for each predicate."""
+    """Routes of a profile by predicate."""
 
     def __init__(self, profile: Profile):
         self._steps = [frozenset(single_steps(f.path)) if f.path else frozenset() for f in profile.fields]
@@ -61,11 +60,10 @@ class FieldRouting:
         self.has_rest = any(field.rest for field in profile.fields)
 
     def predicates(self) -> list[str]:
-        """The predicates of single steps and of labels, sorted; a rest field may need others."""
+        """Predicates of single steps and of labels, sorted; a rest field may need others."""
         return sorted({*(iri for steps in self._steps for iri in steps), *self._ranks})
 
     def route(self, iri: str) -> FieldRoute:
-        """Where triples with this predicate go."""
         return FieldRoute(
             strings=self._taking(iri, ("literals", "strings", "labels"), ("literals", "strings")),
             others=self._taking(iri, ("literals",), ("literals",)),
@@ -74,12 +72,12 @@ class FieldRouting:
         )
 
     def path_route(self, position: int) -> FieldRoute:
-        """Where the ends of a longer path of the field at `position` go."""
+        """Route of the ends of a longer path of the field at `position`."""
         own, text = (position,), self._fields[position].text
         return FieldRoute(own, own if text == "literals" else (), own if text == "labels" else (), None)
 
     def _taking(self, iri: str, kinds: tuple[TextKind, ...], rest_kinds: tuple[TextKind, ...]) -> tuple[int, ...]:
-        """The fields that name the predicate and take these kinds; the rest fields where there are none."""
+        """Fields that name the predicate and take these kinds, or else the rest fields."""
         named = {i for i, field in enumerate(self._fields) if field.text in kinds and iri in self._steps[i]}
         if iri in self._ignored:
             return tuple(sorted(named))
@@ -88,12 +86,12 @@ class FieldRouting:
 
 
 class Gathering:
-    """The values and links of entities, by field; nodes are held as their tokens, which hash fast.
+    """The values and links of entities, by field; nodes are tokens, which hash fast.
 
     Args:
         profile: the fields.
-        keep_nodes: also remember every node that a row mentions, which local names need.
-        routing: that of the profile, where it has been worked out already.
+        keep_nodes: whether to store every node of the rows, which local names need.
+        routing: of the profile, if it exists already.
     """
 
     def __init__(self, profile: Profile, *, keep_nodes: bool = False, routing: FieldRouting | None = None):
@@ -107,7 +105,7 @@ class Gathering:
         self._local_names: dict[str, str] = {}
 
     def add_lines(self, route: FieldRoute, lines: Sequence[str]) -> None:
-        """Takes rows (node, end of the route) as lines of SPARQL TSV."""
+        """Adds rows (node, end of the route) as lines of SPARQL TSV."""
         intern = self.nodes.setdefault
         links = [self.links[i] for i in route.links]
         targets = bool(links) or self.keep_nodes
@@ -124,7 +122,7 @@ class Gathering:
                 add_literal(subject, unescaped(text) if "\\" in text else text, "", STRING)
             elif mark not in "<_":
                 add_literal(subject, *literal_parts(target))
-            elif targets and target[1] != "<":  # or else it is a triple
+            elif targets and target[1] != "<":  # otherwise a quoted triple
                 linked = intern(target, target)
                 for held in links:
                     if subject in held:
@@ -133,7 +131,6 @@ class Gathering:
                         held[subject] = [linked]
 
     def add_row(self, route: FieldRoute, start: Term | None, target: Term | None) -> None:
-        """Takes one such row as terms."""
         if not isinstance(start, NamedNode | BlankNode):
             return
         subject = self._interned(start)
@@ -146,17 +143,17 @@ class Gathering:
                 self.links[i].setdefault(subject, []).append(self._interned(target))
 
     def add_text(self, position: int, node: Node, texts: Iterable[str]) -> None:
-        """Takes texts that are not in the graph."""
-        kept = [(text, "") for text in texts if text and not text.isspace()]
-        if kept:
-            self.literals[position].setdefault(self._interned(node), []).extend(kept)
+        """Adds texts that are not in the graph."""
+        values = [(text, "") for text in texts if text and not text.isspace()]
+        if values:
+            self.literals[position].setdefault(self._interned(node), []).extend(values)
 
     def _interned(self, node: Node) -> str:
         token = str(node)
         return self.nodes.setdefault(token, token)
 
     def _literal_taker(self, route: FieldRoute) -> Callable[[str, str, str, str], None]:
-        """A function that takes (node, text, language, datatype) of the literals of a route."""
+        """A function that adds (node, text, language, datatype) of the literals of a route."""
         strings, others = (
             [(self.profile.fields[i], self.literals[i]) for i in ids] for ids in (route.strings, route.others)
         )
@@ -174,35 +171,31 @@ class Gathering:
                     else:
                         held[subject] = [value]
             if is_string and rank is not None:
-                known = names.get(subject)
-                if known is None or rank < known[0]:
+                ranked = names.get(subject)
+                if ranked is None or rank < ranked[0]:
                     names[subject] = rank, [value]
-                elif rank == known[0]:
-                    known[1].append(value)
+                elif rank == ranked[0]:
+                    ranked[1].append(value)
 
         return take
 
     def names_of(self, token: str) -> list[Value]:
-        """The labels of a node, as far as its rows have been taken."""
+        """Labels of a node, from the rows added so far."""
         names = self.names.get(token)
         return names[1] if names else []
 
     def with_text(self, members: Iterable[str] | None) -> set[str]:
-        """The tokens of the nodes of which a field has a value, once all rows have been taken.
-
-        Args:
-            members: the tokens that count; None for all.
-        """
-        found: set[str] = set().union(*self.literals)
+        """Tokens of the nodes with a value in some field, once all rows have been added; only of `members` if given."""
+        tokens: set[str] = set().union(*self.literals)
         for position, links in enumerate(self.links):
-            found.update(node for node in links if node not in found and self.values(position, node, self.names_of))
+            tokens.update(node for node in links if node not in tokens and self.values(position, node, self.names_of))
         if any(field.local_name for field in self.profile.fields):
             candidates = self.nodes if members is None else members
-            found.update(node for node in candidates if node.startswith("<") and self._local_name(node))
-        return found if members is None else found.intersection(members)
+            tokens.update(node for node in candidates if node.startswith("<") and self._local_name(node))
+        return tokens if members is None else tokens.intersection(members)
 
     def stream(self, position: int, tokens: Iterable[str]) -> Iterator[tuple[int, list[Value]]]:
-        """What the field at `position` holds of each of some nodes that have any: (index of the node, values)."""
+        """(index of the node, values) of the nodes that have values in the field at `position`."""
         literals, links = self.literals[position], self.links[position]
         if self.profile.fields[position].local_name:
             for i, token in enumerate(tokens):
@@ -222,24 +215,21 @@ class Gathering:
     def early_stream(
         self, position: int, members: Collection[str] | None, numbers: dict[str, int]
     ) -> Iterator[tuple[int, list[Value]]]:
-        """What `stream` gives of a field of literals, by the numbers that entities get as they come.
+        """As `stream`, of a field of literals, by provisional numbers of the entities.
 
         Args:
-            position: of a field without links and local names, of which all rows have been taken.
-            members: the tokens that count; None for all.
-            numbers: token -> number, those of new entities are added.
+            position: of a field without links and local names, all of whose rows have been added.
+            members: tokens of the entities; None for all nodes.
+            numbers: token -> number; new entities are added.
         """
         for token, values in self.literals[position].items():
             if members is None or token in members:
                 yield numbers.setdefault(token, len(numbers)), values if len(values) == 1 else sorted(set(values))
 
     def values(self, position: int, token: str, names_of: Callable[[str], list[Value]]) -> list[Value]:
-        """What the field at `position` holds of a node: distinct values, sorted by text, then language.
+        """Values of a node in the field at `position`: distinct, sorted by text, then language.
 
-        Args:
-            position: of the field in the profile.
-            token: of the entity.
-            names_of: the labels of a linked node.
+        `names_of` returns the labels of a linked node.
         """
         field = self.profile.fields[position]
         values = self.literals[position].get(token, [])
@@ -251,25 +241,25 @@ class Gathering:
                 values += names if names and not field.languages else self._linked_names(field, target, names)
         if len(values) < 2 and not field.local_name:
             return values
-        found = set(values)
+        distinct = set(values)
         if field.local_name and token.startswith("<"):
             name = self._local_name(token, field)
-            if name and not (found and says_same(name, (text for text, _ in found))):
-                found.add((name, ""))
-        return sorted(found) if len(found) > 1 else list(found)
+            if name and not (distinct and says_same(name, (text for text, _ in distinct))):
+                distinct.add((name, ""))
+        return sorted(distinct) if len(distinct) > 1 else list(distinct)
 
     def _linked_names(self, field: Field, token: str, names: list[Value]) -> list[Value]:
-        """What a field of labels takes of a linked node: its labels, or else the local name of its IRI."""
-        kept = [value for value in names if field.accepts(value[1])] if field.languages else names
-        if kept or not token.startswith("<"):
-            return kept
+        """Values of a field of labels for a linked node: its labels, or else the local name of its IRI."""
+        labels = [value for value in names if field.accepts(value[1])] if field.languages else names
+        if labels or not token.startswith("<"):
+            return labels
         name = self._local_name(token, field)
         return [(name, "")] if name else []
 
     def _local_name(self, token: str, field: Field | None = None) -> str:
-        """The local name of an IRI, worked out once, since a class has as many links as instances.
+        """Local name of an IRI, cached, since a class has as many links as instances.
 
-        A field whose analyzer takes identifiers apart gets it as it is, so that it has the whole as well.
+        An analyzer of identifiers gets it undivided, to index the whole as well.
         """
         if field is not None and field.analyzer == "identifier":
             return local_name(token[1:-1], divided=False)

@@ -1,7 +1,7 @@
-"""Takes identifiers apart: where a name written without blanks has its words, and what its percent escapes stand for.
+"""Identifier splitting: words of a name written without blanks, and decoding of its percent escapes.
 
-One set of rules for the local names of IRIs (labels.py) and for the analyzer
-`identifier` (text/analysis/identifier.py), so that both find the same words.
+The local names of IRIs (labels.py) and the analyzer `identifier` (text/analysis/identifier.py) share these rules, so
+both find the same words.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _hump() -> Any:
 
 
 def humps(name: str) -> list[str]:
-    """The words of a name in camelCase: cut before a capital behind a small letter, and before the last capital of an
+    """Words of a name in camelCase: split before a capital after a small letter, and before the last capital of an
     acronym that a word follows; the plural of an acronym stays whole, and so does `3D`.
 
     >>> humps("birthPlaceOf"), humps("HTTPServer"), humps("listOfURLs"), humps("Area51Map")
@@ -40,9 +40,9 @@ def humps(name: str) -> list[str]:
 
 
 def percent_decoded(text: str) -> tuple[str, list[int]]:
-    """A text with its percent escapes read as UTF-8, and where each of its characters begins in the original.
+    """A text with its percent escapes decoded as UTF-8, and the offsets of its characters in the original.
 
-    What is no UTF-8 becomes a blank.
+    Invalid UTF-8 becomes a blank.
 
     Returns:
         The text, and int[len(text) + 1] ascending: offsets in the original, the last one its end.
@@ -50,18 +50,18 @@ def percent_decoded(text: str) -> tuple[str, list[int]]:
     >>> percent_decoded("a%C3%A9b")
     ('aéb', [0, 1, 7, 8])
     """
-    made: list[str] = []
+    decoded: list[str] = []
     starts: list[int] = []
     at = 0
-    for found in _ESCAPES.finditer(text):
-        made.append(text[at : found.start()])
-        starts.extend(range(at, found.start()))
-        offset, at = found.start(), found.end()
-        for character in bytes.fromhex(found.group().replace("%", "")).decode("utf-8", "surrogateescape"):
+    for escape in _ESCAPES.finditer(text):
+        decoded.append(text[at : escape.start()])
+        starts.extend(range(at, escape.start()))
+        offset, at = escape.start(), escape.end()
+        for character in bytes.fromhex(escape.group().replace("%", "")).decode("utf-8", "surrogateescape"):
             stray = "\udc80" <= character <= "\udcff"
-            made.append(" " if stray else character)
+            decoded.append(" " if stray else character)
             starts.append(offset)
             offset += 3 * (1 if stray else len(character.encode("utf-8")))
-    made.append(text[at:])
+    decoded.append(text[at:])
     starts.extend(range(at, len(text) + 1))
-    return "".join(made), starts
+    return "".join(decoded), starts

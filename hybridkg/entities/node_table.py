@@ -1,11 +1,11 @@
 """NodeTable: IRIs and blank nodes to dense uint32 ids and back, memory-mapped.
 
-Three files beside each other, little-endian:
-    nodes.text      the nodes in UTF-8, one behind the other: first the blank nodes (`_:label`), then the IRIs,
-                    each group in code point order (which is byte order), so an id is also the place in SPARQL order
+Three files in one folder, little-endian:
+    nodes.text      the nodes in UTF-8, concatenated: first the blank nodes (`_:label`), then the IRIs,
+                    each group in code point order (which is byte order), so an id is also the rank in SPARQL order
     nodes.offsets   header, then uint64[n + 1] offsets into nodes.text
     nodes.hashes    uint64[n] BLAKE2b hashes in ascending order, then uint32[n] the ids they belong to;
-                    a keyed-size cryptographic hash, so nobody can write IRIs that collide
+                    the hash is cryptographic, so nobody can construct IRIs that collide
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HEADER = Struct("<8sQQ")
 MAGIC = b"HKGNODE1"
 
 MAX_NODES = 2**32 - 1
-"""Ids are uint32, and the largest is kept free."""
+"""Ids are uint32, and the largest is reserved."""
 
 REBUILD = "build the index again: hybridkg index KB"
 
@@ -44,14 +44,11 @@ class NodeTable:
 
     @staticmethod
     def write(folder: Path, nodes: Iterable[Node]) -> int:
-        """Writes the table of some nodes, repeated or not, in any order.
+        """Writes the table of nodes, in any order, repeats allowed; returns the number of distinct nodes.
 
         Args:
             folder: gets nodes.text, nodes.offsets and nodes.hashes.
-            nodes: IRIs and blank nodes; all of them are held in memory, about 150 bytes each.
-
-        Returns:
-            the number of distinct nodes.
+            nodes: IRIs and blank nodes; all are held in memory, about 150 bytes each.
 
         Raises:
             OSError: the disk is full or fails.
@@ -84,7 +81,7 @@ class NodeTable:
 
     @classmethod
     def open(cls, folder: Path) -> NodeTable:
-        """Opens the table in a folder; reads nothing but the header.
+        """Opens the table of a folder; reads only the header.
 
         Raises:
             CorruptError: a file is missing, truncated, or no node table.
@@ -114,22 +111,18 @@ class NodeTable:
         return len(self._hashes)
 
     def node(self, id: int) -> Node:
-        """The node of an id.
-
-        Raises:
-            IndexError: the id is not below the number of nodes.
-        """
+        """The node of an id; raises IndexError unless the id is below the number of nodes."""
         if not 0 <= id < len(self):
             raise IndexError(f"no node {id}; the table has {len(self)}")
         return _node(self._text[self._offsets[id] : self._offsets[id + 1]])
 
     def nodes(self, ids: Ids) -> list[Node]:
-        """The nodes of some ids, in the order given, repeats allowed; about 1 us each."""
+        """Nodes of the ids, in their order, repeats allowed; about 1 us each."""
         text, offsets = self._text, self._offsets
         return [_node(text[offsets[i] : offsets[i + 1]]) for i in ids.tolist()]
 
     def find(self, node: Node) -> int | None:
-        """The id of a node, or None; about 2 us."""
+        """Id of a node, or None; about 2 us."""
         key = _key(node)
         value = int.from_bytes(_hash_bytes(key), "little")
         hashes = self._hashes
@@ -141,30 +134,30 @@ class NodeTable:
         return None
 
     def find_many(self, nodes: Sequence[Node]) -> NDArray[np.int64]:
-        """int64[len(nodes)]: the id of each node, -1 for those that the table does not have."""
+        """int64[len(nodes)]: the id of each node, -1 for none."""
         keys = [_key(node) for node in nodes]
-        found = np.full(len(keys), -1, np.int64)
+        result = np.full(len(keys), -1, np.int64)
         if not keys or not len(self):
-            return found
-        wanted = np.frombuffer(b"".join(map(_hash_bytes, keys)), "<u8")
+            return result
+        sought = np.frombuffer(b"".join(map(_hash_bytes, keys)), "<u8")
         hashes = np.frombuffer(self._hashes, "<u8")
-        places = np.searchsorted(hashes, wanted)
+        places = np.searchsorted(hashes, sought)
         hits = places < len(hashes)
-        hits[hits] = hashes[places[hits]] == wanted[hits]
+        hits[hits] = hashes[places[hits]] == sought[hits]
         for i in np.flatnonzero(hits).tolist():
             id = self._hash_ids[int(places[i])]
             if self._is(id, keys[i]):
-                found[i] = id
+                result[i] = id
             else:  # two nodes with the same 64-bit hash
-                found[i] = -1 if (other := self.find(nodes[i])) is None else other
-        return found
+                result[i] = -1 if (other := self.find(nodes[i])) is None else other
+        return result
 
     def texts(self) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
-        """All nodes as bytes, one behind the other in the order of their ids, and uint64[n + 1] offsets; mapped."""
+        """All nodes as bytes, concatenated in the order of their ids, and uint64[n + 1] offsets; mapped."""
         return np.frombuffer(self._text, np.uint8), np.frombuffer(self._offsets, "<u8")
 
     def rank(self, ids: Ids) -> NDArray[np.uint32]:
-        """uint32[len(ids)]: the place of each node in SPARQL order; compare nodes by this, never by id."""
+        """uint32[len(ids)]: the rank of each node in SPARQL order; compare nodes by this, never by id."""
         return ids
 
     def _is(self, id: int, key: bytes) -> bool:
@@ -186,7 +179,7 @@ def _hash_bytes(key: bytes) -> bytes:
 
 
 def _mapped(path: Path) -> bytes | mmap.mmap:
-    """The content of a file, memory-mapped; an empty file cannot be mapped."""
+    """Content of a file, memory-mapped; an empty file cannot be mapped."""
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size == 0:

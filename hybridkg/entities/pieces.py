@@ -1,4 +1,4 @@
-"""Cuts the text of an entity into the pieces that get a vector each: chunks of one length, or fields."""
+"""Chunking: the text of an entity in pieces that get a vector each, chunks of one length or fields."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ from hybridkg.entities.entity_text import Cut, Span, whole
 
 
 def cutting(settings: EncodingSettings, token_starts: Callable[[str], list[int]] | None = None) -> Cut:
-    """How texts are cut.
-
-    Args:
-        settings: what is encoded.
-        token_starts: where the tokens of a text begin; None where chunks are measured in characters.
-    """
+    """The function that cuts texts into pieces; without `token_starts` (text -> starts), chunks count characters."""
     if settings.what == "entity":
         return whole
     if settings.what == "fields":
@@ -32,25 +27,25 @@ def cutting(settings: EncodingSettings, token_starts: Callable[[str], list[int]]
 
 
 def by_field(text: str, fields: Sequence[int]) -> Iterator[Span]:
-    """Each field that has more than white space.
+    """Spans of the fields that are not blank.
 
     >>> list(by_field("title\\nfirst line\\nsecond", [0, 6]))
     [(0, 5), (6, 23)]
     """
-    for begin, behind in zip(fields, [*(begin - 1 for begin in fields[1:]), len(text)], strict=True):
-        if text[begin:behind].strip():
-            yield begin, behind
+    for begin, end in zip(fields, [*(begin - 1 for begin in fields[1:]), len(text)], strict=True):
+        if text[begin:end].strip():
+            yield begin, end
 
 
 def chunks(text: str, marks: Sequence[int], size: int, overlap: int) -> Iterator[Span]:
-    """Pieces of at most `size` units, which end behind a word where one ends behind the piece before.
+    """Overlapping pieces of at most `size` units, which end at a word boundary if there is one after the last piece.
 
-    A piece begins at most `overlap` units before the end of the one before, where a word begins if one does. White
-    space around a piece is no part of it. A text of no more units than that is one piece, as it is.
+    A piece begins at most `overlap` units before the end of the last one, at the start of a word if there is one.
+    White space around a piece is no part of it. A text of at most `size` units is one piece, unchanged.
 
     Args:
-        text: what is cut.
-        marks: where its units begin, in characters, ascending, and where the last one ends.
+        text: the text.
+        marks: starts of its units, in characters, ascending, and the end of the last one.
         size: units, above `overlap`.
         overlap: units, at least 0.
 
@@ -62,13 +57,13 @@ def chunks(text: str, marks: Sequence[int], size: int, overlap: int) -> Iterator
         yield 0, len(text)
         return
     while end < last:
-        most = min(begin + size, last)
-        shorter = () if most == last else range(most, max(begin, end), -1)
-        end = next((at for at in shorter if _between_words(text, marks[at])), most)
-        start, behind = _stripped(text, marks[begin], marks[end])
-        if start < behind and behind > covered:  # otherwise it adds white space only
-            yield start, behind
-            covered = behind
+        limit = min(begin + size, last)
+        shorter = () if limit == last else range(limit, max(begin, end), -1)
+        end = next((at for at in shorter if _between_words(text, marks[at])), limit)
+        start, stop = _stripped(text, marks[begin], marks[end])
+        if start < stop and stop > covered:  # otherwise it adds white space only
+            yield start, stop
+            covered = stop
         first = max(begin + 1, end - overlap)
         begin = next((at for at in range(first, min(end + 1, last)) if _between_words(text, marks[at])), first)
 
@@ -78,7 +73,7 @@ def _between_words(text: str, at: int) -> bool:
 
 
 def _stripped(text: str, begin: int, end: int) -> Span:
-    """A piece without the white space around it; what is nothing else ends where it begins."""
+    """A piece without the white space around it; a blank piece ends where it begins."""
     part = text[begin:end]
     begin += len(part) - len(part.lstrip())
     return begin, begin + len(part.strip())

@@ -1,1 +1,1 @@
-"""Which nodes of the graph a text mentions, and what the graph says of them: what `USING elr(...)` adds to words."""
+"""Entity linking: the nodes of the graph that a text mentions, and their neighbours, for `USING elr(...)`."""

@@ -1,8 +1,8 @@
-"""Links of queries as others have published them, made ours.
+"""Converter of published query annotations to links.
 
-Known are: the TAGME annotations of the ELR repository and the query entities of KEWER (JSON), the tables of GEEER
-(CSV), and the judgements of Nordlys' query collections (`qrels_*_elq.txt`). They name entities as `<dbpedia:X>`,
-`ENTITY/X` (a title of Wikipedia) or a whole IRI; ours are IRIs of DBpedia.
+Formats: the TAGME annotations of the ELR repository and the query entities of KEWER (JSON), the tables of GEEER (CSV),
+and the judgements of Nordlys' query collections (`qrels_*_elq.txt`). They name entities as `<dbpedia:X>`, `ENTITY/X` (a
+Wikipedia title) or a whole IRI; links have IRIs of DBpedia.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hybridkg.rdf.input_file import InputFile
 DBPEDIA = "http://dbpedia.org/resource/"
 
 MAX_FILE_BYTES = 1 << 26
-"""Bytes after unpacking."""
+"""After decompression."""
 
 Links: TypeAlias = Mapping[str, tuple[EntityLink, ...]]
 """Links by topic."""
@@ -29,47 +29,47 @@ Links: TypeAlias = Mapping[str, tuple[EntityLink, ...]]
 GEEER_HEADER = ",query_id,tag,confidence"
 
 NO_NAMES = ("", "ENTITY/")
-"""What stands in the tables where a linker gave no entity."""
+"""Table cells for no entity."""
 
 _NAMED = re.compile(r"<?(?:dbpedia:|ENTITY/|http://dbpedia\.org/resource/)(?P<title>[^<>\s]+?)>?")
 _NOT_IN_IRI = re.compile(r'[<>"{}|^`\\\x00-\x20]')
 
 
 def read_annotations(path: Path) -> Links:
-    """Reads one of the known kinds, told apart by the end of the name and by how the content begins.
+    """Reads a file in one of the formats, recognised by its extension and first line.
 
-    A confidence of 0 or less, or one that is missing, is left out or 1; one above 1 is 1. A topic without links has
-    an empty tuple where the file names it.
+    A missing confidence is 1, one above 1 is 1, and links with 0 or less are left out. A topic of the file without
+    links has an empty tuple.
 
     Raises:
-        LoadError: none of the known kinds, or damaged; with the line in a table.
+        LoadError: unknown format, or damaged; with the line in a table.
     """
     text = _text(path)
     reader = _json if path.name.removesuffix(".gz").removesuffix(".xz").endswith(".json") else _table
-    found: dict[str, list[EntityLink]] = {}
+    by_topic: dict[str, list[EntityLink]] = {}
     try:
         for topic, iri, confidence in reader(path, text):
-            links = found.setdefault(topic, [])
+            links = by_topic.setdefault(topic, [])
             if iri and confidence > 0:
                 links.append(EntityLink(iri, min(1.0, confidence)))
-        return {topic: strongest(links) for topic, links in found.items()}
+        return {topic: strongest(links) for topic, links in by_topic.items()}
     except TextQueryError as e:
         raise LoadError(e.message, hint=e.hint, place=str(path)) from None
 
 
 def entity_iri(name: str) -> str:
-    """The IRI of DBpedia for an entity; what an IRI cannot hold is percent-encoded.
+    """The IRI of DBpedia for an entity; characters that are invalid in an IRI are percent-encoded.
 
     Raises:
-        TextQueryError: the name is of none of the known forms.
+        TextQueryError: the name has none of the forms.
 
     >>> entity_iri("<dbpedia:Blade_Runner>"), entity_iri('ENTITY/"Heroes"')
     ('http://dbpedia.org/resource/Blade_Runner', 'http://dbpedia.org/resource/%22Heroes%22')
     """
-    found = _NAMED.fullmatch(name.strip().replace(" ", "_"))
-    if not found:
+    match = _NAMED.fullmatch(name.strip().replace(" ", "_"))
+    if not match:
         raise TextQueryError(f"{name[:60]!r} names no entity of DBpedia", hint="<dbpedia:X>, ENTITY/X or an IRI")
-    return DBPEDIA + _NOT_IN_IRI.sub(lambda character: f"%{ord(character[0]):02X}", found["title"])
+    return DBPEDIA + _NOT_IN_IRI.sub(lambda character: f"%{ord(character[0]):02X}", match["title"])
 
 
 _Row: TypeAlias = tuple[str, str, float]
@@ -122,7 +122,7 @@ def _table(path: Path, text: str) -> Iterator[_Row]:
 
 
 def _geeer_row(line: str) -> Iterator[_Row]:
-    """The table is no proper CSV: a name may hold commas, and quotes that close nowhere; a few lines have none."""
+    """Row of a table that is no proper CSV: a name may have commas, and unbalanced quotes; a few lines have neither."""
     mark = "\t" if "\t" in line else ","
     _, topic, rest = line.split(mark, 2)
     name, _, confidence = rest.rpartition(mark)

@@ -1,4 +1,4 @@
-"""Links that somebody has given, as text or as values."""
+"""Explicit links of a query, as text or as Python values."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ from hybridkg.interfaces.links import EntityLink
 from hybridkg.rdf.terms import Literal, NamedNode
 
 MAX_LINKS = 200
-"""Distinct nodes that one text may be linked to; linkers find three in a query on average."""
+"""Maximum number of distinct nodes that one text is linked to; linkers find three in a query on average."""
 
 _LINK = re.compile(r"\s*(?:<(?P<iri>[^<>\s]*)>(?:\s+(?P<confidence>[^\s<>,]+))?\s*(?:,|(?=<|$)))")
 
 
 def parse_links(text: str) -> tuple[EntityLink, ...]:
-    """Links as text: IRIs in angle brackets, each with a confidence behind it or 1, commas between or not.
+    """Links as text: IRIs in angle brackets, each with an optional confidence (default 1), optionally with commas.
 
     Raises:
-        TextQueryError: something else stands there, an IRI is none, a confidence is no number above 0 and at most 1,
-            or there are more than MAX_LINKS; the span counts in the text.
+        TextQueryError: other text, an invalid IRI, a confidence outside (0, 1], or more than MAX_LINKS; the span counts
+            in the text.
 
     >>> parse_links("<http://e/a> 0.8 <http://e/b>")
-    (Link(node='http://e/a', confidence=0.8), Link(node='http://e/b', confidence=1.0))
+    (EntityLink(node='http://e/a', confidence=0.8), EntityLink(node='http://e/b', confidence=1.0))
     """
     links: list[EntityLink] = []
     at, end = 0, len(text.rstrip())
     while at < end:
-        found = _LINK.match(text, at, end)
-        if not found:
+        match = _LINK.match(text, at, end)
+        if not match:
             raise TextQueryError(
                 f"no link begins with {text[at:end].strip()[:40]!r}",
-                hint="write <iri>, or <iri> 0.8, one behind the other; or the name of a file: @links.tsv",
+                hint="write <iri>, or <iri> 0.8, one after the other; or the name of a file: @links.tsv",
                 span=Span(at, end),
             )
         try:
-            links.append(EntityLink(found["iri"], confidence_of(found["confidence"] or "1")))
+            links.append(EntityLink(match["iri"], confidence_of(match["confidence"] or "1")))
         except TextQueryError as e:
-            e.span = Span(found.start(), found.end())
+            e.span = Span(match.start(), match.end())
             raise
-        at = found.end()
+        at = match.end()
     return strongest(links)
 
 
 def links_from(values: Iterable[object]) -> tuple[EntityLink, ...]:
-    """Links as values of Python: Link, IRI (NamedNode or str with or without brackets), or (IRI, confidence).
+    """Links from Python values: EntityLink, IRI (NamedNode or str with or without brackets), or (IRI, confidence).
 
     Raises:
-        TextQueryError: a value is none of these.
+        TextQueryError: another value.
 
     >>> links_from(["http://e/a", ("<http://e/b>", 0.5)])
-    (Link(node='http://e/a', confidence=1.0), Link(node='http://e/b', confidence=0.5))
+    (EntityLink(node='http://e/a', confidence=1.0), EntityLink(node='http://e/b', confidence=0.5))
     """
     return strongest(map(_link_from, values))
 
@@ -66,7 +66,7 @@ def _link_from(value: object) -> EntityLink:
             return EntityLink(_iri(node), float(confidence))
         case (NamedNode() | str() as node, Literal() as written):
             return EntityLink(_iri(node), confidence_of(written.value))
-    raise TextQueryError(f"{value!r} is no link", hint="give IRIs, or pairs (IRI, confidence)")
+    raise TextQueryError(f"{value!r} is no link", hint="pass IRIs, or pairs (IRI, confidence)")
 
 
 def _iri(node: NamedNode | str) -> str:
@@ -76,11 +76,7 @@ def _iri(node: NamedNode | str) -> str:
 
 
 def confidence_of(written: str) -> float:
-    """The number of a confidence; its range is a Link's business.
-
-    Raises:
-        TextQueryError: it is none.
-    """
+    """The number of a confidence, whose range EntityLink checks; raises TextQueryError unless it is a number."""
     try:
         return float(written)
     except ValueError:
@@ -88,18 +84,18 @@ def confidence_of(written: str) -> float:
 
 
 def strongest(links: Iterable[EntityLink]) -> tuple[EntityLink, ...]:
-    """Each node once, with the highest of its confidences, in the order of first mention.
+    """Each node once, with its highest confidence, in the order of first mention.
 
     Raises:
-        TextQueryError: there are more than MAX_LINKS.
+        TextQueryError: more than MAX_LINKS nodes.
 
-    >>> strongest([Link("x:a", 0.2), Link("x:b", 0.3), Link("x:a", 0.5)])
-    (Link(node='x:a', confidence=0.5), Link(node='x:b', confidence=0.3))
+    >>> strongest([EntityLink("x:a", 0.2), EntityLink("x:b", 0.3), EntityLink("x:a", 0.5)])
+    (EntityLink(node='x:a', confidence=0.5), EntityLink(node='x:b', confidence=0.3))
     """
     best: dict[str, EntityLink] = {}
     for link in links:
-        known = best.setdefault(link.node, link)
-        if link.confidence > known.confidence:
+        previous = best.setdefault(link.node, link)
+        if link.confidence > previous.confidence:
             best[link.node] = link
         if len(best) > MAX_LINKS:
             raise TextQueryError(f"more than {MAX_LINKS} links of one text", hint="keep those of highest confidence")

@@ -1,8 +1,7 @@
-r"""Files of links: lines `text TAB iri TAB confidence` in UTF-8.
+r"""Link files: lines `text TAB iri TAB confidence` in UTF-8.
 
-The first column is the text of a query, or the id of a topic. A line without
-a third column has confidence 1; a line with the first column only says that
-the text has no links. Texts are compared without regard to case and blanks.
+The first column is the text of a query, or the id of a topic; the default confidence is 1. A line with one column is a
+text without links. Texts are compared without case and repeated blanks.
 """
 
 from __future__ import annotations
@@ -17,59 +16,56 @@ from hybridkg.linking.given import confidence_of, strongest
 from hybridkg.rdf.input_file import CONVERT, InputFile
 
 MAX_LINE_LENGTH = 1 << 16
-"""Bytes."""
+"""In bytes."""
 
 MAX_FILE_BYTES = 1 << 28
-"""Bytes after unpacking; about 3 million lines."""
+"""After decompression; about 3 million lines."""
 
 
 @dataclass(frozen=True)
 class LinkFile:
-    """Links by text.
-
-    Args:
-        links: by the text in its compared form (`compared`), in the order of the file.
-        name: of the file, for messages.
-    """
+    """Links by normalised text (`normalized_text`), in the order of the file; its name is for messages."""
 
     links: Mapping[str, tuple[EntityLink, ...]]
     name: str = ""
 
     def of(self, text: str) -> tuple[EntityLink, ...]:
-        """The links of a text; none where the file does not know it.
+        """Links of a text; empty for an unknown one.
 
-        >>> LinkFile({"red fish": (Link("x:f"),)}).of("Red  Fish")
-        (Link(node='x:f', confidence=1.0),)
+        >>> LinkFile({"red fish": (EntityLink("x:f"),)}).of("Red  Fish")
+        (EntityLink(node='x:f', confidence=1.0),)
         """
-        return self.links.get(compared(text), ())
+        return self.links.get(normalized_text(text), ())
 
 
-def compared(text: str) -> str:
-    """A text without what is not compared: case, and how many blanks there are.
+def normalized_text(text: str) -> str:
+    """A text without case and repeated blanks.
 
-    >>> compared("Red  Fish ")
+    >>> normalized_text("Red  Fish ")
     'red fish'
     """
     return " ".join(text.casefold().split())
 
 
 def read_link_file(path: Path) -> LinkFile:
-    """Reads a file of links; .gz, .bz2 and .xz by their names.
+    """Reads a link file, also .gz, .bz2 and .xz.
 
     Raises:
-        LoadError: with file and line: no such file, not UTF-8, a line with too many columns, without a text, with
-            an IRI that is none or a confidence out of range; too large.
+        LoadError: no such file, not UTF-8, or too large; a line with too many columns, without a text, with an invalid
+            IRI or a confidence out of range; has file and line.
     """
-    found: dict[str, list[EntityLink]] = {}
+    by_text: dict[str, list[EntityLink]] = {}
     for number, line in _lines(path):
         text, *rest = line.split("\t")
-        key = compared(text)
+        key = normalized_text(text)
         if not key or len(rest) > 2:
-            what = "no text in the first column" if not key else f"{len(rest) + 1} columns"
+            problem = "no text in the first column" if not key else f"{len(rest) + 1} columns"
             raise LoadError(
-                f"{what}; each line is: text TAB iri TAB confidence", hint="tabs part columns", place=f"{path}:{number}"
+                f"{problem}; each line is: text TAB iri TAB confidence",
+                hint="tabs separate columns",
+                place=f"{path}:{number}",
             )
-        links = found.setdefault(key, [])
+        links = by_text.setdefault(key, [])
         columns = [column.strip() for column in rest]
         if not any(columns):
             continue
@@ -79,17 +75,13 @@ def read_link_file(path: Path) -> LinkFile:
         except TextQueryError as e:
             raise LoadError(e.message, hint=e.hint, place=f"{path}:{number}") from None
     try:
-        return LinkFile({key: strongest(links) for key, links in found.items()}, str(path))
+        return LinkFile({key: strongest(links) for key, links in by_text.items()}, str(path))
     except TextQueryError as e:
         raise LoadError(e.message, hint=e.hint, place=str(path)) from None
 
 
 def write_link_file(path: Path, links: Mapping[str, Sequence[EntityLink]]) -> None:
-    """Writes what `read_link_file` reads; a text without links is a line without an IRI.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Writes a link file; a text without links is a line without an IRI."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for text, some in links.items():
             key = " ".join(text.split())
@@ -99,14 +91,16 @@ def write_link_file(path: Path, links: Mapping[str, Sequence[EntityLink]]) -> No
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """(number from 1, line), empty ones left out."""
+    """(number from 1, line), without empty ones."""
     total = 0
     with InputFile(path) as file:
         for number, line in enumerate(file.lines(MAX_LINE_LENGTH), 1):
             total += len(line)
             if len(line) > MAX_LINE_LENGTH or total > MAX_FILE_BYTES:
-                what = f"line of more than {MAX_LINE_LENGTH:,} bytes" if total <= MAX_FILE_BYTES else "file too large"
-                raise LoadError(f"{what}: this is no file of links", place=f"{path}:{number}")
+                problem = (
+                    f"line of more than {MAX_LINE_LENGTH:,} bytes" if total <= MAX_FILE_BYTES else "file too large"
+                )
+                raise LoadError(f"{problem}: this is no file of links", place=f"{path}:{number}")
             try:
                 text = line.decode().rstrip("\r\n")
             except UnicodeDecodeError:

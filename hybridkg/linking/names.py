@@ -1,7 +1,7 @@
-"""Which entities a few words name: looked up in the text index, so that words are compared as it compares them.
+"""Name lookup: the entities that words name, found in the text index with its own analysis.
 
-An entity is named by words where one of its names is just these words, once both are analysed: case, accents and
-inflection count no more than in a search. A name in brackets (`Crash (2004 film)`) also counts without them.
+An entity has a name if the analysed name equals the analysed words: case, accents and inflection count no more than in
+a search. A name in brackets (`Crash (2004 film)`) also counts without them.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from hybridkg.interfaces.text_index import FieldChoice, Ids, TextIndex, TextQuer
 from hybridkg.rdf.terms import Node
 
 MAX_CHECKED = 40
-"""Entities whose names are read where the length of the field alone does not tell; about 1 ms each, the shortest
-fields first."""
+"""Maximum number of entities whose names are read where the length of the field does not decide; about 1 ms each, the
+shortest fields first."""
 
 MAX_CACHED = 20_000
-"""Word sequences whose entities are remembered."""
+"""Maximum number of cached word sequences."""
 
 SAME_THING = ("http://www.w3.org/2002/07/owl#sameAs", "http://www.w3.org/2004/02/skos/core#exactMatch")
 """Predicates whose objects are other names of an entity."""
 
 REDIRECT = "http://dbpedia.org/ontology/wikiPageRedirects"
-"""What points with it to an entity is another name of it."""
+"""Predicate whose subjects are other names of an entity."""
 
 _IN_BRACKETS = re.compile(r"(?<=\S)\s*\([^()]*\)\s*$")
 
 Texts = Callable[[int], Sequence[tuple[str, str, str]]]
-"""(field, text, language) of the names of an entity."""
+"""Function from the id of an entity to (field, text, language) of its names."""
 
 
 def name_fields(profile: Profile) -> tuple[Field, ...]:
-    """The fields that hold what an entity is called: its labels, and labels of what is the same thing.
+    """Fields of names: labels of an entity, and labels of nodes that are the same thing.
 
-    Where no field of a profile reads a label predicate, the first that is no rest.
+    Where no field of a profile reads a label predicate, the first field that is not a rest.
 
     >>> from hybridkg.entities.profile.labels import LABEL_PREDICATES
-    >>> label = Field("label", Predicate(LABEL_PREDICATES[0]), weight=3)
-    >>> [field.name for field in name_fields(Profile("p", (Field("text", Predicate("x:p")), label)))]
+    >>> label = Field("label", ShaclPredicate(LABEL_PREDICATES[0]), weight=3)
+    >>> [field.name for field in name_fields(Profile("p", (Field("text", ShaclPredicate("x:p")), label)))]
     ['label']
     """
     named = tuple(field for field in profile.fields if field.path is not None and _names(field, profile))
@@ -70,11 +70,11 @@ def _inverse_steps(path: Path) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class NamedNodes:
-    """What some words name.
+    """Entities of a name.
 
     Args:
-        ids: uint32[m], ascending: the entities that have them for a name.
-        df: entities that have them next to each other in any field of the index; at least m.
+        ids: uint32[m], ascending.
+        df: number of entities that have the words as a phrase in any field of the index; at least m.
     """
 
     ids: Ids
@@ -82,12 +82,12 @@ class NamedNodes:
 
 
 class NodeNames:
-    """The names of one state of a knowledge base; safe to use from many threads.
+    """Names of one state of a knowledge base; safe to use from many threads.
 
     Args:
         text: the index.
-        fields: those that hold names, as `name_fields` gives them.
-        nodes: the nodes of some ids.
+        fields: of names, from `name_fields`.
+        nodes: ids -> nodes.
         texts: reads the names of an entity.
     """
 
@@ -95,50 +95,45 @@ class NodeNames:
         self.nodes, self._text, self._texts = nodes, text, texts
         self._fields = [field.name for field in fields]
         self._analyzers: list[Analyzer] = [text.analyzer(field.analyzer) for field in fields]
-        self._known: dict[tuple[tuple[str, ...], str], NamedNodes] = {}
+        self._cache: dict[tuple[tuple[str, ...], str], NamedNodes] = {}
         self._lock = threading.Lock()
 
     def words(self, text: str) -> list[str]:
-        """The words of a text, as the first field of names has them."""
+        """Words of a text, by the analyzer of the first field of names."""
         return self._analyzers[0].words(text) if self._analyzers else []
 
     def named(self, words: Sequence[str], language: str = "") -> NamedNodes:
-        """The entities that the words name.
-
-        Args:
-            words: as `words` gives them; at least one.
-            language: tag of the text's language.
-        """
+        """Entities that the words (at least one, from `words`) name; `language` is the tag of the text."""
         key = tuple(word.casefold() for word in words), language
-        known = self._known.get(key)
-        if known is None:
-            known = self._look_up(words, language)
+        named = self._cache.get(key)
+        if named is None:
+            named = self._look_up(words, language)
             with self._lock:
-                if len(self._known) >= MAX_CACHED:
-                    self._known.clear()
-                self._known[key] = known
-        return known
+                if len(self._cache) >= MAX_CACHED:
+                    self._cache.clear()
+                self._cache[key] = named
+        return named
 
     def _look_up(self, words: Sequence[str], language: str) -> NamedNodes:
         phrase = f'"{" ".join(words)}"'
-        found: list[Ids] = []
-        doubtful: dict[int, int] = {}
+        matches: list[Ids] = []
+        longer: dict[int, int] = {}
         for name, analyzer in zip(self._fields, self._analyzers, strict=True):
             terms = _terms(" ".join(words), language, analyzer)
             if not terms or not terms[0] or not terms[-1]:
-                continue  # stop words at an end: no phrase can tell whether they are there
+                continue  # a stop word at an end, which no phrase can match
             task = self._text.task(TextQuery(phrase, language, fields=(FieldChoice(name),)))
             if not task.terms:
                 continue
             ids = task.terms[0].postings[0].ids
             lengths = task.lengths[task.fields[0].row][ids]
             whole = lengths == len(terms)
-            found.append(ids[whole])
-            doubtful.update(zip(ids[~whole].tolist(), lengths[~whole].tolist(), strict=True))
-        certain = np.unique(np.concatenate(found)) if found else np.zeros(0, np.uint32)
-        for known in certain.tolist():
-            doubtful.pop(known, None)
-        shortest = sorted(doubtful, key=lambda id: (doubtful[id], id))[:MAX_CHECKED]
+            matches.append(ids[whole])
+            longer.update(zip(ids[~whole].tolist(), lengths[~whole].tolist(), strict=True))
+        certain = np.unique(np.concatenate(matches)) if matches else np.zeros(0, np.uint32)
+        for id in certain.tolist():
+            longer.pop(id, None)
+        shortest = sorted(longer, key=lambda id: (longer[id], id))[:MAX_CHECKED]
         checked = [id for id in shortest if self._has_name(id, words, language)]
         ids = np.union1d(certain, np.array(checked, np.uint32)).astype(np.uint32)
         if not len(ids):
@@ -147,9 +142,9 @@ class NodeNames:
 
     def _has_name(self, id: int, words: Sequence[str], language: str) -> bool:
         analyzers = dict(zip(self._fields, self._analyzers, strict=True))
-        wanted = {name: _terms(" ".join(words), language, analyzer) for name, analyzer in analyzers.items()}
+        expected = {name: _terms(" ".join(words), language, analyzer) for name, analyzer in analyzers.items()}
         return any(
-            _terms(form, own, analyzers[field]) == wanted[field]
+            _terms(form, own, analyzers[field]) == expected[field]
             for field, text, own in self._texts(id)
             for form in (text, _IN_BRACKETS.sub("", text))
         )

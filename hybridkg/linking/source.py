@@ -1,4 +1,4 @@
-"""Where the links of a MATCH come from: given with it, from a file, or found by the linker."""
+"""Link source of a MATCH: explicit links, a file, or the linker."""
 
 from __future__ import annotations
 
@@ -28,29 +28,25 @@ from hybridkg.linking.uri_index import Entities, UriIndex
 from hybridkg.rdf.terms import Node
 
 MAX_FILES = 8
-"""Files of links that are remembered."""
+"""Maximum number of cached link files."""
 
 _EXCLUDED = re.compile(r'(?:^|(?<=[\s(]))-(?:[^\W\d]\w*(?:-\w+)*:)?(?:"[^"]*"|[^\s"()]+)')
 _FIELD = re.compile(r"(?:^|(?<=[\s(+]))[^\W\d]\w*(?:-\w+)*:(?=\S)")
 
 
 class NamedEntities(Entities, Protocol):
-    """The NodeTable, both ways."""
+    """NodeTable in both directions."""
 
     def nodes(self, ids: Ids) -> list[Node]:
-        """The node of each id."""
+        """Node of each id."""
 
 
 class LinkSource:
     """Links for the texts of queries, over one state of a knowledge base; safe to use from many threads.
 
     Args:
-        graph: the graph.
-        entities: the entities of the text index.
-        text: the text index.
-        profile: what it was built with.
-        documents: text that is not in the graph.
-        folders: where a file that a query names is looked for; nothing outside them is read.
+        graph, entities, text, profile, documents: of the knowledge base.
+        folders: searched for the files that queries name; nothing outside them is read.
         inverse: as for UriIndex.
     """
 
@@ -74,18 +70,18 @@ class LinkSource:
     def linked(
         self, text: str, given: str | Iterable[object] | None = None, *, language: str = "", syntax: bool = True
     ) -> tuple[LinkedNode, ...]:
-        """The nodes that a text mentions, with what the graph says of them.
+        """Nodes that a text mentions, with their fields in the graph.
 
         Args:
-            text: the text of a MATCH.
-            given: the links themselves (as `parse_links` or `links_from` take them), or `@` and the name of a file of
-                links; None for those that the linker finds.
+            text: of a MATCH.
+            given: the links (for `parse_links` or `links_from`), or `@` and the name of a link file; None for the
+                linker.
             language: tag of the text, for the linker.
             syntax: whether the text is a query string, whose excluded words mention nothing.
 
         Raises:
             TextQueryError: `given` is no list of links.
-            LoadError: `given` names a file that is none, or that is wrong; with the line.
+            LoadError: `given` names no file, or a malformed one; with the line.
             QueryLimitError: a linked node has too many neighbours.
         """
         return self.uris.linked(self.links(text, given, language=language, syntax=syntax))
@@ -93,7 +89,7 @@ class LinkSource:
     def links(
         self, text: str, given: str | Iterable[object] | None = None, *, language: str = "", syntax: bool = True
     ) -> tuple[EntityLink, ...]:
-        """The same without the graph; arguments and errors as for `linked`."""
+        """Links without the graph; arguments and errors as for `linked`."""
         if given is None:
             return self.linker.links(plain_words(text) if syntax else text, language)
         if not isinstance(given, str):
@@ -104,7 +100,6 @@ class LinkSource:
 
     @cached_property
     def linker(self) -> NameLinker:
-        """The linker of this state."""
         fields = name_fields(self._profile)
         profile = replace(self._profile, fields=fields) if fields else self._profile
 
@@ -115,21 +110,21 @@ class LinkSource:
         return NameLinker(self._text, NodeNames(self._text, fields, self._entities.nodes, texts), self.uris)
 
     def _file(self, name: str) -> LinkFile:
-        """A file of links, read again once it has changed."""
+        """A link file, read again after a change."""
         path = find_file(name, self._folders)
         if path is None:
-            looked = " and ".join(repr(str(folder)) for folder in self._folders)
+            searched = " and ".join(repr(str(folder)) for folder in self._folders)
             raise TextQueryError(
-                f"no file of links {name!r} in {looked}", hint="name it by a path inside one of these folders"
+                f"no file of links {name!r} in {searched}", hint="name it by a path inside one of these folders"
             )
         try:
-            found = path.stat()
-            stamp = (found.st_mtime_ns, found.st_size)
+            status = path.stat()
+            stamp = (status.st_mtime_ns, status.st_size)
         except OSError:
-            return read_link_file(path)  # says what is wrong
-        known = self._files.get(path)
-        if known is not None and known[0] == stamp:
-            return known[1]
+            return read_link_file(path)  # raises the error
+        cached = self._files.get(path)
+        if cached is not None and cached[0] == stamp:
+            return cached[1]
         read = read_link_file(path)
         with self._lock:
             if len(self._files) >= MAX_FILES:
@@ -139,7 +134,7 @@ class LinkSource:
 
 
 def plain_words(text: str) -> str:
-    """A query string without the parts that it excludes, and without the names of fields.
+    """A query string without its excluded parts and field names.
 
     >>> plain_words('+title:"red fish" -river -notes:"deep sea" net')
     '+"red fish"   net'

@@ -1,1 +1,1 @@
-"""Making one ranking of several."""
+"""Fusion of several rankings into one, and rerankers."""

@@ -1,8 +1,7 @@
-"""Arrays on disk: one raw little-endian file each, and a JSON header that names their types and shapes.
+"""Arrays on disk: one raw little-endian file each, and a JSON header with their types and shapes.
 
-Headers are written last, so a folder without one is unfinished. Sizes are
-checked before a file is mapped; the contents are covered by the checksums of
-the generation's manifest.
+Headers are written last, so a folder without one is unfinished. Sizes are checked before a file is mapped; the
+checksums of the generation's manifest cover the contents.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from hybridkg.errors import CorruptError
 Array = NDArray[Any]
 
 POPULATE_READ = 22
-"""MADV_POPULATE_READ of Linux 5.14; elsewhere an error, which is passed over."""
+"""MADV_POPULATE_READ of Linux 5.14; other systems raise an error, which is ignored."""
 
 _UNSIGNED = tuple(np.dtype(d) for d in ("<u1", "<u2", "<u4", "<u8"))
 
 
 def smallest_unsigned(largest: int) -> np.dtype[Any]:
-    """The narrowest little-endian unsigned type that holds `largest`.
+    """The narrowest little-endian unsigned type for `largest`.
 
     >>> smallest_unsigned(255).str, smallest_unsigned(256).str
     ('|u1', '<u2')
@@ -39,13 +38,13 @@ def smallest_unsigned(largest: int) -> np.dtype[Any]:
 
 @dataclass(frozen=True, slots=True)
 class FolderLayout:
-    """What the headers of one kind of folder say of themselves.
+    """Format of the headers of one kind of folder.
 
     Args:
         format: name in every header.
-        version: the one that this hybridkg writes and reads.
+        version: written and read by this hybridkg.
         header: file name of the folder's header.
-        what: how messages call the whole, such as `text index`.
+        what: name in messages, such as `text index`.
     """
 
     format: str
@@ -54,25 +53,18 @@ class FolderLayout:
     what: str
 
     def header_name(self, segment: str) -> str:
-        """The file with the header of a segment, or of the whole."""
+        """File of the header of a segment, or of the whole folder."""
         return f"{segment}.json" if segment else self.header
 
 
 class Writer:
-    """Writes the arrays of a folder or of one segment of it, then the header.
-
-    Args:
-        layout: of the folder.
-        folder: an existing folder.
-        segment: name of the segment, with which its files begin; empty for the arrays of the whole.
-    """
+    """Writes the arrays of an existing folder, or of a segment (the prefix of its files), then the header."""
 
     def __init__(self, layout: FolderLayout, folder: Path, segment: str = ""):
         self._layout, self._folder, self._segment = layout, folder, segment
         self._arrays: dict[str, dict[str, Any]] = {}
 
     def path(self, name: str) -> Path:
-        """The file of an array."""
         return self._folder / (f"{self._segment}.{name}" if self._segment else name)
 
     def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...]) -> Array:
@@ -85,22 +77,15 @@ class Writer:
         return np.memmap(self.path(name), dtype=dtype, mode="w+", shape=shape)
 
     def declare(self, name: str, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
-        """Puts an array into the header that somebody else writes to `path(name)`."""
+        """Adds an array to the header that the caller writes to `path(name)`."""
         self._arrays[name] = {"dtype": np.dtype(dtype).newbyteorder("<").str, "shape": list(shape)}
 
     def write(self, name: str, array: Array) -> None:
-        """Writes a whole array."""
         target = self.create(name, array.dtype, array.shape)
         target[...] = array
 
     def stream(self, name: str, dtype: DTypeLike, width: int = 0) -> ArrayStream:
-        """A new array whose length is not known yet, written from its beginning to its end.
-
-        Args:
-            name: of the array.
-            dtype: of its elements.
-            width: columns of each row; 0 for an array of one dimension.
-        """
+        """A new array of unknown length, written sequentially; `width` is its columns, 0 for one dimension."""
         return ArrayStream(self, name, np.dtype(dtype).newbyteorder("<"), width)
 
     def finish(self, about: dict[str, Any]) -> None:
@@ -111,7 +96,7 @@ class Writer:
 
 
 class ArrayStream:
-    """An array that grows at its end; `close` puts it into the header."""
+    """An array that grows at its end; `close` adds it to the header."""
 
     def __init__(self, out: Writer, name: str, dtype: np.dtype[Any], width: int):
         self._out, self._name, self._dtype, self._width = out, name, dtype, width
@@ -119,23 +104,17 @@ class ArrayStream:
         self.rows = 0
 
     def append(self, array: Array) -> None:
-        """Adds rows; they are converted to the array's type, which must hold them."""
+        """Appends rows, converted to the array's type, which must represent them."""
         np.ascontiguousarray(array, self._dtype).tofile(self._file)
         self.rows += len(array)
 
     def close(self) -> None:
-        """Ends the array."""
         self._file.close()
         self._out.declare(self._name, self._dtype, (self.rows, self._width) if self._width else (self.rows,))
 
 
 class MappedArrays:
-    """The header and the memory-mapped arrays of a folder, or of one segment of it.
-
-    Args:
-        layout: of the folder.
-        folder: of the arrays.
-        segment: name of the segment; empty for the whole.
+    """Header and memory-mapped arrays of a folder, or of one segment of it (empty for the whole).
 
     Raises:
         CorruptError: the header is missing, unreadable or of another version, or a file has another size.
@@ -163,11 +142,7 @@ class MappedArrays:
         self._mapped: dict[str, np.memmap[Any, Any]] = {}
 
     def about(self, key: str) -> Any:
-        """A value of the header.
-
-        Raises:
-            CorruptError: the header lacks it.
-        """
+        """A value of the header; raises CorruptError where it is missing."""
         if key not in self.header:
             raise CorruptError(f"{self._name!r} lacks {key!r}", hint="index again", place=str(self._folder))
         return self.header[key]
@@ -184,23 +159,23 @@ class MappedArrays:
             size = path.stat().st_size
         except OSError as e:
             raise CorruptError(f"the {self._layout.what} lacks {name!r}", hint="index again", place=str(path)) from e
-        wanted = math.prod(shape) * dtype.itemsize
-        if size != wanted:
+        expected = math.prod(shape) * dtype.itemsize
+        if size != expected:
             raise CorruptError(
-                f"{name!r} has {size:,} bytes instead of {wanted:,}", hint="index again", place=str(path)
+                f"{name!r} has {size:,} bytes instead of {expected:,}", hint="index again", place=str(path)
             )
-        if wanted == 0:
+        if expected == 0:
             return np.zeros(shape, dtype)
         mapped = np.memmap(path, dtype=dtype, mode="r", shape=shape)
         self._mapped[name] = mapped
-        # A plain array over the map: memmap objects make each slice several times dearer.
+        # A plain array over the map: slicing a memmap object takes several times longer.
         return np.asarray(mapped)
 
     def populate(self, names: Sequence[str]) -> None:
-        """Enters the pages of mapped arrays into the page table at once, where the system can.
+        """Enters the pages of mapped arrays into the page table at once, where the system supports it.
 
-        A page that is first touched by a query costs it up to a microsecond, even where the system has it in memory;
-        a rare word touches some thirty. This takes about 0.1 us for each page, and no memory that the process owns.
+        A query's first access to a page costs up to a microsecond, even where the system has it in memory; a rare word
+        touches some thirty. This takes about 0.1 us for each page, and no memory of the process.
         """
         for name in names:
             pages = getattr(self._mapped.get(name), "_mmap", None)
@@ -209,5 +184,4 @@ class MappedArrays:
                     pages.madvise(POPULATE_READ)
 
     def has(self, name: str) -> bool:
-        """Whether the header describes an array of that name."""
         return name in self.about("arrays")

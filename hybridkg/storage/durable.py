@@ -1,4 +1,4 @@
-"""Files that survive a power cut: fsync, atomic replacement, hard links, checksums."""
+"""Durable files: fsync, atomic replacement, hard links, checksums."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fsync_folder(path: Path) -> None:
 
 
 def write_durably(path: Path, text: str) -> None:
-    """Replaces a file as a whole: after a crash it has the old text or the new one."""
+    """Replaces a file atomically: after a crash it has the old text or the new one."""
     temporary = path.with_name(f".{path.name}.new")
     with temporary.open("w", encoding="utf-8", newline="\n") as file:
         file.write(text)
@@ -42,11 +42,7 @@ def write_durably(path: Path, text: str) -> None:
 
 
 def checksum(path: Path) -> str:
-    """CRC-32 of a file as 8 hexadecimal digits: finds damage, not malice (3.6 GB/s against 0.8 of BLAKE2b).
-
-    Args:
-        path: the file.
-    """
+    """CRC-32 of a file as 8 hexadecimal digits: detects damage, not malice (3.6 GB/s against 0.8 of BLAKE2b)."""
     crc = 0
     with path.open("rb", buffering=0) as file:
         while block := file.read(BLOCK):
@@ -55,7 +51,7 @@ def checksum(path: Path) -> str:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """A second name for a file that nobody changes any more; a copy where the file system has no hard links."""
+    """Hard-links an immutable file; copies it where the file system has no hard links."""
     try:
         target.hardlink_to(source)
     except OSError as e:
@@ -84,15 +80,15 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 
 FULL = re.compile(r"No space left|quota|^\d+ requested and \d+ written$")
-"""What is said of a full disk; the last by numpy."""
+"""Messages about a full disk; the last is numpy's."""
 
 
 def storage_error(error: OSError, doing: str) -> HybridkgError:
-    """What to tell the user about a failed system call.
+    """The error for a failed system call.
 
     Args:
-        error: as raised by Python or, with the reason only in its text, by Oxigraph and by numpy.
-        doing: what was tried, such as `writing to 'films.kg'`.
+        error: from Python or, with the reason only in its text, from Oxigraph and numpy.
+        doing: the action, such as `writing to 'films.kg'`.
     """
     reason = error.strerror or str(error)
     full = error.errno in (errno.ENOSPC, errno.EDQUOT) or FULL.search(reason)

@@ -64,8 +64,8 @@ def test_control_c_does_not_end_it_and_the_end_of_the_block_does():
 PARENT = """
 import os, sys
 from works_aside import count
-from hybridkg.compute.worker_process import Aside
-print(next(iter(Aside(count, 10**9)))[1], flush=True)
+from hybridkg.compute.worker_process import WorkerProcess
+print(next(iter(WorkerProcess(count, 10**9)))[1], flush=True)
 os._exit(0)
 """
 

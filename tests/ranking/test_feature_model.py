@@ -78,7 +78,7 @@ SPLIT = {"feature": "a", "limit": 0.5, "below": 0, "above": 1}
         (text([]), "list of some trees"),
         (text({"a": 1}), "list of some trees"),
         (text([0] * 10_001), "list of some trees"),
-        (text([SPLIT], weights={"a": 1}), "weights and trees at once"),
+        (text([SPLIT], weights={"a": 1}), "both weights and trees"),
         (text([{**SPLIT, "limits": 3}]), "no 'limits'; it has: feature, limit, below, above"),
         (text([{"feature": "a", "limit": 0.5, "below": 0}]), "lacks 'above'"),
         (text([{**SPLIT, "feature": 3}]), "must be a name"),

@@ -115,8 +115,8 @@ def test_a_reranker_that_fails_is_an_error_or_keeps_the_order_and_says_so(films,
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        (lambda scores: json.dumps({"scores": scores[1:]}), "gives 4 scores for 5 candidates"),
-        (lambda scores: json.dumps({"scores": [*scores, 1]}), "gives 6 scores for 5 candidates"),
+        (lambda scores: json.dumps({"scores": scores[1:]}), "returned 4 scores for 5 candidates"),
+        (lambda scores: json.dumps({"scores": [*scores, 1]}), "returned 6 scores for 5 candidates"),
         (lambda scores: json.dumps({"scores": [2.0, *scores[1:]]}), "no number between 0 and 1"),
         (lambda scores: '{"scores": [NaN, 0, 0, 0, 0]}', "no number between 0 and 1"),
         (lambda scores: json.dumps({"scores": ["1", *scores[1:]]}), "no number between 0 and 1"),

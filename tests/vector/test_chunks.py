@@ -190,9 +190,9 @@ def test_wrong_settings_are_named_with_their_line(encoding, message, place):
 @pytest.mark.parametrize(
     ("encoding", "vectors", "message"),
     [
-        ({"what": "chunks"}, "hnsw", "'hnsw' takes one vector of an entity, and not one of each of its chunks"),
-        ({"what": "fields"}, "hnsw", "'hnsw' takes one vector of an entity, and not one of each of its fields"),
-        ({"what": "chunks"}, "elasticsearch", "'elasticsearch' takes one vector of an entity, and not one of"),
+        ({"what": "chunks"}, "hnsw", "'hnsw' supports one vector per entity, not one for each of its chunks"),
+        ({"what": "fields"}, "hnsw", "'hnsw' supports one vector per entity, not one for each of its fields"),
+        ({"what": "chunks"}, "elasticsearch", "'elasticsearch' supports one vector per entity, not one for"),
         ({"what": "chunks", "unit": "tokens"}, "flat", "the encoder 'lsa' has no tokens to measure chunks in"),
     ],
 )

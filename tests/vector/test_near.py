@@ -276,7 +276,7 @@ def graphs(tmp_path_factory):
     (folder / "data.ttl").write_text("@prefix : <http://e/> .\n" + "\n".join(lines))
     (folder / "profile.ttl").write_text(PROFILE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hybridkg.vector.index.hnsw.STEP", 0)
+        patch.setattr("hybridkg.vector.index.hnsw.VISIT_COST", 0)
         kb = KnowledgeBase.create(folder / "kb")
         toml = folder / "kb" / "kb.toml"
         written = toml.read_text().replace('encoder = "none"', 'encoder = "lsa"')

@@ -1,1 +1,1 @@
-"""Text documents that are not in the graph, kept compressed in `documents/`."""
+"""Text documents outside the graph, compressed in `documents/`."""

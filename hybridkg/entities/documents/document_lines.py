@@ -1,4 +1,4 @@
-"""Reads text documents: one JSON object on a line, `{"id": IRI, "field": "text" or ["text", ...], ...}`."""
+"""Parser of text documents: one JSON object on a line, `{"id": IRI, "field": "text" or ["text", ...], ...}`."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from hybridkg.rdf.input_file import CONVERT, InputFile, extensions
 from hybridkg.rdf.terms import NamedNode
 
 MAX_LINE_LENGTH = 64 << 20
-"""Bytes; a book has about one million."""
+"""In bytes; a book has about one million."""
 
 MAX_FIELDS = 256
-"""Distinct field names in one knowledge base; each costs the text index arrays of its own."""
+"""Distinct field names in one knowledge base; each has its own arrays in the text index."""
 
 FIELD = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 LINES_PER_REPORT = 1_000
 
 TEXT_DOCUMENTS = (".jsonl", ".ndjson")
-"""Extensions of text documents."""
+"""File name extensions."""
 
 SHAPE = '{"id": "http://...", "title": "text", "note": ["text", "text"]}'
 
 
 @dataclass(frozen=True, slots=True)
 class TextDocument:
-    """One line: an IRI and the texts of its fields, in the order written."""
+    """One line: an IRI and the texts of its fields, in the order of the line."""
 
     id: str
     fields: tuple[tuple[str, list[str]], ...]
 
 
 def read_documents(file: InputFile, progress: Progress, known_fields: set[str]) -> Iterator[TextDocument]:
-    """The documents of a file; empty lines are skipped.
+    """Documents of a file; empty lines are skipped.
 
     Args:
         file: a .jsonl file, plain or compressed; UTF-8.
-        progress: told bytes and documents.
-        known_fields: field names seen so far; those of the file are added.
+        progress: counts bytes and documents.
+        known_fields: field names so far; those of the file are added.
 
     Raises:
-        LoadError: a line is wrong; names file and line.
+        LoadError: a line is malformed; has file and line.
     """
     waiting = 0
     for number, line in enumerate(file.lines(MAX_LINE_LENGTH), 1):
@@ -72,15 +72,11 @@ def read_documents(file: InputFile, progress: Progress, known_fields: set[str]) 
 
 
 def check_name(file: InputFile) -> None:
-    """Whether the file name says that it has text documents.
-
-    Raises:
-        LoadError: it says something else.
-    """
+    """Raises LoadError unless the file name has an extension of text documents."""
     if extensions(file.path)[0] not in TEXT_DOCUMENTS:
         raise LoadError(
             f"text documents come as .jsonl, plain or .gz, .bz2, .xz; not as {str(file.path)!r}",
-            hint="RDF files are given without --text",
+            hint="pass RDF files without --text",
         )
 
 
@@ -96,7 +92,7 @@ def _document(line: bytes, place: str) -> TextDocument:
         raise LoadError(f"not JSON: {reason} at character {e.colno}", hint=f"one line: {SHAPE}", place=place) from e
     except RecursionError as e:
         raise LoadError("JSON nested too deeply", hint=f"one line: {SHAPE}", place=place) from e
-    except ValueError as e:  # a name given twice; a number of thousands of digits
+    except ValueError as e:  # a repeated name; a number of thousands of digits
         raise LoadError(str(e), hint=f"one line: {SHAPE}", place=place) from e
     if not isinstance(value, dict):
         raise LoadError(f"a line must be a JSON object, not {_kind(value)}", hint=f"one line: {SHAPE}", place=place)
@@ -108,7 +104,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the name {next(n for n in names if names.count(n) > 1)!r} is given twice")
+        raise ValueError(f"the name {next(n for n in names if names.count(n) > 1)!r} occurs twice")
     return value
 
 

@@ -1,7 +1,7 @@
-"""One immutable segment of `documents/`: an SQLite file sorted by field and entity.
+"""Immutable segment of `documents/`: an SQLite file sorted by field and entity.
 
-The texts of a field of an entity are one zlib-compressed JSON list. SQLite's
-BINARY collation compares UTF-8 bytes, so entities come in term order.
+The texts of a field of an entity are one zlib-compressed JSON list. SQLite's BINARY collation compares UTF-8 bytes, so
+entities come in term order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hybridkg.errors import CorruptError
 SUFFIX = ".texts"
 
 Row: TypeAlias = tuple[str, str, bytes]
-"""field, entity (IRI), packed texts; no bytes where the field was emptied."""
+"""Field, entity (IRI), packed texts; no bytes for an emptied field."""
 
 SCHEMA = """
 CREATE TABLE text(field TEXT NOT NULL, entity TEXT NOT NULL, texts BLOB NOT NULL, PRIMARY KEY(field, entity))
@@ -29,16 +29,16 @@ CREATE TABLE entity(entity TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 
 LEVEL = 3
-"""zlib level; the higher ones are no smaller on short texts."""
+"""zlib level; higher ones save nothing on short texts."""
 
 SHORT = 160
-"""Bytes below which compressing costs more than it saves; JSON starts with `[`, zlib never does."""
+"""Bytes below which compression does not pay; JSON starts with `[`, zlib never does."""
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 def packed(texts: list[str]) -> bytes:
-    """Texts as they are stored.
+    """The stored form of texts.
 
     >>> unpacked(packed(["a", "b"]))
     ['a', 'b']
@@ -50,7 +50,6 @@ def packed(texts: list[str]) -> bytes:
 
 
 def unpacked(stored: bytes) -> list[str]:
-    """The texts of a stored value."""
     if not stored:
         return []
     plain = stored if stored.startswith(b"[") else zlib.decompress(stored)
@@ -58,7 +57,7 @@ def unpacked(stored: bytes) -> list[str]:
 
 
 def write_segment(path: Path, rows: Iterable[Row]) -> None:
-    """Writes a segment; of two rows with the same field and entity the later one stays.
+    """Writes a segment; of rows with the same field and entity the last one remains.
 
     Raises:
         OSError: the disk is full or fails.
@@ -83,10 +82,10 @@ def _write_errors(path: Path) -> Iterator[None]:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Opens a segment for reading, from any thread; nobody changes it, so it needs no locks.
+    """Opens a segment for reading, from any thread; it is immutable, so it needs no locks.
 
     Raises:
-        CorruptError: it is missing or damaged.
+        CorruptError: the segment is missing or damaged.
     """
     with read_errors(path):
         _check_size(path)
@@ -101,7 +100,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _check_size(path: Path) -> None:
-    """SQLite does not look at the end of a file before it needs it; its header (file format, 1.3) tells the size."""
+    """Detects truncation by the header (file format, 1.3), which SQLite itself would only notice on access."""
     with path.open("rb") as file:
         header = file.read(100)
     page_size, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
@@ -111,7 +110,7 @@ def _check_size(path: Path) -> None:
 
 @contextmanager
 def read_errors(path: Path) -> Iterator[None]:
-    """Turns what SQLite, zlib and JSON say about a damaged file into a CorruptError."""
+    """Raises errors of SQLite, zlib and JSON as CorruptError."""
     try:
         yield
     except (sqlite3.Error, zlib.error, ValueError, OSError) as e:

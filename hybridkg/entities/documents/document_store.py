@@ -1,9 +1,8 @@
-"""Text that is not in the graph, kept compressed in `documents/`.
+"""Store of text documents outside the graph, compressed in `documents/`.
 
-Every load adds one immutable segment and shares the older ones by hard links;
-a later text of the same entity and field replaces the earlier one when it is
-read. With MAX_SEGMENTS a load merges them. SQLite sorts, so any amount of
-text is loaded in bounded memory.
+Every load adds one immutable segment and shares the older ones by hard links; a later text of the same entity and field
+replaces the earlier one on reading. With MAX_SEGMENTS a load merges them. SQLite sorts, so loading takes bounded
+memory.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from hybridkg.compute.worker_process import Emit, WorkerLostError, WorkerProcess
-from hybridkg.entities.documents.document_lines import TextDocument, check_name, read_documents
+from hybridkg.entities.documents.document_lines import check_name, read_documents
 from hybridkg.entities.documents.document_segment import (
     SUFFIX,
     Row,
@@ -36,13 +35,13 @@ from hybridkg.rdf.input_file import InputFile
 from hybridkg.rdf.terms import NamedNode, Node
 
 MAX_SEGMENTS = 8
-"""Segments before a load merges them; a look-up asks each until one answers."""
+"""Segments before a load merges them; a look-up reads one after the other."""
 
 ASIDE_FROM = 32 << 20
-"""Bytes of files from which work on documents gets a process of its own; to start one takes half a second."""
+"""Bytes of files from which a worker process handles documents; its start takes half a second."""
 
 RECORDS_AT_ONCE = 1_000
-"""Entities whose texts such a process sends at once."""
+"""Entities of a batch of the worker process."""
 
 
 class Documents:
@@ -67,16 +66,16 @@ class Documents:
     def fields(self) -> tuple[str, ...]:
         """Names of the fields, in alphabetical order."""
         query = "SELECT MIN(field) FROM text WHERE field > ?"
-        found: set[str] = set()
+        names: set[str] = set()
         for path, connection in zip(self._segments, self._connections, strict=True):
             with read_errors(path), self._lock:
                 name = ""
                 while (name := connection.execute(query, (name,)).fetchone()[0]) is not None:
-                    found.add(name)
-        return tuple(sorted(found))
+                    names.add(name)
+        return tuple(sorted(names))
 
     def texts(self, entity: Node, field: str) -> list[str]:
-        """The texts of one field of an entity; empty where it has none. About 20 us and the decompression."""
+        """Texts of one field of an entity; empty for none. About 20 us and the decompression."""
         if not isinstance(entity, NamedNode):
             return []
         query, key = "SELECT texts FROM text WHERE field = ? AND entity = ?", (field, entity.value)
@@ -89,7 +88,7 @@ class Documents:
         return []
 
     def stream(self, field: str) -> Iterator[tuple[Node, list[str]]]:
-        """Every entity that has texts in the field, with them, in the order of the entities' IRIs.
+        """Entities with texts in the field, and these texts, in the order of the entities' IRIs.
 
         Raises:
             CorruptError: a segment is damaged.
@@ -101,9 +100,9 @@ class Documents:
                 yield NamedNode(entity), texts
 
     def values(self, field: str) -> Iterator[tuple[str, list[str]]]:
-        """(token, texts: distinct, sorted, none blank) of the entities that have any in a field, in the same order.
+        """(token, texts: distinct, sorted, none blank) of the entities with texts in a field, in the same order.
 
-        Large segments are read in a process of its own, so that this one can work with what has been read.
+        A worker process reads large segments, in parallel with the consumer.
 
         Raises:
             CorruptError: a segment is damaged.
@@ -121,7 +120,7 @@ class Documents:
         yield from islice(_values(self._segments, field), taken, None)
 
     def __len__(self) -> int:
-        """Distinct entities that a document gave a field."""
+        """Number of distinct entities of the documents."""
         if len(self._connections) == 1:
             with read_errors(self._segments[0]), self._lock:
                 count: int = self._connections[0].execute("SELECT COUNT(*) FROM entity").fetchone()[0]
@@ -136,13 +135,13 @@ def _values(segments: Sequence[Path], field: str) -> Iterator[tuple[str, list[st
         if stored:
             with read_errors(path):
                 texts = unpacked(stored)
-            kept = sorted({text for text in texts if text and not text.isspace()})
-            if kept:
-                yield f"<{entity}>", kept
+            words = sorted({text for text in texts if text and not text.isspace()})
+            if words:
+                yield f"<{entity}>", words
 
 
 def _send_values(emit: Emit, segments: Sequence[Path], field: str) -> None:
-    """The work of a process: batches of what `_values` gives."""
+    """Work of the process: batches of `_values`."""
     values = _values(segments, field)
     while batch := list(islice(values, RECORDS_AT_ONCE)):
         emit(batch)
@@ -150,7 +149,7 @@ def _send_values(emit: Emit, segments: Sequence[Path], field: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DocumentCount:
-    """What one file of documents brought: documents (lines) and texts in them."""
+    """Counts of one file: documents (lines) and texts in them."""
 
     name: str
     documents: int
@@ -158,10 +157,10 @@ class DocumentCount:
 
 
 def check_document_files(paths: Sequence[Path]) -> None:
-    """Finds mistakes that can be found before anything is read or created.
+    """Detects mistakes before anything is read or created.
 
     Raises:
-        LoadError: a file is missing, a folder, unreadable, or not named as text documents are.
+        LoadError: a file is missing, a folder, unreadable, or without an extension of text documents.
     """
     for path in paths:
         with InputFile(path) as file:
@@ -171,19 +170,16 @@ def check_document_files(paths: Sequence[Path]) -> None:
 def add_documents(
     paths: Sequence[Path], previous: Path | None, folder: Path, progress: Progress = SILENT
 ) -> list[DocumentCount]:
-    """Adds files of documents to those of the previous generation.
+    """Adds files of documents to those of the previous generation, and returns the counts of each file.
 
     Args:
         paths: .jsonl files, plain or compressed; later documents replace earlier ones field by field.
         previous: the `documents` folder of the live generation, or None.
         folder: the new `documents` folder; must not exist.
-        progress: told each file's name and size, and bytes and documents read.
-
-    Returns:
-        one DocumentCount for each path.
+        progress: gets each file's name and size, and bytes and documents read.
 
     Raises:
-        LoadError: a file cannot be read, or a line is wrong; names file and line.
+        LoadError: a file cannot be read, or a line is malformed; has file and line.
         OSError: the disk is full or fails.
     """
     check_document_files(paths)
@@ -195,33 +191,28 @@ def add_documents(
         except OSError:
             shutil.copyfile(path, folder / path.name)
     number = int(old[-1].stem) + 1 if old else 1
-    known = set(Documents.open(folder).fields()) if old else set()
+    fields = set(Documents.open(folder).fields()) if old else set()
     counts: list[DocumentCount] = []
-    write_segment(folder / f"{number:06d}{SUFFIX}", _rows(paths, progress, known, counts))
+    write_segment(folder / f"{number:06d}{SUFFIX}", _rows(paths, progress, fields, counts))
     if len(old) + 1 > MAX_SEGMENTS:
         _merge_all(folder, number + 1)
     return counts
 
 
-def _rows(paths: Sequence[Path], progress: Progress, known: set[str], counts: list[DocumentCount]) -> Iterator[Row]:
+def _rows(paths: Sequence[Path], progress: Progress, fields: set[str], counts: list[DocumentCount]) -> Iterator[Row]:
     for path in paths:
         with InputFile(path) as file:
             progress.start(str(path), file.size)
             documents = texts = 0
-            for document in read_documents(file, progress, known):
+            for document in read_documents(file, progress, fields):
                 documents += 1
-                texts += sum(len(given) for _, given in document.fields)
-                yield from _document_rows(document)
+                texts += sum(len(values) for _, values in document.fields)
+                yield from ((field, document.id, packed(values)) for field, values in document.fields)
             progress.done(documents)
             counts.append(DocumentCount(str(path), documents, texts))
 
 
-def _document_rows(document: TextDocument) -> Iterator[Row]:
-    return ((field, document.id, packed(texts)) for field, texts in document.fields)
-
-
 def _merge_all(folder: Path, number: int) -> None:
-    """Replaces all segments by one."""
     segments = sorted(folder.glob(f"*{SUFFIX}"), reverse=True)
     rows = ((field, entity, stored) for field, entity, stored, _ in _merged(segments, None))
     write_segment(folder / f"{number:06d}{SUFFIX}", rows)
@@ -230,12 +221,12 @@ def _merge_all(folder: Path, number: int) -> None:
 
 
 def _merged(newest_first: Sequence[Path], field: str | None) -> Iterator[tuple[str, str, bytes, Path]]:
-    """The rows of all segments in the order (field, entity), the newest of each key only."""
+    """The newest row of each (field, entity) of all segments, in that order."""
     with ExitStack() as stack:
         rows = [_segment_rows(stack, age, path, field) for age, path in enumerate(newest_first)]
         for _, same in groupby(heapq.merge(*rows), key=itemgetter(0, 1)):
-            found_field, entity, age, stored = next(same)
-            yield found_field, entity, stored, newest_first[age]
+            row_field, entity, age, stored = next(same)
+            yield row_field, entity, stored, newest_first[age]
 
 
 def _segment_rows(stack: ExitStack, age: int, path: Path, field: str | None) -> Iterator[tuple[str, str, int, bytes]]:

@@ -1,4 +1,4 @@
-"""Text documents that are added while the graph is loaded, in a process of their own."""
+"""Loading of text documents in a worker process, in parallel with loading the graph."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from hybridkg.entities.documents.document_store import ASIDE_FROM, DocumentCount
 from hybridkg.interfaces.progress import Progress
 
 Finish = Callable[[Progress], list[DocumentCount]]
-"""Tells the progress what is left to do, does it or waits for it, and returns what each file brought."""
+"""Reports the remaining work to the progress, does it or waits for it, and returns the counts of each file."""
 
 
 @contextmanager
 def adding(paths: Sequence[Path], previous: Path | None, folder: Path, *, beside: bool) -> Iterator[Finish]:
-    """Adds documents as `add_documents` does; the block is given a function that finishes it.
+    """Runs `add_documents`; the block gets a function that finishes it.
 
     Args:
         paths: .jsonl files, plain or compressed.
         previous: the `documents` folder of the live generation, or None.
         folder: the new `documents` folder; must not exist.
-        beside: whether there is other work to do meanwhile, so that a large file is begun at once.
+        beside: whether the block does other work meanwhile, so that a large file starts at once.
     """
 
-    def here(progress: Progress) -> list[DocumentCount]:
+    def local(progress: Progress) -> list[DocumentCount]:
         return add_documents(paths, previous, folder, progress)
 
     if not beside or sum(path.stat().st_size for path in paths) < ASIDE_FROM:
-        yield here
+        yield local
         return
     with WorkerProcess(_add, paths, previous, folder) as process:
         relay = _Relay(process)
@@ -42,31 +42,25 @@ def adding(paths: Sequence[Path], previous: Path | None, folder: Path, *, beside
                 return relay.finish(progress)
             except WorkerLostError:
                 shutil.rmtree(folder, ignore_errors=True)
-                return here(progress)
+                return local(progress)
 
         yield finish
 
 
 @dataclass(frozen=True, slots=True)
 class _Started:
-    """A file is begun."""
-
     label: str
     total_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Advanced:
-    """Some of it has been read."""
-
     bytes_read: int
     items: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """It has been read."""
-
     items: int
 
 
@@ -75,7 +69,7 @@ _Report = _Started | _Advanced | _Done
 
 @dataclass(frozen=True)
 class _Reports:
-    """A Progress that sends what it is told."""
+    """A Progress that emits its calls."""
 
     emit: Emit
 
@@ -90,18 +84,17 @@ class _Reports:
 
 
 def _add(emit: Emit, paths: Sequence[Path], previous: Path | None, folder: Path) -> list[DocumentCount]:
-    """The work of the process."""
     return add_documents(paths, previous, folder, _Reports(emit))
 
 
 class _Relay:
-    """Takes the reports of a process as they come, and tells them once somebody wants to know."""
+    """Receives the reports of a process in a thread, and forwards them from the first call of `finish`."""
 
     def __init__(self, process: WorkerProcess):
         self._process = process
         self._waiting: list[_Report] = []
         self._changed = threading.Condition()
-        self._over = False
+        self._ended = False
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._take, name="hybridkg-documents", daemon=True)
         self._thread.start()
@@ -113,11 +106,11 @@ class _Relay:
         except BaseException as e:
             self._error = e
         with self._changed:
-            self._over = True
+            self._ended = True
             self._changed.notify()
 
     def _put(self, report: _Report) -> None:
-        """What has been read of a file before anybody wants to know makes one report."""
+        """Appends a report; merges progress of a file that nobody has read yet."""
         with self._changed:
             last = self._waiting[-1] if self._waiting else None
             if isinstance(report, _Advanced) and isinstance(last, _Advanced):
@@ -127,7 +120,7 @@ class _Relay:
             self._changed.notify()
 
     def finish(self, progress: Progress) -> list[DocumentCount]:
-        """Tells everything to the end; what was read of a file before the first call is not a part of its work.
+        """Forwards all reports to the end; progress before the first call is subtracted from the work.
 
         Raises:
             HybridkgError, OSError, WorkerLostError: the work has failed.
@@ -136,10 +129,10 @@ class _Relay:
         while reports := self._some():
             for report, following in zip(reports, [*reports[1:], None], strict=True):
                 if isinstance(report, _Started):
-                    left = report.total_bytes
-                    if first and isinstance(following, _Advanced) and left is not None:
-                        left = max(0, left - following.bytes_read)
-                    progress.start(report.label, left)
+                    remaining = report.total_bytes
+                    if first and isinstance(following, _Advanced) and remaining is not None:
+                        remaining = max(0, remaining - following.bytes_read)
+                    progress.start(report.label, remaining)
                 elif isinstance(report, _Done):
                     progress.done(report.items)
                 elif not first:
@@ -152,9 +145,9 @@ class _Relay:
         return result
 
     def _some(self) -> list[_Report]:
-        """What has come since the last call, or comes next; nothing at the end."""
+        """Reports since the last call, or the next ones; empty at the end."""
         with self._changed:
-            while not self._waiting and not self._over:
+            while not self._waiting and not self._ended:
                 self._changed.wait()
             reports, self._waiting = self._waiting, []
             return reports

@@ -1,1 +1,1 @@
-"""Profiles: which parts of a graph are the text of an entity, and in which fields."""
+"""Profiles: the parts of a graph that are the text of an entity, by field."""

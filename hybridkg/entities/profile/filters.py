@@ -1,8 +1,8 @@
-"""Values of predicates beside the text, and what it means that an entity has one that is asked for.
+"""Filter values: objects of predicates that a text server stores next to the text, for predicate pushdown.
 
-A text engine on a server stores them (hk:filters of a profile), so that it can leave out entities which the graph
-would exclude anyway. A value is the text that `str` gives of a term which the store returned: equal texts are equal
-terms. tests/operators/test_pushdown_conditions.py holds `satisfies` to Oxigraph's triple patterns and comparisons.
+The server excludes entities (hk:filters of a profile) that the graph would exclude anyway. A value is the `str` of a
+term from the store: equal texts are equal terms. tests/operators/test_pushdown_conditions.py compares `satisfies` with
+Oxigraph's triple patterns and comparisons.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _NUMBERS = {
     XSD + "float": re.compile(_DOUBLE),
     XSD + "double": re.compile(_DOUBLE),
 }
-"""How the numbers of each datatype are written; NaN, which is in no range, is left out."""
+"""Lexical forms of each datatype; without NaN, which is in no range."""
 
 _PLAIN = re.compile(r'"[^"\\\x00-\x1f\x7f\ufffe\uffff]*"(?:@.*|\^\^.*)?')
-"""A quoted literal that SPARQL TSV and N-Triples write alike."""
+"""A quoted literal that is the same in SPARQL TSV and N-Triples."""
 
 _NUMERIC_TOKEN = re.compile(rf"(?P<integer>{_INTEGER})|(?P<decimal>{_DECIMAL})|(?P<double>{_DOUBLE})")
 
 
 def n_triples(token: str) -> str:
-    r"""What N-Triples writes for an IRI or a literal of SPARQL TSV: the `str` of the term.
+    r"""An IRI or a literal of SPARQL TSV in N-Triples: the `str` of the term.
 
     >>> n_triples("2019")
     '"2019"^^<http://www.w3.org/2001/XMLSchema#integer>'
@@ -49,17 +49,14 @@ def n_triples(token: str) -> str:
     if token.startswith('"'):
         end = token.rindex('"')  # neither a language tag nor an IRI has a quotation mark
         return str(Literal(unescaped(token[1:end]))) + token[end + 1 :]
-    found = _NUMERIC_TOKEN.fullmatch(token)
-    return f'"{token}"^^<{XSD}{found.lastgroup if found else "boolean"}>'
+    number = _NUMERIC_TOKEN.fullmatch(token)
+    return f'"{token}"^^<{XSD}{number.lastgroup if number else "boolean"}>'
 
 
 def number_of(value: str) -> float | None:
-    """The number of a literal, the nearest double; None for NaN and for everything that is no number.
+    """The number of a literal in N-Triples, the nearest double; None for NaN and for other terms.
 
     Infinities, and numbers beyond the doubles, are the largest finite double with their sign; there is one zero.
-
-    Args:
-        value: as N-Triples writes it.
 
     >>> number_of('"2019"^^<http://www.w3.org/2001/XMLSchema#integer>')
     2019.0
@@ -70,16 +67,14 @@ def number_of(value: str) -> float | None:
     pattern = _NUMBERS.get(datatype[:-1]) if mark else None
     if pattern is None or not pattern.fullmatch(text, 1):
         return None
-    most = sys.float_info.max
-    return max(-most, min(most, float(text[1:]))) + 0.0  # which turns -0.0 into 0.0
+    limit = sys.float_info.max
+    return max(-limit, min(limit, float(text[1:]))) + 0.0  # turns -0.0 into 0.0
 
 
 def agrees(values_of: Callable[[str], Sequence[str]], condition: PushdownCondition | AnyCondition) -> bool:
-    """Whether an entity satisfies a condition, or the conditions of one of the branches.
+    """Whether an entity satisfies a condition, or all of one of its branches.
 
-    Args:
-        values_of: the objects of a predicate, as N-Triples writes them.
-        condition: a condition, or branches.
+    `values_of` returns the entity's objects of a predicate, in N-Triples.
     """
     if isinstance(condition, AnyCondition):
         return any(all(agrees(values_of, one) for one in branch) for branch in condition.branches)
@@ -87,15 +82,12 @@ def agrees(values_of: Callable[[str], Sequence[str]], condition: PushdownConditi
 
 
 def satisfies(values: Sequence[str], condition: PushdownCondition) -> bool:
-    """Whether an entity with these values of the condition's predicate satisfies it: whether one of them does.
-
-    Args:
-        values: the objects, as N-Triples writes them.
-        condition: a constant, or a range that includes its bounds.
+    """Whether one of the values of the condition's predicate, in N-Triples, satisfies it: a constant or a closed range.
 
     >>> years = ['"2019"^^<http://www.w3.org/2001/XMLSchema#integer>']
-    >>> satisfies(years, Condition("http://e/year", low=2018.0)), satisfies(years, Condition("http://e/year", "<x:y>"))
-    (True, False)
+    >>> year = "http://e/year"
+    >>> [satisfies(years, PushdownCondition(year, low=2018.0)), satisfies(years, PushdownCondition(year, "<x:y>"))]
+    [True, False]
     """
     if condition.equals is not None:
         return condition.equals in values

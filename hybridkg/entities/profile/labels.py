@@ -1,4 +1,4 @@
-"""What a node is called: its label predicates, and the local name of its IRI as words."""
+"""Names of a node: its label predicates, and the local name of its IRI as words."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LABEL_PREDICATES = (
     "http://purl.org/dc/elements/1.1/title",
     "http://www.w3.org/2004/02/skos/core#altLabel",
 )
-"""Asked in this order: the first with a string names the node."""
+"""In order of preference: the first with a string names the node."""
 
 MAX_LOCAL_NAME_LENGTH = 200
-"""Characters of an IRI's last part that still count as a name; longer ones are data, as in `data:`."""
+"""Characters of an IRI's last part; longer ones are data, as in `data:`."""
 
 _MARKS = r"\s_\-+;=&?!~@'\"()*$%|<>\[\]{}^`\\"
 _SEPARATORS = re.compile(rf"[{_MARKS}.,]+")
@@ -30,7 +30,8 @@ _BETWEEN_WORDS = re.compile(rf"(?:[{_MARKS}]|(?<![0-9])[.,]|[.,](?![0-9]))+")
 def local_name(iri: str, *, divided: bool = True) -> str:
     """The last part of an IRI as words; empty where there is none, or where it is too long to be a name.
 
-    Percent-decoded, then split at camelCase humps and punctuation, but for dots and commas inside numbers.
+    Percent-decoded, then split at camelCase humps and punctuation, except dots and commas inside numbers. Without
+    `divided` it is only decoded, for an analyzer that splits identifiers.
 
     >>> local_name("http://dbpedia.org/resource/Blade_Runner_%281982%29")
     'Blade Runner 1982'
@@ -40,10 +41,6 @@ def local_name(iri: str, *, divided: bool = True) -> str:
     'HTML 4.01'
     >>> local_name("https://example.org/")
     ''
-
-    Args:
-        iri: the IRI.
-        divided: whether it is cut into words; else it is only decoded, for an analyzer that reads identifiers.
     """
     name = iri[max(map(iri.rfind, "/#:")) + 1 :]
     if not name or len(name) > MAX_LOCAL_NAME_LENGTH:
@@ -58,7 +55,7 @@ def local_name(iri: str, *, divided: bool = True) -> str:
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two names differ in nothing but case, punctuation and spaces.
+    """Whether two names differ only in case, punctuation and spaces.
 
     >>> same_words("Blade Runner (1982)", "blade_runner_1982")
     True
@@ -67,7 +64,7 @@ def same_words(one: str, other: str) -> bool:
 
 
 def says_same(name: str, texts: Iterable[str]) -> bool:
-    """Whether a text has the same words as a name (`same_words`)."""
+    """Whether one of the texts has the same words as the name (`same_words`)."""
     bare = _bare(name)
     return any(_bare(text) == bare for text in texts)
 

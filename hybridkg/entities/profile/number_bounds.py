@@ -1,7 +1,8 @@
-"""Between which doubles the numbers lie that some comparison takes for a constant.
+"""Interval of the doubles that may compare equal to a constant.
 
-Numbers are kept as doubles here; an engine compares them exactly, as doubles or as floats, depending on their
-datatypes. tests/operators/test_pushdown_conditions.py and tests/graph/statistics/test_pattern_values.py hold the bounds to Oxigraph.
+Values are stored as doubles; an engine compares the numbers exactly, as doubles or as floats, depending on their
+datatypes. tests/operators/test_pushdown_conditions.py and tests/graph/statistics/test_pattern_values.py compare the
+bounds with Oxigraph.
 """
 
 from __future__ import annotations
@@ -13,25 +14,22 @@ from hybridkg.entities.profile.filters import number_of
 from hybridkg.rdf.terms import XSD
 
 EXACT_INTEGER = 1 << 24
-"""Up to here integers are the same number in every datatype, and so are comparisons with them."""
+"""Up to this integers are the same number in every datatype, and so are comparisons with them."""
 
 MAX_FLOAT = 3.4028234663852886e38
 """The largest finite xsd:float."""
 
 
 def bounds_of(value: str) -> tuple[float, float] | None:
-    """The least and the greatest double of a number that may equal a constant; None where the constant is no number.
+    """Smallest and largest double of a number that may equal a constant in N-Triples; None for one that is no number.
 
-    A number whose double is below the least is below the constant in every comparison that there is, one whose double
-    is above the greatest is above it.
-
-    Args:
-        value: as N-Triples writes it.
+    A number whose double is below the first is below the constant in every comparison, one whose double is above the
+    second is above it.
 
     >>> bounds_of('"2019"^^<http://www.w3.org/2001/XMLSchema#integer>')
     (2019.0, 2019.0)
-    >>> least, most = bounds_of('"0.1"^^<http://www.w3.org/2001/XMLSchema#decimal>')
-    >>> 0.0999999 < least < 0.1 < most < 0.1000001
+    >>> low, high = bounds_of('"0.1"^^<http://www.w3.org/2001/XMLSchema#decimal>')
+    >>> 0.0999999 < low < 0.1 < high < 0.1000001
     True
     """
     number = number_of(value)
@@ -39,13 +37,13 @@ def bounds_of(value: str) -> tuple[float, float] | None:
         return None
     if value.endswith(f'"^^<{XSD}integer>') and abs(number) <= EXACT_INTEGER:
         return number, number
-    if value.endswith(f'"^^<{XSD}float>') and abs(number) > MAX_FLOAT:  # an infinity once it has been rounded
+    if value.endswith(f'"^^<{XSD}float>') and abs(number) > MAX_FLOAT:  # rounds to an infinity
         return (_below(number), math.inf) if number > 0 else (-math.inf, -_below(-number))
     return _below(number), -_below(-number)
 
 
 def _below(number: float) -> float:
-    """Two steps of xsd:float, or of xsd:double outside of its range, below a number.
+    """Two steps of xsd:float below a number, or of xsd:double outside the range of floats.
 
     >>> 0.0999999 < _below(0.1) < 0.1
     True

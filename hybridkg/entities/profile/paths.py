@@ -1,8 +1,7 @@
 """Property paths of a profile: from an entity to the nodes or literals of a field.
 
-The shapes are those that SHACL writes in Turtle and SPARQL 1.1 section 9
-evaluates. A tree prints as SPARQL text; its IRIs are checked when the tree is
-made, so that text can be put into a query without looking at it again.
+The shapes are those of SHACL in Turtle and of SPARQL 1.1 section 9. The constructors check IRIs, so the SPARQL text of
+a tree can be inserted into a query without further checks.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any, TypeAlias
 from hybridkg.rdf.terms import NamedNode
 
 DEEPEST_PATH = 20
-"""Nesting of a path; deeper ones are refused, since every walk over the tree is recursive."""
+"""Maximum nesting of a path, since every walk over the tree is recursive."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ Path: TypeAlias = ShaclPredicate | Sequence | ShaclAlternative | ShaclInverse | 
 def to_sparql(path: Path) -> str:
     """The path as SPARQL text, with brackets wherever they could matter.
 
-    >>> to_sparql(Sequence((Inverse(Predicate("x:a")), Repeat(Predicate("x:b"), "*"))))
+    >>> to_sparql(Sequence((ShaclInverse(ShaclPredicate("x:a")), Repeat(ShaclPredicate("x:b"), "*"))))
     '(^<x:a>/<x:b>*)'
     """
     match path:
@@ -83,9 +82,9 @@ def to_sparql(path: Path) -> str:
 
 
 def single_steps(path: Path) -> Iterator[str]:
-    """The predicates that are the whole path by themselves: its own, or those of a top alternative.
+    """Predicates that are a whole path by themselves: the path itself, or branches of its top alternative.
 
-    >>> sorted(single_steps(Alternative((Predicate("x:a"), Inverse(Predicate("x:b"))))))
+    >>> sorted(single_steps(ShaclAlternative((ShaclPredicate("x:a"), ShaclInverse(ShaclPredicate("x:b"))))))
     ['x:a']
     """
     match path:
@@ -99,10 +98,10 @@ def single_steps(path: Path) -> Iterator[str]:
 
 
 def longer_part(path: Path) -> Path | None:
-    """What is left of a path without its single steps; None when nothing is.
+    """The rest of a path without its single steps; None for no rest.
 
-    >>> longer_part(Alternative((Predicate("x:a"), Inverse(Predicate("x:b")))))
-    Inverse(path=Predicate(iri='x:b'))
+    >>> longer_part(ShaclAlternative((ShaclPredicate("x:a"), ShaclInverse(ShaclPredicate("x:b")))))
+    ShaclInverse(path=ShaclPredicate(iri='x:b'))
     """
     match path:
         case ShaclPredicate():
@@ -115,10 +114,11 @@ def longer_part(path: Path) -> Path | None:
 
 
 def alternatives(path: Path | None) -> tuple[Path, ...]:
-    """The paths that together lead where `longer_part` of the path does.
+    """The branches of `longer_part` of a path.
 
-    >>> alternatives(Alternative((Predicate("x:a"), Inverse(Predicate("x:b")), Inverse(Predicate("x:c")))))
-    (Inverse(path=Predicate(iri='x:b')), Inverse(path=Predicate(iri='x:c')))
+    >>> a, b, c = map(ShaclPredicate, ("x:a", "x:b", "x:c"))
+    >>> alternatives(ShaclAlternative((a, ShaclInverse(b), ShaclInverse(c))))
+    (ShaclInverse(path=ShaclPredicate(iri='x:b')), ShaclInverse(path=ShaclPredicate(iri='x:c')))
     """
     rest = longer_part(path) if path is not None else None
     return rest.parts if isinstance(rest, ShaclAlternative) else () if rest is None else (rest,)
@@ -127,7 +127,7 @@ def alternatives(path: Path | None) -> tuple[Path, ...]:
 def can_be_empty(path: Path) -> bool:
     """Whether the path also leads from a node to itself in no steps.
 
-    >>> can_be_empty(Sequence((Repeat(Predicate("x:a"), "*"), Repeat(Predicate("x:b"), "?"))))
+    >>> can_be_empty(Sequence((Repeat(ShaclPredicate("x:a"), "*"), Repeat(ShaclPredicate("x:b"), "?"))))
     True
     """
     match path:
@@ -144,9 +144,9 @@ def can_be_empty(path: Path) -> bool:
 
 
 def path_to_data(path: Path) -> Any:
-    """The path as JSON values: an IRI is a string, everything else a list with its operator first.
+    """The path as JSON values: a string for an IRI, otherwise a list that begins with the operator.
 
-    >>> path_to_data(Repeat(Predicate("x:a"), "+"))
+    >>> path_to_data(Repeat(ShaclPredicate("x:a"), "+"))
     ['+', 'x:a']
     """
     match path:
@@ -166,10 +166,10 @@ def path_from_data(data: Any, depth: int = 0) -> Path:
     """The inverse of `path_to_data`.
 
     Raises:
-        ValueError: `data` is no such value, or nests deeper than DEEPEST_PATH.
+        ValueError: `data` is no path, or nests deeper than DEEPEST_PATH.
 
     >>> path_from_data(["/", "x:a", ["^", "x:b"]])
-    Sequence(parts=(Predicate(iri='x:a'), Inverse(path=Predicate(iri='x:b'))))
+    Sequence(parts=(ShaclPredicate(iri='x:a'), ShaclInverse(path=ShaclPredicate(iri='x:b'))))
     """
     if depth > DEEPEST_PATH:
         raise ValueError(f"a path nests deeper than {DEEPEST_PATH}")

@@ -1,8 +1,7 @@
-"""A profile: which parts of a graph are the text of an entity, in which fields.
+"""Profile: the parts of a graph that are the text of an entity, by field.
 
-A profile is written as Turtle (profile_reader) and kept as JSON inside the
-generation that was indexed with it, so that answering a query never parses
-Turtle. Vocabulary: ontologies/hybridkg.ttl.
+A profile is written in Turtle (profile_reader) and stored as JSON in the generation that was indexed with it, so
+queries never parse Turtle. Vocabulary: ontologies/hybridkg.ttl.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ FORMAT = 1
 """Version of the JSON form."""
 
 FIELD_NAME = re.compile(r"[a-z][a-z0-9_-]*")
-"""Names that can be written in ON and before the colon in a query string."""
+"""Names that ON and the colon of a query string can refer to."""
 
 TextKind = Literal["literals", "strings", "labels"]
-"""What a field takes at the end of its path: literals; strings only; labels of nodes, and strings as such."""
+"""The ends of the path that are text: literals; strings only; labels of nodes, and strings as such."""
 
 TEXT_KINDS: tuple[TextKind, ...] = ("literals", "strings", "labels")
 
@@ -35,23 +34,23 @@ TEXT_KINDS: tuple[TextKind, ...] = ("literals", "strings", "labels")
 class Field:
     """A named part of an entity's text.
 
-    A field without path, rest and local_name holds only what text documents bring under its name; every other
-    field holds that too.
+    A field without path, rest and local_name has only the texts of documents under its name; every other field has
+    these as well.
 
     Args:
         name: follows FIELD_NAME.
         path: from the entity to the field's literals or nodes; None for a rest field.
-        text: what is taken at the end of the path.
-        rest: takes what is one step away and no other field takes by a path of that one step.
-        local_name: adds the words of the entity's IRI, unless a value already says the same.
-        languages: tags whose literals are taken, with sub-tags ("en" takes "en-GB"), beside untagged ones;
-            empty takes every language.
+        text: the ends of the path that are text.
+        rest: takes the ends of single steps that are the path of no other field.
+        local_name: adds the words of the entity's IRI, unless a value has the same words.
+        languages: tags of accepted literals, with sub-tags ("en" accepts "en-GB"), in addition to untagged ones;
+            empty accepts every language.
         weight: default weight in fielded models, at least 0.
         b: default strength of BM25F's length normalisation, 0..1.
         analyzer: a name of ANALYZERS.
 
     Raises:
-        ProfileError: a value is outside what is said here.
+        ProfileError: a value is out of range.
     """
 
     name: str
@@ -79,32 +78,31 @@ class Field:
         if self.text not in TEXT_KINDS:
             raise ProfileError(f"field {self.name!r}: text is {self.text!r}; known: {', '.join(TEXT_KINDS)}")
         if self.rest and self.path is not None:
-            raise ProfileError(f"field {self.name!r} has both a path and a rest", hint="make two fields of it")
+            raise ProfileError(f"field {self.name!r} has both a path and a rest", hint="define two fields")
 
     def accepts(self, language: str) -> bool:
         """Whether a literal with this language tag ("" for none) belongs to the field."""
         if not self.languages or not language:
             return True
         tag = language.lower()
-        return any(tag == wanted or tag.startswith(wanted + "-") for wanted in self.languages)
+        return any(tag == accepted or tag.startswith(accepted + "-") for accepted in self.languages)
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The fields of a knowledge base, in the order in which they are shown.
+    """Fields of a knowledge base, in display order.
 
     Args:
-        name: what the user called it.
+        name: chosen by the user.
         fields: at least one, names distinct.
         entities: classes whose instances are entities; empty means every node that has text.
-        labels: predicates that name a node, tried in this order.
+        labels: predicates that name a node, in order of preference.
         ignore: predicates that no rest field reads.
-        filters: predicates whose values a text engine on a server stores beside the text, to filter by them.
+        filters: predicates whose values a text server stores next to the text, to filter by them.
 
     Raises:
-        ProfileError: no field, a name twice, or an IRI that is none.
+        ProfileError: no field, a repeated name, or a malformed IRI.
 
-    >>> Profile("p", (Field("title"),)).indexed_fields()[0].b
     0.75
     """
 
@@ -126,27 +124,27 @@ class Profile:
             try:
                 NamedNode(iri)
             except ValueError as e:
-                raise ProfileError(f"{iri!r} is not an absolute IRI: {_lower_first(str(e))}") from e
+                reason = str(e)
+                raise ProfileError(f"{iri!r} is not an absolute IRI: {reason[:1].lower()}{reason[1:]}") from e
 
     def indexed_fields(self) -> tuple[IndexedField, ...]:
-        """The fields as the text index stores them, in the profile's order."""
+        """Fields as the text index stores them, in the profile's order."""
         return tuple(IndexedField(f.name, f.weight, f.b, f.analyzer) for f in self.fields)
 
     def field(self, name: str) -> Field | None:
-        """The field of that name."""
         return next((field for field in self.fields if field.name == name), None)
 
     def with_documents(self, names: Iterable[str]) -> Profile:
-        """The same profile with a field for each of the documents' names that it lacks, alphabetically.
+        """Appends a field for each of the documents' names that the profile lacks, alphabetically.
 
         >>> [f.name for f in Profile("p", (Field("title"),)).with_documents(["title", "body"]).fields]
         ['title', 'body']
         """
-        known = {field.name for field in self.fields}
-        return replace(self, fields=self.fields + tuple(Field(name) for name in sorted(set(names) - known)))
+        own = {field.name for field in self.fields}
+        return replace(self, fields=self.fields + tuple(Field(name) for name in sorted(set(names) - own)))
 
     def to_json(self) -> str:
-        """The profile as JSON; equal profiles give equal text."""
+        """The profile as JSON; equal profiles have equal text."""
         data = {
             "format": FORMAT,
             "name": self.name,
@@ -154,20 +152,7 @@ class Profile:
             "labels": list(self.labels),
             "ignore": list(self.ignore),
             "filters": list(self.filters),
-            "fields": [
-                {
-                    "name": f.name,
-                    "path": None if f.path is None else path_to_data(f.path),
-                    "text": f.text,
-                    "rest": f.rest,
-                    "local_name": f.local_name,
-                    "languages": list(f.languages),
-                    "weight": f.weight,
-                    "b": f.b,
-                    "analyzer": f.analyzer,
-                }
-                for f in self.fields
-            ],
+            "fields": [{**vars(f), "path": None if f.path is None else path_to_data(f.path)} for f in self.fields],
         }
         return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
 
@@ -196,7 +181,3 @@ def _field_from_data(data: dict[str, Any]) -> Field:
     path = data.pop("path")
     languages = tuple(data.pop("languages"))
     return Field(**data, path=None if path is None else path_from_data(path), languages=languages)
-
-
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]

@@ -1,4 +1,4 @@
-"""What of a profile has found nothing in a graph, and why: a slip of the pen there is no error, only an empty field."""
+"""Diagnosis of empty fields and classes of a profile: a misspelt IRI is no error, only an empty field."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.similar import similar_iris
 
 MAX_SHOWN = 3
-"""Predicates named in one note."""
+"""Predicates named in one note; with more the note has their number."""
 
 MAX_TRIPLES_SEARCHED = 5_000_000
-"""A larger graph is not searched for similar names: that reads all of it."""
+"""Maximum size of a graph that is searched for similar names, which reads all of it."""
 
 
 def doubts(profile: Profile, store: GraphStore, empty: Collection[str]) -> list[str]:
     """A note for each class without an instance and each field without text.
 
     Args:
-        profile: what the index was built with, documents' fields included.
+        profile: of the index, with the documents' fields.
         store: the graph.
-        empty: names of the fields in which no entity has a word.
+        empty: names of the fields without a word.
 
     Returns:
-        Sentences without a full stop, classes first, then fields in the order of the profile. The fields of a
-        profile that travels with hybridkg share one, because nobody has misspelt them.
+        Sentences without a full stop, classes first, then fields in the order of the profile. The fields of a built-in
+        profile share one, because nobody has misspelt them.
     """
     if len(store) and not store.ask("ASK { ?s ?p ?o }"):
         setting = 'set default_graph = "union" in kb.toml'
@@ -83,7 +83,7 @@ def _predicates(path: Path) -> Iterator[str]:
 
 
 def _similar(store: GraphStore, pattern: str, iri: str) -> str:
-    """`; did you mean <...>?` with the name of the graph whose last part is nearest, or nothing."""
+    """`; did you mean <...>?` with the most similar name of the graph, or nothing."""
     if len(store) > MAX_TRIPLES_SEARCHED:
         return ""
     rows = store.select(f"SELECT DISTINCT ?name WHERE {{ {pattern} FILTER(isIRI(?name)) }}").rows

@@ -1,9 +1,7 @@
-"""Reads a profile from Turtle and says what is wrong with it.
+"""Reader of profiles in Turtle, which explains mistakes.
 
-Vocabulary: ontologies/hybridkg.ttl; paths are SHACL property paths
-(https://www.w3.org/TR/shacl/#property-paths). A new property of the
-vocabulary is added there, in PROFILE_PROPERTIES or FIELD_PROPERTIES, and in
-fields.py.
+Vocabulary: ontologies/hybridkg.ttl; paths are SHACL property paths (https://www.w3.org/TR/shacl/#property-paths). A new
+property of the vocabulary is added there, in PROFILE_PROPERTIES or FIELD_PROPERTIES, and in profile.py.
 """
 
 from __future__ import annotations
@@ -45,20 +43,20 @@ PATH_PROPERTIES = ("inversePath", "alternativePath", "zeroOrMorePath", "oneOrMor
 MARKS = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
 
 RELATIVE = "https://relative.invalid/"
-"""Base for the parser: an IRI that starts with it was written without a scheme."""
+"""Base IRI of the parser: an IRI that starts with it was written without a scheme."""
 
 MAX_PROFILE = 1_000_000
-"""Bytes of a profile file; Turtle of this size parses in seconds, and a real profile has a few thousand."""
+"""Maximum bytes of a profile file; Turtle of this size parses in seconds, and a real profile has a few thousand."""
 
 MAX_FILTERS = 32
-"""Predicates of hk:filters; each is a field of the index on the server, which has about 1,000 for everything."""
+"""Maximum length of hk:filters; each is a field of the index on the server, which allows about 1,000 in total."""
 
 MAX_LIST_LENGTH = 10_000
-"""Members of an RDF list; a list that runs in a circle ends here."""
+"""Maximum length of an RDF list; also ends a cyclic list."""
 
 
 def known_profiles() -> list[str]:
-    """Names of the profiles that travel with hybridkg, in alphabetical order.
+    """Names of the built-in profiles, in alphabetical order.
 
     >>> "default" in known_profiles()
     True
@@ -67,14 +65,14 @@ def known_profiles() -> list[str]:
 
 
 def load_profile(name_or_path: str | FilePath = "default") -> Profile:
-    """Reads a profile that travels with hybridkg by its name, or one of the user's by its path.
+    """Reads a built-in profile by its name, or another one by its path.
 
-    A text with a path separator or the ending `.ttl` is a path.
+    A text with a path separator or the extension `.ttl` is a path.
 
     Raises:
-        UnknownNameError: no profile of that name; the message lists the known ones.
-        ProfileError: the file cannot be read, is not Turtle, or breaks a rule of the vocabulary; names the
-            file, and the line where it is known.
+        UnknownNameError: no profile of that name; lists the valid ones.
+        ProfileError: the file cannot be read, is not Turtle, or violates a rule of the vocabulary; has the file, and
+            the line if possible.
 
     >>> [field.name for field in load_profile("default").fields]
     ['label', 'description', 'attributes', 'related', 'types']
@@ -87,15 +85,18 @@ def load_profile(name_or_path: str | FilePath = "default") -> Profile:
         near = did_you_mean(text, known_profiles())
         raise UnknownNameError(
             f"no profile {text!r}; known: {', '.join(known_profiles())}",
-            hint="\n".join(filter(None, [near, "a profile of your own is given as a path that ends in '.ttl'"])),
+            hint="\n".join(filter(None, [near, "write your own profile as a path that ends in '.ttl'"])),
         )
     return _Reader(resource("ontologies", "profiles", f"{text}.ttl"), text).profile()
 
 
 class _Reader:
-    """One profile file. Every error that leaves it carries a place."""
+    """Reader of one profile file; its errors have a place."""
 
     def __init__(self, path: FilePath, name: str):
+        import rdflib
+
+        self._uri, self._rdf = rdflib.URIRef, rdflib.RDF
         self.path, self.name = path, name
         self.text = _read(path)
         self.graph = _parse(path, self.text)
@@ -109,31 +110,27 @@ class _Reader:
 
     def _profile(self) -> Profile:
         self._check_vocabulary()
-        from rdflib import RDF as RDF_NAMES
-        from rdflib import URIRef
-
-        found = sorted(self.graph.subjects(RDF_NAMES.type, URIRef(HK + "Profile")), key=str)
-        if len(found) != 1:
+        profiles = sorted(self.graph.subjects(self._rdf.type, self._uri(HK + "Profile")), key=str)
+        if len(profiles) != 1:
             raise ProfileError(
-                f"the file describes {len(found) or 'no'} profile{'s' * bool(found)}; it must describe one",
-                hint="" if found else f"a profile is a node of type <{HK}Profile>",
+                f"the file describes {len(profiles) or 'no'} profile{'s' * bool(profiles)}; it must describe one",
+                hint="" if profiles else f"a profile is a node of type <{HK}Profile>",
             )
-        self._check_properties(found[0], "profile", PROFILE_PROPERTIES)
-        lists = [self._list(node, "hk:fields") for node in self._values(found[0], "fields")]
+        self._check_properties(profiles[0], "profile", PROFILE_PROPERTIES)
+        lists = [self._list(node, "hk:fields") for node in self._values(profiles[0], "fields")]
         if len(lists) > 1:
             raise self._error("hk:fields is given twice", "fields", hint="one list with all fields in it")
-        labels = [self._list(node, "hk:labels") for node in self._values(found[0], "labels")]
+        labels = [self._list(node, "hk:labels") for node in self._values(profiles[0], "labels")]
         return Profile(
             self.name,
             tuple(self._field(node) for node in (lists[0] if lists else [])),
-            entities=self._iris(self._values(found[0], "entities"), "hk:entities"),
+            entities=self._iris(self._values(profiles[0], "entities"), "hk:entities"),
             labels=self._iris(labels[0], "hk:labels") if labels else LABEL_PREDICATES,
-            ignore=self._iris(self._values(found[0], "ignore"), "hk:ignore"),
-            filters=self._filters(self._values(found[0], "filters")),
+            ignore=self._iris(self._values(profiles[0], "ignore"), "hk:ignore"),
+            filters=self._filters(self._values(profiles[0], "filters")),
         )
 
     def _filters(self, nodes: list[Any]) -> tuple[str, ...]:
-        """The predicates of hk:filters, in the order written."""
         if len(nodes) > 1:
             raise self._error("hk:filters is given twice", "hk:filters", hint="one list with all predicates in it")
         filters = self._iris(self._list(nodes[0], "hk:filters"), "hk:filters") if nodes else ()
@@ -144,7 +141,7 @@ class _Reader:
             raise self._error(
                 f"hk:filters has {len(filters):,} predicates; at most {MAX_FILTERS}",
                 "hk:filters",
-                hint="list those that queries give a constant or a range of numbers beside a MATCH",
+                hint="list those that queries restrict to a constant or a range of numbers together with a MATCH",
             )
         return filters
 
@@ -154,13 +151,13 @@ class _Reader:
             raise ProfileError("a field has no name", hint='hk:name "title"')
         name = str(name)
         self._check_properties(node, f"field {name!r}", FIELD_PROPERTIES)
-        what = f"field {name!r}"
-        paths = sorted((self._path(value, what, 0) for value in self._values(node, "path")), key=repr)
-        rest, text = self._kind(node, "rest", what), self._kind(node, "text", what)
+        subject = f"field {name!r}"
+        paths = sorted((self._path(value, subject, 0) for value in self._values(node, "path")), key=repr)
+        rest, text = self._kind(node, "rest", subject), self._kind(node, "text", subject)
         if rest == "strings":
-            raise self._error(f"{what}: hk:rest is hk:Literals or hk:Labels", name)
+            raise self._error(f"{subject}: hk:rest is hk:Literals or hk:Labels", name)
         if rest and text and rest != text:
-            raise self._error(f"{what}: hk:rest and hk:text disagree", name, hint="leave out hk:text")
+            raise self._error(f"{subject}: hk:rest and hk:text disagree", name, hint="leave out hk:text")
         languages = [self._list(value, "hk:languages") for value in self._values(node, "languages")]
         try:
             return Field(
@@ -168,61 +165,54 @@ class _Reader:
                 path=None if not paths else paths[0] if len(paths) == 1 else ShaclAlternative(tuple(paths)),
                 text=rest or text or "literals",
                 rest=rest is not None,
-                local_name=self._boolean(node, "localName", what),
+                local_name=self._boolean(node, "localName", subject),
                 languages=tuple(sorted(str(tag).lower() for tags in languages for tag in tags)),
-                weight=self._number(node, "weight", what, 1.0),
-                b=self._number(node, "b", what, 0.75),
-                analyzer=str(self._one(node, "analyzer", what) or "standard"),
+                weight=self._number(node, "weight", subject, 1.0),
+                b=self._number(node, "b", subject, 0.75),
+                analyzer=str(self._one(node, "analyzer", subject) or "standard"),
             )
         except ProfileError as e:
             raise self._located(e, f'"{name}"') from None
 
-    def _path(self, node: Any, what: str, depth: int) -> Path:
-        """The SHACL path at a node."""
-        from rdflib import URIRef
-
+    def _path(self, node: Any, subject: str, depth: int) -> Path:
         if depth > DEEPEST_PATH:
-            raise self._error(f"{what}: the path nests deeper than {DEEPEST_PATH}")
+            raise self._error(f"{subject}: the path nests deeper than {DEEPEST_PATH}")
         if self._is_list(node):
-            parts = tuple(self._path(part, what, depth + 1) for part in self._list(node, f"the path of {what}"))
+            parts = tuple(self._path(part, subject, depth + 1) for part in self._list(node, f"the path of {subject}"))
             if not parts:
-                raise self._error(f"{what}: a path is an empty list")
+                raise self._error(f"{subject}: a path is an empty list")
             return parts[0] if len(parts) == 1 else Sequence(parts)
-        if isinstance(node, URIRef):
-            return ShaclPredicate(self._iri(node, f"the path of {what}"))
-        found = sorted((str(p), o) for p, o in self.graph.predicate_objects(node))
-        if len(found) != 1 or found[0][0].removeprefix(SH) not in PATH_PROPERTIES:
-            shown = ", ".join(p for p, _ in found) or repr(str(node))
+        if isinstance(node, self._uri):
+            return ShaclPredicate(self._iri(node, f"the path of {subject}"))
+        operators = sorted((str(p), o) for p, o in self.graph.predicate_objects(node))
+        if len(operators) != 1 or operators[0][0].removeprefix(SH) not in PATH_PROPERTIES:
+            shown = ", ".join(p for p, _ in operators) or repr(str(node))
             raise self._error(
-                f"{what}: this is no property path: {shown}",
+                f"{subject}: this is no property path: {shown}",
                 hint="an IRI, a list, or [ sh:PROPERTY path ] with one of " + ", ".join(PATH_PROPERTIES),
             )
-        operator, inner = found[0][0].removeprefix(SH), found[0][1]
+        operator, inner = operators[0][0].removeprefix(SH), operators[0][1]
         if operator == "alternativePath":
             if not self._is_list(inner):
-                raise self._error(f"{what}: sh:alternativePath takes a list", "alternativePath")
-            parts = tuple(self._path(part, what, depth + 1) for part in self._list(inner, "sh:alternativePath"))
+                raise self._error(f"{subject}: sh:alternativePath takes a list", "alternativePath")
+            parts = tuple(self._path(part, subject, depth + 1) for part in self._list(inner, "sh:alternativePath"))
             if not parts:
-                raise self._error(f"{what}: a path is an empty list")
+                raise self._error(f"{subject}: a path is an empty list")
             return ShaclAlternative(parts) if len(parts) > 1 else parts[0]
-        path = self._path(inner, what, depth + 1)
+        path = self._path(inner, subject, depth + 1)
         return ShaclInverse(path) if operator == "inversePath" else Repeat(path, MARKS[operator])
 
-    # --- values ------------------------------------------------------------
-
     def _values(self, node: Any, name: str) -> list[Any]:
-        from rdflib import URIRef
+        return sorted(self.graph.objects(node, self._uri(HK + name)), key=str)
 
-        return sorted(self.graph.objects(node, URIRef(HK + name)), key=str)
-
-    def _one(self, node: Any, name: str, what: str) -> Any:
+    def _one(self, node: Any, name: str, subject: str) -> Any:
         values = self._values(node, name)
         if len(values) > 1:
-            raise self._error(f"{what}: hk:{name} is given {len(values)} times", str(values[0]))
+            raise self._error(f"{subject}: hk:{name} is given {len(values)} times", str(values[0]))
         return values[0] if values else None
 
-    def _number(self, node: Any, name: str, what: str, default: float) -> float:
-        value = self._one(node, name, what)
+    def _number(self, node: Any, name: str, subject: str, default: float) -> float:
+        value = self._one(node, name, subject)
         if value is None:
             return default
         try:
@@ -230,90 +220,82 @@ class _Reader:
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            raise self._error(f"{what}: hk:{name} {str(value)!r} is not a number", str(value))
+            raise self._error(f"{subject}: hk:{name} {str(value)!r} is not a number", str(value))
         return number
 
-    def _boolean(self, node: Any, name: str, what: str) -> bool:
-        value = self._one(node, name, what)
+    def _boolean(self, node: Any, name: str, subject: str) -> bool:
+        value = self._one(node, name, subject)
         if value is not None and str(value) not in ("true", "false"):
-            raise self._error(f"{what}: hk:{name} {str(value)!r} is neither true nor false", str(value))
+            raise self._error(f"{subject}: hk:{name} {str(value)!r} is neither true nor false", str(value))
         return str(value) == "true"
 
-    def _kind(self, node: Any, name: str, what: str) -> TextKind | None:
-        value = self._one(node, name, what)
+    def _kind(self, node: Any, name: str, subject: str) -> TextKind | None:
+        value = self._one(node, name, subject)
         if value is None:
             return None
         kind = str(value).removeprefix(HK)
         if kind not in VALUES:
             known = ", ".join(f"hk:{v}" for v in VALUES)
             hint = _did_you_mean(kind, VALUES) if str(value).startswith(HK) else ""
-            raise self._error(f"{what}: hk:{name} is {str(value)!r}; known: {known}", str(value), hint=hint)
+            raise self._error(f"{subject}: hk:{name} is {str(value)!r}; known: {known}", str(value), hint=hint)
         return TEXT_KINDS[VALUES.index(kind)]
 
-    def _iris(self, nodes: list[Any], what: str) -> tuple[str, ...]:
-        return tuple(self._iri(node, what) for node in nodes)
+    def _iris(self, nodes: list[Any], subject: str) -> tuple[str, ...]:
+        return tuple(self._iri(node, subject) for node in nodes)
 
-    def _iri(self, node: Any, what: str) -> str:
-        from rdflib import URIRef
-
+    def _iri(self, node: Any, subject: str) -> str:
         written = str(node).removeprefix(RELATIVE)
-        if not isinstance(node, URIRef):
-            raise self._error(f"{what}: {written!r} is not an IRI", written)
+        if not isinstance(node, self._uri):
+            raise self._error(f"{subject}: {written!r} is not an IRI", written)
         try:
             return ShaclPredicate(written).iri
         except ValueError:
             hint = "IRIs are written in full, or with a declared prefix"
-            raise self._error(f"{what}: <{written}> is not an absolute IRI", written, hint=hint) from None
+            raise self._error(f"{subject}: <{written}> is not an absolute IRI", written, hint=hint) from None
 
     def _is_list(self, node: Any) -> bool:
-        from rdflib import RDF as RDF_NAMES
+        return bool(node == self._rdf.nil) or (node, self._rdf.first, None) in self.graph
 
-        return bool(node == RDF_NAMES.nil) or (node, RDF_NAMES.first, None) in self.graph
-
-    def _list(self, node: Any, what: str) -> list[Any]:
-        from rdflib import RDF as RDF_NAMES
-
+    def _list(self, node: Any, subject: str) -> list[Any]:
         items: list[Any] = []
-        while node != RDF_NAMES.nil:
-            first = list(self.graph.objects(node, RDF_NAMES.first))
-            rest = list(self.graph.objects(node, RDF_NAMES.rest))
+        while node != self._rdf.nil:
+            first = list(self.graph.objects(node, self._rdf.first))
+            rest = list(self.graph.objects(node, self._rdf.rest))
             if len(first) != 1 or len(rest) != 1 or len(items) == MAX_LIST_LENGTH:
-                raise self._error(f"{what} takes a list: ( ... )", what.removeprefix("hk:"))
+                raise self._error(f"{subject} takes a list: ( ... )", subject.removeprefix("hk:"))
             items.append(first[0])
             node = rest[0]
         return items
 
-    # --- checks and errors ---------------------------------------------------
-
     def _check_vocabulary(self) -> None:
-        """Every name in the namespace of profiles must exist, wherever it stands."""
-        fitting: dict[str, tuple[str, ...]] = {}
+        """Checks that every name in the namespace of profiles exists."""
+        valid: dict[str, tuple[str, ...]] = {}
         for _, predicate, value in sorted(self.graph):
             for term, known in (
                 (predicate, (*PROFILE_PROPERTIES, *FIELD_PROPERTIES)),
                 (value, ("Profile", "Field") if str(predicate) == RDF + "type" else VALUES),
             ):
                 if str(term).startswith(HK):
-                    fitting.setdefault(str(term).removeprefix(HK), known)
-        for name in sorted(fitting):
+                    valid.setdefault(str(term).removeprefix(HK), known)
+        for name in sorted(valid):
             if name not in NAMES:
                 raise self._error(
                     f"hk:{name} is not in the vocabulary of profiles; known: {', '.join(sorted(NAMES))}",
                     name,
-                    hint=_did_you_mean(name, fitting[name]),
+                    hint=_did_you_mean(name, valid[name]),
                 )
 
-    def _check_properties(self, node: Any, what: str, known: tuple[str, ...]) -> None:
+    def _check_properties(self, node: Any, subject: str, known: tuple[str, ...]) -> None:
         for iri in sorted({str(p) for p in self.graph.predicates(node) if str(p).startswith(HK)}):
             name = iri.removeprefix(HK)
             if name not in known:
-                raise self._error(f"{what}: hk:{name} does not belong here; known: {', '.join(known)}", name)
+                raise self._error(f"{subject}: hk:{name} is not allowed here; known: {', '.join(known)}", name)
 
     def _error(self, message: str, needle: str = "", *, hint: str = "") -> ProfileError:
         return self._located(ProfileError(message, hint=hint), needle)
 
     def _located(self, error: ProfileError, needle: str) -> ProfileError:
-        """Adds the line, where the words in question occur on one line only (rdflib keeps no positions)."""
+        """Adds the line, if only one line has the text (rdflib has no positions)."""
         lines = [i for i, line in enumerate(self.text.splitlines(), 1) if needle and needle in line.split(" #")[0]]
         if not error.place:
             error.place = f"{self.path}:{lines[0]}" if len(lines) == 1 else str(self.path)
@@ -321,7 +303,7 @@ class _Reader:
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint with the nearest name that can stand in its place, whatever letters are capital, or nothing."""
+    """A hint with the most similar valid name, ignoring case, or nothing."""
     by_lower = {one.lower(): one for one in known}
     near = difflib.get_close_matches(name.lower(), by_lower, 1)
     return f"did you mean 'hk:{by_lower[near[0]]}'?" if near else ""
@@ -342,7 +324,7 @@ def _read(path: FilePath) -> str:
 
 
 def _parse(path: FilePath, text: str) -> Graph:
-    """Turtle to a graph. rdflib logs the IRIs that it doubts; ours are checked with an error instead."""
+    """Parses Turtle; silences rdflib's warnings about IRIs, which we check ourselves."""
     import rdflib
 
     log = logging.getLogger("rdflib.term")
@@ -353,7 +335,7 @@ def _parse(path: FilePath, text: str) -> Graph:
         raise
     except RecursionError as e:
         raise ProfileError("the profile nests too deeply", place=str(path)) from e
-    except IndexError as e:  # how rdflib meets the end of a file that it did not expect
+    except IndexError as e:  # rdflib at an unexpected end of file
         end = f"{path}:{text.rstrip().count(chr(10)) + 1}"
         raise ProfileError("this is not Turtle: the file ends within a statement", place=end) from e
     except Exception as e:  # rdflib raises SyntaxError, ValueError and others on malformed Turtle

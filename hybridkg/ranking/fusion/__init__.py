@@ -1,1 +1,1 @@
-"""The functions of RANK BY that read every surviving score."""
+"""Fusion functions: functions of RANK BY that read every surviving score."""

@@ -1,4 +1,4 @@
-"""combmnz: normalised scores added, times how many lists have the subject.
+"""CombMNZ fusion: the sum of normalised scores, times the number of lists with the subject.
 
 Fox and Shaw, "Combination of multiple searches", TREC-2 (1994); normalised by minmax as in Lee, "Analyses of multiple
 evidence combination", SIGIR 1997.
@@ -17,7 +17,7 @@ from hybridkg.ranking.fusion.minmax import between
 
 
 class CombMNZ:
-    """How many lists have the subject, times the sum over those of weight * minmax(score).
+    """Number of lists with the subject, times the sum over these of weight * minmax(score).
 
     With 1 in one list and 1/4 in another a subject has 2 * 1.25 = 2.5.
     """
@@ -27,7 +27,6 @@ class CombMNZ:
     reads: ClassVar = frozenset({ENDS})
 
     def values(self, lists: Sequence[FusedList], arguments: Mapping[str, float]) -> Scores:
-        """As Fusion has it."""
-        found = sum(one.present.astype(np.float64) for one in lists)
+        lists_with = sum(one.present.astype(np.float64) for one in lists)
         parts = [one.weight * between(one, one.spread.low, one.scores) for one in lists]
-        return found * added([np.where(one.present, part, 0.0) for one, part in zip(lists, parts, strict=True)])
+        return lists_with * added([np.where(one.present, part, 0.0) for one, part in zip(lists, parts, strict=True)])

@@ -1,4 +1,4 @@
-"""isr: inverse square rank. Rewards the first places more than rrf does, and being found by several lists.
+"""Inverse square rank fusion (isr): favours the first ranks, and presence in several lists, more than rrf does.
 
 Mourao, Martins and Magalhaes, "Multimodal medical information retrieval with unsupervised rank fusion", Computerized
 Medical Imaging and Graphics 39 (2015).
@@ -16,7 +16,7 @@ from hybridkg.interfaces.text_index import Scores
 
 
 class InverseSquareRank:
-    """How many lists have the subject, times the sum over those of weight / rank^2.
+    """Number of lists with the subject, times the sum over these of weight / rank^2.
 
     The first of one list and the second of another has 2 * (1 + 1/4) = 2.5.
     """
@@ -26,6 +26,5 @@ class InverseSquareRank:
     reads: ClassVar = frozenset({RANKS})
 
     def values(self, lists: Sequence[FusedList], arguments: Mapping[str, float]) -> Scores:
-        """As Fusion has it."""
-        found = sum(one.present.astype(np.float64) for one in lists)
-        return found * added([np.where(one.present, one.weight / (one.ranks * one.ranks), 0.0) for one in lists])
+        lists_with = sum(one.present.astype(np.float64) for one in lists)
+        return lists_with * added([np.where(one.present, one.weight / (one.ranks * one.ranks), 0.0) for one in lists])

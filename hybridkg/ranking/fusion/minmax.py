@@ -1,4 +1,4 @@
-"""minmax: a score between 0, the lowest that survives, and 1, the highest."""
+"""Min-max normalisation: a score from 0, the lowest that survives, to 1, the highest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hybridkg.interfaces.text_index import Scores
 
 
 class MinMax:
-    """(score - lowest) / (highest - lowest); where all are equal 1, and 0 where the score is absent.
+    """(score - lowest) / (highest - lowest); 1 where all are equal, and 0 where the score is absent.
 
     Of 1, 2 and 5 the second has 1/4.
     """
@@ -22,21 +22,17 @@ class MinMax:
     reads: ClassVar = frozenset({ENDS})
 
     def values(self, lists: Sequence[FusedList], arguments: Mapping[str, float]) -> Scores:
-        """As Fusion has it."""
         (one,) = lists
         return between(one, one.spread.low, one.floored)
 
 
 def between(one: FusedList, low: float, scores: Scores) -> Scores:
-    """Where scores are on the way from `low`, 0, to the highest surviving score, 1.
+    """float64[n]: scores (of the list, or substitutes for absent ones) scaled from `low`, 0, to the highest one, 1.
 
-    Args:
-        one: the list.
-        low: no surviving score is below.
-        scores: float64[n], those of the list, or what stands for absent ones.
+    `low` is a lower bound of the surviving scores.
     """
     high = one.spread.high
     if low == high:
         return one.present.astype(np.float64)
-    found: Scores = (scores - low) / (high - low)
-    return found
+    scaled: Scores = (scores - low) / (high - low)
+    return scaled

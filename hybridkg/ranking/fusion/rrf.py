@@ -1,4 +1,4 @@
-"""rrf: reciprocal rank fusion. Looks at ranks alone, so scores of any kinds may be fused.
+"""Reciprocal rank fusion (rrf): uses ranks only, so scores of any kinds may be fused.
 
 Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
 SIGIR 2009.
@@ -27,6 +27,5 @@ class ReciprocalRankFusion:
     reads: ClassVar = frozenset({RANKS})
 
     def values(self, lists: Sequence[FusedList], arguments: Mapping[str, float]) -> Scores:
-        """As Fusion has it."""
         k = arguments["k"]
         return added([np.where(one.present, one.weight / (k + one.ranks), 0.0) for one in lists])

@@ -1,7 +1,7 @@
-"""tmm: minmax from the least score that the model can give, so that the worst survivor is not always worth 0.
+"""Theoretical min-max normalisation (tmm): from the minimum score of the model instead of the lowest survivor.
 
-Which other entities survive then moves a score by one factor only. Weighted sums of it are the convex combinations of
-Bruch, Gai and Ingber, "An analysis of fusion functions for hybrid retrieval", ACM TOIS 42 (2023), there called TM2C2.
+The other survivors then change a score by one common factor only. Weighted sums of it are the convex combinations
+(TM2C2) of Bruch, Gai and Ingber, "An analysis of fusion functions for hybrid retrieval", ACM TOIS 42 (2023).
 """
 
 from __future__ import annotations
@@ -25,6 +25,5 @@ class TheoreticalMinMax:
     reads: ClassVar = frozenset({ENDS, LEAST})
 
     def values(self, lists: Sequence[FusedList], arguments: Mapping[str, float]) -> Scores:
-        """As Fusion has it."""
         (one,) = lists
         return between(one, one.spread.least, one.floored)

@@ -1,4 +1,4 @@
-"""zscore: how many deviations a score is from the mean of those that survive."""
+"""Z-score normalisation: the deviation of a score from the mean of the survivors, in standard deviations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ class ZScore:
     reads: ClassVar = frozenset({MOMENTS})
 
     def values(self, lists: Sequence[FusedList], arguments: Mapping[str, float]) -> Scores:
-        """As Fusion has it."""
         (one,) = lists
         mean, deviation = one.spread.mean, one.spread.deviation
         return (one.floored - mean) / deviation if deviation else np.zeros(len(one.scores))

@@ -1,1 +1,1 @@
-"""Rerankers: each scores the first rows of a ranking."""
+"""Rerankers: models that score the first rows of a ranking."""

@@ -1,8 +1,7 @@
-"""A cross-encoder: a transformer that reads question and text together and says how well they fit.
+"""Cross-encoder reranker: a transformer that reads question and text together and returns one score.
 
 Any model of sentence-transformers' CrossEncoder with one output, by a name on the Hugging Face hub or by the path of
-its folder. Weights are read from safetensors only, and no code that comes with a model is run. It stays loaded as long
-as the process lives.
+its folder. Only safetensors weights are read, and no code of a model is run. Models stay loaded until the process ends.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from hybridkg.extras import needs_extra
 from hybridkg.interfaces.reranker import RerankCandidates, Reranked, RerankPlace, Setting, Surroundings
 
 AT_ONCE = 16
-"""Pairs between two looks at the time."""
+"""Pairs between two checks of the time limit."""
 
 CHARACTERS = 20_000
-"""Of a text that the tokenizer gets; no model reads so much."""
+"""Maximum length of a text for the tokenizer; no model reads so much."""
 
 LOADED = 2
-"""Models that stay in memory."""
+"""Maximum number of models in memory."""
 
 
 class CrossEncoderReranker:
-    """The Reranker."""
+    """The reranker `cross_encoder`."""
 
     settings: ClassVar[Mapping[str, Setting]] = {
         "model": Setting("", note="a name on the Hugging Face hub, or the path of a folder"),
@@ -46,23 +45,21 @@ class CrossEncoderReranker:
             path = Path(model).expanduser()
             found = next((folder / path for folder in place.folders if (folder / path / "config.json").is_file()), None)
             if found is None:
-                looked = " and ".join(repr(str(folder / path)) for folder in place.folders)
-                raise ConfigError(f"no model in {looked}", hint="the folder of a model has a config.json")
+                searched = " and ".join(repr(str(folder / path)) for folder in place.folders)
+                raise ConfigError(f"no model in {searched}", hint="the folder of a model has a config.json")
             model = str(found.resolve())
         self._model, self._length = model, int(values["max_length"])
         self._fields = [name.strip() for name in str(values["fields"]).split(",") if name.strip()]
 
     @property
     def name(self) -> str:
-        """With the model."""
         return f"cross_encoder ({Path(self._model).name if self._model.startswith('/') else self._model})"
 
     def rerank(self, candidates: RerankCandidates, around: Surroundings) -> Reranked:
-        """As Reranker has it."""
         model = loaded(self._model, self._length)
         texts = around.running_texts(candidates.nodes, self._fields, CHARACTERS)
         pairs = list(zip(candidates.queries, texts, strict=True))
-        found = []
+        batches = []
         for begin in range(0, len(pairs), AT_ONCE):
             around.check()
             try:
@@ -71,11 +68,11 @@ class CrossEncoderReranker:
                 raise RerankerError(f"{self.name} failed: {_first_line(e)}") from e
             if scores.ndim != 1:
                 raise RerankerError(
-                    f"{self.name} gives {scores.shape[-1]} numbers for a pair",
-                    hint="take a model that was trained to rank: one with a single output",
+                    f"{self.name} returns {scores.shape[-1]} numbers for a pair",
+                    hint="use a model that was trained to rank: one with a single output",
                 )
-            found.append(scores.astype(np.float64))
-        return Reranked(np.concatenate(found))
+            batches.append(scores.astype(np.float64))
+        return Reranked(np.concatenate(batches))
 
 
 @lru_cache(maxsize=LOADED)
@@ -84,7 +81,7 @@ def loaded(model: str, max_length: int) -> Any:
 
     Raises:
         MissingExtraError: the package is not installed.
-        RerankerError: the model is not there, or is none.
+        RerankerError: the model does not exist, or is none.
     """
     with needs_extra("models", "cross_encoder"):
         from sentence_transformers import CrossEncoder

@@ -1,10 +1,10 @@
-"""What has been learned about features, in a JSON file (never a pickle): one weight for each, or trees.
+"""Models of row features, in a JSON file (never a pickle): one weight for each feature, or trees.
 
     {"format": "hybridkg features", "version": 1, "weights": {"score t": 0.8, "field names": 0.3}}
     {"format": "hybridkg features", "version": 1,
      "trees": [{"feature": "score t", "limit": 0.5, "below": -0.1, "above": 0.2}]}
 
-`hybridkg tune --model features` writes both. Either way a score is a sum of one part for each feature.
+`hybridkg tune --model features` writes both. In either, a score is a sum of one part for each feature.
 """
 
 from __future__ import annotations
@@ -29,39 +29,32 @@ Floats = NDArray[np.float64]
 FORMAT, VERSION = "hybridkg features", 1
 
 MAX_FILE_BYTES = 1 << 20
-"""Bytes; a real one has some thousand, or with trees some ten thousand."""
+"""Maximum size; a real file has some thousand, or with trees some ten thousand."""
 
 MAX_WEIGHTS = MAX_TREES = 10_000
 
 DEEPEST = 16
-"""Splits between the root of a tree and a leaf."""
+"""Maximum depth: splits between the root of a tree and a leaf."""
 
 HINT = "hybridkg tune --model features writes one"
 
 
 class FeatureModel(Protocol):
-    """What gives candidates a score."""
+    """A score of candidates as a sum of parts, one for each feature."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The features that it reads."""
+        """Its features."""
 
     @property
     def empty(self) -> bool:
-        """Whether it has nothing to tell one candidate from another by."""
+        """Whether all candidates get the same score."""
 
     def parts(self, features: Floats) -> Floats:
-        """What each feature gives; the score is the sum.
-
-        Args:
-            features: float64[candidates, names], each from 0 to 1.
-
-        Returns:
-            float64[candidates, names].
-        """
+        """float64[candidates, names]: the part of each feature, from features float64[candidates, names] in 0..1."""
 
     def content(self) -> Mapping[str, Any]:
-        """What stands in its file beside format and version."""
+        """Content of its file, besides format and version."""
 
 
 @dataclass(frozen=True)
@@ -76,46 +69,34 @@ class Weights:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """As FeatureModel has it."""
         return tuple(self.weights)
 
     @property
     def empty(self) -> bool:
-        """As FeatureModel has it."""
         return not any(self.weights.values())
 
     def parts(self, features: Floats) -> Floats:
-        """As FeatureModel has it."""
-        found: Floats = features * np.array(list(self.weights.values()))
-        return found
+        parts: Floats = features * np.array(list(self.weights.values()))
+        return parts
 
     def content(self) -> Mapping[str, Any]:
-        """As FeatureModel has it."""
         return {"weights": dict(self.weights)}
 
     @classmethod
-    def parse(cls, found: Any, place: str) -> Weights:
-        """What stands behind "weights".
+    def parse(cls, value: Any, place: str) -> Weights:
+        """Weights from the value of "weights".
 
         Raises:
             ConfigError: it is no table of numbers.
         """
-        if not isinstance(found, dict) or not 0 < len(found) <= MAX_WEIGHTS:
+        if not isinstance(value, dict) or not 0 < len(value) <= MAX_WEIGHTS:
             raise ConfigError('"weights" must be a table of some numbers', hint=HINT, place=place)
-        return cls(
-            {name: _finite(f"the weight of {reprlib.repr(name)}", value, place) for name, value in found.items()}
-        )
+        return cls({name: _finite(f"the weight of {reprlib.repr(name)}", own, place) for name, own in value.items()})
 
 
 @dataclass(frozen=True)
 class Split:
-    """A question to a candidate: is the feature at least the limit?
-
-    Args:
-        feature: its name.
-        limit: from 0 to 1.
-        below, above: what comes then: another question, or the value of a leaf.
-    """
+    """Inner node of a tree: candidates whose feature is below the limit (0..1) take one side, others the other."""
 
     feature: str
     limit: float
@@ -124,7 +105,6 @@ class Split:
 
     @cached_property
     def middle(self) -> float:
-        """Half-way between its two sides."""
         return (_middle(self.below) + _middle(self.above)) / 2
 
 
@@ -133,10 +113,10 @@ Tree = Split | float
 
 @dataclass(frozen=True)
 class Trees:
-    """Trees whose values are added up.
+    """Sum of decision trees.
 
-    A split gives to its feature the step from the middle of its two sides to the side that is taken. So the parts of a
-    candidate add up to the sum of its leaves, less the middles of the roots, which are the same for all candidates.
+    A split gives its feature the difference between the taken side and the mean of both sides. So the parts of a
+    candidate add up to the sum of its leaves, less the means of the roots, which are the same for all candidates.
 
     >>> one = Split("earlier", 0.5, -1.0, Split("types", 0.25, 0.0, 2.0))
     >>> Trees((one,)).parts(np.array([[0.1, 1], [0.5, 1]])).tolist()
@@ -147,17 +127,14 @@ class Trees:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """As FeatureModel has it."""
         return tuple(sorted({split.feature for tree in self.trees for split in _splits(tree)}))
 
     @property
     def empty(self) -> bool:
-        """As FeatureModel has it."""
         return not self.names
 
     def parts(self, features: Floats) -> Floats:
-        """As FeatureModel has it."""
-        found = np.zeros(features.shape)
+        parts = np.zeros(features.shape)
         columns = {name: i for i, name in enumerate(self.names)}
         for tree in self.trees:
             open_ = [(tree, np.arange(len(features)))]
@@ -168,31 +145,30 @@ class Trees:
                 at = columns[split.feature]
                 above = features[rows, at] >= split.limit
                 for side, taken in ((split.below, rows[~above]), (split.above, rows[above])):
-                    found[taken, at] += _middle(side) - split.middle
+                    parts[taken, at] += _middle(side) - split.middle
                     open_.append((side, taken))
-        return found
+        return parts
 
     def content(self) -> Mapping[str, Any]:
-        """As FeatureModel has it."""
         return {"trees": [_written(tree) for tree in self.trees]}
 
     @classmethod
-    def parse(cls, found: Any, place: str) -> Trees:
-        """What stands behind "trees".
+    def parse(cls, value: Any, place: str) -> Trees:
+        """Trees from the value of "trees".
 
         Raises:
             ConfigError: it is no list of trees.
         """
-        if not isinstance(found, list) or not 0 < len(found) <= MAX_TREES:
+        if not isinstance(value, list) or not 0 < len(value) <= MAX_TREES:
             raise ConfigError('"trees" must be a list of some trees', hint=HINT, place=place)
-        return cls(tuple(_tree(own, place, DEEPEST) for own in found))
+        return cls(tuple(_tree(own, place, DEEPEST) for own in value))
 
 
 KINDS: Mapping[str, Callable[[Any, str], FeatureModel]] = {"trees": Trees.parse, "weights": Weights.parse}
 
 
 def to_json(model: FeatureModel) -> str:
-    """The text of a file that `parse` reads back as the same model.
+    """The text of a file, which `parse` reads back as the same model.
 
     >>> print(to_json(Weights({"earlier": 0.5})), end="")
     {
@@ -208,28 +184,28 @@ def to_json(model: FeatureModel) -> str:
 
 
 def parse(text: str, place: str) -> FeatureModel:
-    """The model in a text.
+    """The model in a text; `place` is for the error.
 
     Raises:
-        ConfigError: it is no such file; `place` is where the error points to.
+        ConfigError: the text is no such file.
     """
     try:
-        found: Any = json.loads(text)
+        document: Any = json.loads(text)
     except (ValueError, RecursionError) as e:
         raise ConfigError(f"not JSON: {e}", hint=HINT, place=place) from e
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ConfigError("no weights of features", hint=HINT, place=place)
-    if found.get("version") != VERSION:
+    if document.get("version") != VERSION:
         raise ConfigError(
-            f"weights of version {found.get('version')!r}; this hybridkg reads version {VERSION}",
+            f"weights of version {document.get('version')!r}; this hybridkg reads version {VERSION}",
             hint=HINT,
             place=place,
         )
-    kinds = [kind for kind in KINDS if kind in found]
+    kinds = [kind for kind in KINDS if kind in document]
     if len(kinds) > 1:
-        raise ConfigError("weights and trees at once: a file has one of them", hint=HINT, place=place)
+        raise ConfigError("both weights and trees: a file has one of them", hint=HINT, place=place)
     kind = kinds[0] if kinds else "weights"
-    return KINDS[kind](found.get(kind), place)
+    return KINDS[kind](document.get(kind), place)
 
 
 def read(path: Path) -> FeatureModel:
@@ -250,9 +226,9 @@ def read(path: Path) -> FeatureModel:
         raise ConfigError(f"{str(path)!r} is not UTF-8 text", hint=HINT) from e
 
 
-def _finite(what: str, value: Any, place: str) -> float:
+def _finite(name: str, value: Any, place: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e9 or not math.isfinite(value):
-        raise ConfigError(f"{what} must be a number from -1e9 to 1e9, not {reprlib.repr(value)}", place=place)
+        raise ConfigError(f"{name} must be a number from -1e9 to 1e9, not {reprlib.repr(value)}", place=place)
     return float(value)
 
 
@@ -277,21 +253,20 @@ def _written(tree: Tree) -> Any:
     return dict(zip(_KEYS, values, strict=True))
 
 
-def _tree(found: Any, place: str, deeper: int) -> Tree:
-    if not isinstance(found, dict):
-        return _finite("the value of a leaf", found, place)
-    if deeper == 0:
+def _tree(value: Any, place: str, depth_left: int) -> Tree:
+    if not isinstance(value, dict):
+        return _finite("the value of a leaf", value, place)
+    if depth_left == 0:
         raise ConfigError(f"a tree has more than {DEEPEST} splits on the way to a leaf", place=place)
-    if unknown := next((key for key in found if key not in _KEYS), None):
+    if unknown := next((key for key in value if key not in _KEYS), None):
         hint = did_you_mean(unknown, list(_KEYS)) or HINT
         raise ConfigError(f"a split has no {reprlib.repr(unknown)}; it has: {', '.join(_KEYS)}", hint=hint, place=place)
-    if missing := next((key for key in _KEYS if key not in found), None):
+    if missing := next((key for key in _KEYS if key not in value), None):
         raise ConfigError(f"a split lacks {missing!r}", hint=HINT, place=place)
-    if not isinstance(found["feature"], str):
-        raise ConfigError(
-            f"the feature of a split must be a name, not {reprlib.repr(found['feature'])}", hint=HINT, place=place
-        )
-    limit = _finite("the limit of a split", found["limit"], place)
+    name = value["feature"]
+    if not isinstance(name, str):
+        raise ConfigError(f"the feature of a split must be a name, not {reprlib.repr(name)}", hint=HINT, place=place)
+    limit = _finite("the limit of a split", value["limit"], place)
     return Split(
-        found["feature"], limit, _tree(found["below"], place, deeper - 1), _tree(found["above"], place, deeper - 1)
+        name, limit, _tree(value["below"], place, depth_left - 1), _tree(value["above"], place, depth_left - 1)
     )

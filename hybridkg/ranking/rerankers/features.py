@@ -1,4 +1,4 @@
-"""A reranker that has been learned: a model of what `row_features` sees of a row (feature_model.py), in a JSON file."""
+"""Feature reranker: a learned model (feature_model.py) of the features of a row (row_features.py), in a JSON file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hybridkg.registry import did_you_mean
 
 
 class FeatureReranker:
-    """The Reranker."""
+    """The reranker `features`."""
 
     settings: ClassVar[Mapping[str, Setting]] = {}
     takes_file, needs_query, repeatable, most = True, False, True, 10_000
@@ -24,28 +24,27 @@ class FeatureReranker:
     def __init__(self, values: Mapping[str, str | float], file: str, place: RerankPlace):
         path = find_file(file, place.folders)
         if path is None:
-            looked = " and ".join(repr(str(folder)) for folder in place.folders)
+            searched = " and ".join(repr(str(folder)) for folder in place.folders)
             raise ConfigError(
-                f"no file of weights {file!r} in {looked}",
+                f"no file of weights {file!r} in {searched}",
                 hint=f"{feature_model.HINT}; name it by a path inside one of these folders",
             )
         self._file, self._model = file, feature_model.read(path)
 
     @property
     def name(self) -> str:
-        """With the file."""
         return f"features ({self._file})"
 
     def rerank(self, candidates: RerankCandidates, around: Surroundings) -> Reranked:
-        """As Reranker has it; each question is for itself."""
+        """Scores of the rows; the features of each question are scaled separately."""
         names = self._model.names
-        known = names_of(around.text, list(candidates.scores))
-        unknown = next((name for name in names if name not in known), None)
+        available = names_of(around.text, list(candidates.scores))
+        unknown = next((name for name in names if name not in available), None)
         if unknown is not None:
             raise RerankerError(
                 f"the weights of {self._file!r} are for a feature {unknown!r}, which these rows do not have",
-                hint=did_you_mean(unknown, list(known))
-                or "the query, its scores and the fields must be those that it was learned with",
+                hint=did_you_mean(unknown, list(available))
+                or "the query, its scores and the fields must be those of the training",
             )
         parts = np.zeros((len(candidates), len(names)))
         for places, own in by_question(candidates):

@@ -1,9 +1,9 @@
-"""A language model says of each candidate, between 0 and 1, how well it answers the question.
+"""Language model reranker: scores between 0 and 1 for how well each candidate answers the question.
 
 The idea is that of STaRK's reranker (Wu et al., "STaRK: Benchmarking LLM Retrieval on Textual and Relational Knowledge
-Bases", 2024): the model reads the question and what is known of an entity, and gives a number between 0 and 1. Here it
-reads several entities at once (`batch`; 1 is STaRK's own way), and equal numbers keep the earlier order. Question and
-texts are sent as JSON, apart from the instruction, which says that they are data.
+Bases", 2024): the model reads the question and the text of an entity, and returns a number between 0 and 1. Here it
+reads several entities at once (`batch`; 1 is STaRK's way), and ties keep the earlier order. Question and texts are sent
+as JSON, apart from the instruction, which declares them as data.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ INSTRUCTION = (
     "their order."
 )
 
-ASKED = 2
-"""Times that the model may answer something else than scores."""
+MAX_ATTEMPTS = 2
+"""Requests for the scores of a batch, until the answer has scores."""
 
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*(.*?)\s*```\s*\Z", re.DOTALL)
 
 
 class LanguageModelReranker:
-    """The Reranker."""
+    """The reranker `llm`."""
 
     settings: ClassVar[Mapping[str, Setting]] = {
         "model": Setting("", note="as the server calls it"),
@@ -57,11 +57,9 @@ class LanguageModelReranker:
 
     @property
     def name(self) -> str:
-        """With the model."""
         return f"llm ({self._model})"
 
     def rerank(self, candidates: RerankCandidates, around: Surroundings) -> Reranked:
-        """As Reranker has it."""
         self._server.check = around.check
         texts = around.running_texts(candidates.nodes, self._fields, self._characters)
         scores, characters = np.zeros(len(candidates)), 0
@@ -75,8 +73,8 @@ class LanguageModelReranker:
                 content = json.dumps({"question": query, "candidates": records}, ensure_ascii=False)
                 characters += len(content) + len(INSTRUCTION)
                 scores[some] = self._scores(content, len(some))
-        asked = self._server.requests
-        requests = f"{asked:,} request{'' if asked == 1 else 's'}"
+        count = self._server.requests
+        requests = f"{count:,} request{'' if count == 1 else 's'}"
         return Reranked(scores, note=f"{requests}, about {tokens_of(characters):,} tokens")
 
     def _scores(self, content: str, count: int) -> Sequence[float]:
@@ -85,47 +83,48 @@ class LanguageModelReranker:
             "messages": [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": content}],
             "temperature": 0,
         }
-        wrong = ""
-        for _ in range(ASKED):
-            found = read_scores(_text_of(self._server.post("/chat/completions", body)), count)
-            if not isinstance(found, str):
-                return found
-            wrong = found
+        problem = ""
+        for _ in range(MAX_ATTEMPTS):
+            scores = read_scores(_text_of(self._server.post("/chat/completions", body)), count)
+            if not isinstance(scores, str):
+                return scores
+            problem = scores
         raise ModelServerError(
-            f"the model {self._model!r} {wrong}", hint="a smaller batch may help: llm(batch=1, ...); or another model"
+            f"the model {self._model!r} {problem}", hint="a smaller batch may help: llm(batch=1, ...); or another model"
         )
 
 
 def _text_of(answer: Any) -> str:
-    """The text of the first choice."""
     try:
         text = answer["choices"][0]["message"]["content"]
     except (KeyError, IndexError, TypeError):
         text = None
     if not isinstance(text, str):
-        raise ModelServerError("the model server gives no message", hint="does it speak OpenAI's chat interface?")
+        raise ModelServerError(
+            "the model server returned no message", hint="does it implement OpenAI's chat interface?"
+        )
     return text
 
 
 def read_scores(text: str, count: int) -> list[float] | str:
-    """The scores in what a model says; or what is wrong with them, in words.
+    """The scores in the answer of a model; or the problem, in words.
 
     >>> read_scores('```json\\n{"scores": [1, 0.25]}\\n```', 2), read_scores('{"scores": [1]}', 2)
-    ([1.0, 0.25], 'gives 1 score for 2 candidates')
+    ([1.0, 0.25], 'returned 1 score for 2 candidates')
     """
     fenced = _FENCE.match(text)
     try:
-        found = json.loads(fenced[1] if fenced else text)
+        answer = json.loads(fenced[1] if fenced else text)
     except (ValueError, RecursionError):
         return "does not answer with JSON"
-    if isinstance(found, dict):
-        found = found.get("scores")
-    if isinstance(found, int | float) and not isinstance(found, bool):
-        found = [found]
-    if not isinstance(found, list):
+    if isinstance(answer, dict):
+        answer = answer.get("scores")
+    if isinstance(answer, int | float) and not isinstance(answer, bool):
+        answer = [answer]
+    if not isinstance(answer, list):
         return "does not answer with a list of scores"
-    if len(found) != count:
-        return f"gives {len(found):,} score{'' if len(found) == 1 else 's'} for {count:,} candidates"
-    if not all(isinstance(s, int | float) and not isinstance(s, bool) and 0 <= s <= 1 for s in found):
-        return "gives a score that is no number between 0 and 1"
-    return [float(score) for score in found if not math.isnan(score)]
+    if len(answer) != count:
+        return f"returned {len(answer):,} score{'' if len(answer) == 1 else 's'} for {count:,} candidates"
+    if not all(isinstance(s, int | float) and not isinstance(s, bool) and 0 <= s <= 1 for s in answer):
+        return "returned a score that is no number between 0 and 1"
+    return [float(score) for score in answer if not math.isnan(score)]

@@ -1,21 +1,21 @@
-"""What a learned reranker sees of a row: numbers from 0 to 1 by name, from its scores, its texts and the graph.
+"""Row features of a learned reranker: numbers from 0 to 1 by name, from a row's scores, its texts and the graph.
 
-Each is brought to 0..1 among the candidates of one question: the least to 0, the greatest to 1, one that is absent to
-0. So a weight that was learned over many questions means the same in each.
+Each is scaled to 0..1 among the candidates of one question: the minimum to 0, the maximum to 1, an absent one to 0. So
+a weight that was learned over many questions means the same in each.
 
     score NAME       a score that the row has: of MATCH, NEAR or RANK BY
-    earlier          1 / (10 + place) by the order before
+    earlier          1 / (10 + rank) in the order before
     similarity       of the vectors of entity and question
     like the first   mean similarity of its vector to those of the first entities (relevance feedback)
     text MODEL       the score of a ranking model over all fields
     field NAME       bm25 over this field alone
-    covered NAME     the share of the question's words, by their idf, that the field has
+    covered NAME     the share of the question's words, by idf, that the field has
     share NAME       the share of the field's words that are the question's
     length NAME      ln(1 + words of the field)
     triples from     ln(1 + triples with it as subject), counted up to MAX_TRIPLES
     triples to       the same as object
-    linked           places of the candidates that a triple links it with, as 1 / (10 + place), added up
-    types            how early the candidates of its classes stand: their 1 / (10 + place), the mean over its classes
+    linked           sum of 1 / (10 + rank) of the candidates that a triple links it with
+    types            ranks of the candidates of its classes: sums of 1 / (10 + rank), the mean over its classes
 """
 
 from __future__ import annotations
@@ -36,22 +36,17 @@ from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Node, Term
 MODELS = ("bm25f", "lm", "mlm", "prms", "sdm")
 
 FIRST = 5
-"""Entities that `like the first` compares with."""
+"""Number of entities for `like the first`."""
 
 MAX_TRIPLES = 1_000
-"""A hub has millions; nobody waits for them to be counted."""
+"""Maximum count: a hub has millions."""
 
 SMOOTHING = 10
-"""Of places: the first counts for 1/11, the tenth for 1/20, the hundredth for 1/110."""
+"""Added to ranks: the first counts 1/11, the tenth 1/20, the hundredth 1/110."""
 
 
 def names_of(index: RankedIndex | None, scores: Sequence[str]) -> tuple[str, ...]:
-    """Every feature that there is.
-
-    Args:
-        index: of the knowledge base.
-        scores: names of the scores of a row.
-    """
+    """Names of all features, for the scores of a row."""
     plain = [*(f"score {name}" for name in scores), "earlier", "triples from", "triples to", "linked", "types"]
     if index is not None:
         plain += [f"text {model}" for model in MODELS]
@@ -63,22 +58,13 @@ def names_of(index: RankedIndex | None, scores: Sequence[str]) -> tuple[str, ...
 
 @dataclass(frozen=True, eq=False)
 class RowFeatures:
-    """The features of candidates that share one question.
-
-    Args:
-        candidates: in their earlier order.
-        around: what may be asked.
-    """
+    """Features of candidates that share one question, in their earlier order."""
 
     candidates: RerankCandidates
     around: Surroundings
 
     def matrix(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """float64[candidates, names], each from 0 to 1.
-
-        Raises:
-            KeyError: there is no such feature.
-        """
+        """float64[candidates, names], each from 0 to 1; raises KeyError for an unknown feature."""
         columns = [self.column(name) for name in names]
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.candidates), 0))
 
@@ -87,28 +73,28 @@ class RowFeatures:
         kind, _, rest = name.partition(" ")
         if kind == "score":
             return unit(self.candidates.scores[rest])
-        if name in self._plain:
-            return unit(self._plain[name]())
-        if kind in self._of_field and rest in self._fields:
-            return unit(self._of_field[kind](rest))
+        if name in self._by_name:
+            return unit(self._by_name[name]())
+        if kind in self._by_field and rest in self._fields:
+            return unit(self._by_field[kind](rest))
         if kind == "text" and rest in MODELS:
             return unit(self._scored(TextQuery(self._question, syntax=False, model=rest)))
         raise KeyError(name)
 
     @property
-    def _plain(self) -> Mapping[str, Callable[[], Scores]]:
+    def _by_name(self) -> Mapping[str, Callable[[], Scores]]:
         return {
             "earlier": lambda: self._places,
             "similarity": lambda: self._scored(VectorQuery(text=self._question)),
             "like the first": self._like_the_first,
-            "triples from": lambda: self._triples("SELECT ?x { ?x ?p ?o } LIMIT {most}"),
-            "triples to": lambda: self._triples("SELECT ?x { ?s ?p ?x } LIMIT {most}"),
+            "triples from": lambda: self._triples(f"SELECT ?x {{ ?x ?p ?o }} LIMIT {MAX_TRIPLES}"),
+            "triples to": lambda: self._triples(f"SELECT ?x {{ ?s ?p ?x }} LIMIT {MAX_TRIPLES}"),
             "linked": self._linked,
             "types": self._types,
         }
 
     @property
-    def _of_field(self) -> Mapping[str, Callable[[str], Scores]]:
+    def _by_field(self) -> Mapping[str, Callable[[str], Scores]]:
         return {
             "field": lambda name: self._scored(
                 TextQuery(self._question, syntax=False, fields=(FieldChoice(name),), model="bm25")
@@ -131,21 +117,21 @@ class RowFeatures:
         return 1.0 / (SMOOTHING + np.arange(1, len(self.candidates) + 1))
 
     @cached_property
-    def _known(self) -> tuple[NDArray[np.bool_], Ids]:
-        """Who has an id, and the ids."""
+    def _with_ids(self) -> tuple[NDArray[np.bool_], Ids]:
+        """Whether each candidate has an id, and the ids."""
         has = self.candidates.ids >= 0
         return has, self.candidates.ids[has].astype(np.uint32)
 
     def _scored(self, query: TextQuery | VectorQuery) -> Scores:
-        index, (has, ids) = self.around.text, self._known
-        found = np.full(len(self.candidates), np.nan)
+        index, (has, ids) = self.around.text, self._with_ids
+        scores = np.full(len(self.candidates), np.nan)
         if index is not None and len(ids) and (isinstance(query, TextQuery) or index.vectors is not None):
-            found[has] = index.score(query, ids)
+            scores[has] = index.score(query, ids)
         self.around.check()
-        return found
+        return scores
 
     def _like_the_first(self) -> Scores:
-        """An entity that is one of the first is compared with the others of them."""
+        """Mean similarity to the first entities, except itself."""
         first = [node for node, id_ in zip(self.candidates.nodes, self.candidates.ids, strict=True) if id_ >= 0]
         columns = [self._scored(VectorQuery(entity=node)) for node in first[:FIRST]]
         if not columns:
@@ -155,10 +141,8 @@ class RowFeatures:
         return np.where(count > 0, np.nansum(together, axis=0) / np.maximum(count, 1), np.nan)
 
     def _words(self, field: str) -> tuple[Scores, Scores, Scores]:
-        """Of one field: idf of the question's words that it has, by that of all; its words that are the question's, by
-        all of its own; how many words it has.
-        """
-        index, (has, ids) = self.around.text, self._known
+        """Coverage, share and length (see above) of one field."""
+        index, (has, ids) = self.around.text, self._with_ids
         n = len(self.candidates)
         covered, share, length = (np.zeros(n) for _ in range(3))
         if index is None or not len(ids):
@@ -166,23 +150,22 @@ class RowFeatures:
         order = np.argsort(ids)
         query = TextQuery(self._question, syntax=False, fields=(FieldChoice(field),), model="bm25f")
         task = index.task(query, ids[order])
-        of_all = task.lengths[task.fields[0].row][ids[order]].astype(np.float64)
-        total, found, words = 0.0, np.zeros(len(ids)), np.zeros(len(ids))
+        lengths = task.lengths[task.fields[0].row][ids[order]].astype(np.float64)
+        total, matched, words = 0.0, np.zeros(len(ids)), np.zeros(len(ids))
         for term in task.terms:
             idf = float(np.log1p((task.n_entities - term.df + 0.5) / (term.df + 0.5))) if term.df else 0.0
             total += idf
             at = np.searchsorted(ids[order], term.postings[0].ids)
-            found[at] += idf
+            matched[at] += idf
             words[at] += term.postings[0].tf
         places = np.flatnonzero(has)[order]
-        covered[places] = found / total if total else 0.0
-        share[places] = np.where(of_all > 0, np.minimum(1.0, words / np.maximum(of_all, 1)), 0.0)
-        length[places] = of_all
+        covered[places] = matched / total if total else 0.0
+        share[places] = np.where(lengths > 0, np.minimum(1.0, words / np.maximum(lengths, 1)), 0.0)
+        length[places] = lengths
         self.around.check()
         return covered, share, length
 
-    def _triples(self, query: str) -> Scores:
-        sparql = query.replace("{most}", str(MAX_TRIPLES))
+    def _triples(self, sparql: str) -> Scores:
         counts = []
         for node in self.candidates.nodes:
             counts.append(sum(1 for _ in self.around.store.select(sparql, {"x": node}).rows))
@@ -190,8 +173,8 @@ class RowFeatures:
         return np.log1p(np.array(counts, np.float64))
 
     def _linked(self) -> Scores:
-        """Pairs are asked for: what else a candidate is linked with may be a million things."""
-        found = np.zeros(len(self.candidates))
+        """Queries are restricted to pairs of candidates, as a candidate may have a million other links."""
+        sums = np.zeros(len(self.candidates))
         places = {node: place for place, node in enumerate(self.candidates.nodes)}
         named = " ".join(str(node) for node in places if isinstance(node, NamedNode))
         for node, place in places.items():
@@ -199,10 +182,10 @@ class RowFeatures:
             for _, other in self.around.store.select(sparql, {"x": node}).rows:
                 at = places.get(other, place) if isinstance(other, NamedNode | BlankNode) else place
                 if at != place:
-                    found[place] += self._places[at]
-                    found[at] += self._places[place]
+                    sums[place] += self._places[at]
+                    sums[at] += self._places[place]
             self.around.check()
-        return found
+        return sums
 
     def _types(self) -> Scores:
         classes: list[list[Term | None]] = []
@@ -221,27 +204,27 @@ _CLASSES = f"SELECT ?x ?c {{ ?x <{RDF_TYPE}> ?c }} LIMIT {MAX_TRIPLES}"
 
 
 def unit(values: Scores) -> Scores:
-    """Brought to 0..1: the least to 0, the greatest to 1, what is absent to 0; all to 0 where they are equal.
+    """Scales to 0..1: the minimum to 0, the maximum to 1, absent values to 0; all to 0 where they are equal.
 
     >>> unit(np.array([2.0, 4.0, np.nan, 3.0])).tolist()
     [0.0, 1.0, 0.0, 0.5]
     """
-    there = np.isfinite(values)
-    if not there.any():
+    present = np.isfinite(values)
+    if not present.any():
         return np.zeros(len(values))
-    low, high = values[there].min(), values[there].max()
+    low, high = values[present].min(), values[present].max()
     if high <= low:
         return np.zeros(len(values))
-    return np.where(there, (np.where(there, values, low) - low) / (high - low), 0.0)
+    return np.where(present, (np.where(present, values, low) - low) / (high - low), 0.0)
 
 
 def by_question(candidates: RerankCandidates) -> list[tuple[NDArray[np.int64], RerankCandidates]]:
-    """The candidates of each question, with their places among all."""
-    found: dict[str, list[int]] = {}
+    """Candidates of each question, with their places among all."""
+    by_query: dict[str, list[int]] = {}
     for place, query in enumerate(candidates.queries):
-        found.setdefault(query, []).append(place)
+        by_query.setdefault(query, []).append(place)
     groups = []
-    for query, places in found.items():
+    for query, places in by_query.items():
         at = np.array(places)
         nodes: tuple[Node, ...] = tuple(candidates.nodes[place] for place in places)
         scores = {name: own[at] for name, own in candidates.scores.items()}

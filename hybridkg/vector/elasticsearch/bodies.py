@@ -1,9 +1,9 @@
-"""What an index of vectors looks like, and its questions.
+"""Mapping and queries of a vector index in Elasticsearch.
 
     node     the entity's id, to filter and to page by
-    vector   of length 1, so that dot products are cosines; in the graph (HNSW) as 8-bit codes, beside them as float32
+    vector   of length 1, so that dot products are cosines; 8-bit codes in the HNSW graph, and float32 next to them
 
-Every score of an answer is that of one script, which computes it from the float32 numbers: the graph proposes only.
+One script computes every score of an answer from the float32 numbers: the graph only proposes candidates.
 """
 
 from __future__ import annotations
@@ -21,32 +21,26 @@ from hybridkg.remote.elasticsearch.pages import IDS_AT_ONCE
 from hybridkg.remote.elasticsearch.server import Body
 
 MAX_DIMENSIONS = 4_096
-"""Of a `dense_vector`."""
+"""Limit of a `dense_vector`."""
 
 MAX_CANDIDATES = 10_000
-"""Of a `knn`: the largest `num_candidates`."""
+"""Largest `num_candidates` of a `knn` search."""
 
 LINKS, BUILD_BREADTH = 32, 100
-"""`m` and `ef_construction` of the graph; the links are as many as those of the index `hnsw`."""
+"""`m` and `ef_construction` of the graph; as many links as the index `hnsw` has."""
 
 SCORE = "Math.max(dotProduct(params.q, 'vector') + 1.0, 0.0)"
-"""A score may not be below 0."""
+"""Cosine + 1: Elasticsearch refuses a negative score."""
 
-ABOUT = 1e-6
-"""More than what 32 bits leave out of a score between 0 and 2."""
+SCORE_ERROR = 1e-6
+"""Upper bound of the float32 rounding of a score between 0 and 2."""
 
 VECTOR = "doc['vector'].vectorValue"
-"""Gives the float32 numbers as they were sent; `_source` has none, and by default none from version 9.2 on."""
+"""The float32 numbers as they were sent; `_source` excludes them, and by default does so from version 9.2 on."""
 
 
 def index_body(dimensions: int, settings: ElasticSettings, meta: Mapping[str, str]) -> dict[str, Any]:
-    """Settings and mapping of a new index, not yet to be searched.
-
-    Args:
-        dimensions: of the vectors.
-        settings: the number of shards.
-        meta: kept in the mapping, to know the index again.
-    """
+    """Settings and mapping of a new index, which is not searchable yet; `meta` in the mapping identifies it."""
     vector = {
         "type": "dense_vector",
         "dims": dimensions,
@@ -65,42 +59,36 @@ def index_body(dimensions: int, settings: ElasticSettings, meta: Mapping[str, st
     }
 
 
-def compared(vector: Vectors, among: Body | None = None, within: float | None = None) -> Body:
-    """Everyone, or the entities of a query, with their scores.
+def score_query(vector: Vectors, among: Body | None = None, within: float | None = None) -> Body:
+    """Query that scores all entities, or those that match `among`.
 
     Args:
         vector: float32[dimensions].
-        among: who takes part.
-        within: leaves out who is surely less similar.
+        among: filter; None for all entities.
+        within: minimum similarity; the server may return some that are lower by SCORE_ERROR.
     """
     body: Body = {
         "query": {"match_all": {}} if among is None else {"bool": {"filter": [among]}},
         "script": {"source": SCORE, "params": {"q": vector.tolist()}},
     }
     if within is not None:
-        body["min_score"] = max(within + 1.0 - ABOUT, 0.0)
+        body["min_score"] = max(within + 1.0 - SCORE_ERROR, 0.0)
     return {"script_score": body}
 
 
-def nearest(vector: Vectors, breadth: int, among: Body | None = None) -> Body:
-    """What the graph finds of everyone or of the entities of a query, with the scores of `compared`.
-
-    Args:
-        vector: float32[dimensions].
-        breadth: how many each shard finds.
-        among: who takes part.
-    """
+def knn_query(vector: Vectors, breadth: int, among: Body | None = None) -> Body:
+    """Query for the `breadth` nearest neighbours that the graph of each shard finds; otherwise as `score_query`."""
     knn: Body = {"field": "vector", "query_vector": vector.tolist(), "k": breadth, "num_candidates": breadth}
     if among is not None:
         knn["filter"] = among
     return {"script_score": {"query": {"knn": knn}, "script": {"source": SCORE, "params": {"q": vector.tolist()}}}}
 
 
-def entities(some: Ids, everyone: Ids) -> Body:
-    """The query of some entities: their ids, or where these are fewer the ids of the others.
+def entity_filter(some: Ids, everyone: Ids) -> Body:
+    """Filter for some entities: by their ids, or by the ids of the others where these are fewer.
 
     Args:
-        some: uint32[m], ascending; all of them among `everyone`.
+        some: uint32[m], ascending, a subset of `everyone`.
         everyone: uint32[n], ascending.
     """
     if 2 * len(some) <= len(everyone):
@@ -117,5 +105,5 @@ def _with_ids(ids: Ids) -> Body:
 
 
 def cosines(scores: Scores) -> Scores:
-    """Of scores, 0..2: at most 1, for the lengths of float32 vectors are some 1e-8 too large."""
+    """Cosines of scores 0..2; capped at 1, because lengths of float32 vectors are some 1e-8 too large."""
     return np.minimum(scores - 1.0, 1.0)

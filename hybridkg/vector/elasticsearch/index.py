@@ -1,8 +1,7 @@
-"""Answers NEAR from an index of vectors in Elasticsearch.
+"""Elasticsearch vector index: answers NEAR from an index on a server.
 
-Whoever asks gets the score of one script over the float32 vectors of the server, so a score has the same bits in
-every strategy. The best few of many come from the server's graph; what it finds is scored by that script, in the same
-request.
+One script over the float32 vectors of the server computes every score, so a score has the same bits in every strategy.
+Top-k among many entities uses the server's HNSW graph; the script scores what it finds in the same request.
 """
 
 from __future__ import annotations
@@ -26,43 +25,36 @@ from hybridkg.remote.elasticsearch.server import Body, Server, Steps
 from hybridkg.storage.arrays import FolderLayout, MappedArrays
 from hybridkg.vector.elasticsearch import bodies
 from hybridkg.vector.index.similarity import padded
-from hybridkg.vector.index.stable_prefix import Listed, deepened
-from hybridkg.vector.index.vector_query import Asking, kept_in
+from hybridkg.vector.index.stable_prefix import RankedList, stable_top_k
+from hybridkg.vector.index.vector_query import VectorIndexBase, relation_mask
 
 LAYOUT = FolderLayout("hybridkg vectors in elasticsearch", 1, "vectors.json", "vector index")
 
 MAX_REMOTE_SCAN = 2_000
-"""Rows of a relation beyond which a pattern of the graph is read first; as of the text index there."""
+"""Rows of a relation beyond which a graph pattern is evaluated first; as of the remote text index."""
 
 DEPTH, DEEPER = 32, 4
-"""The best that a first search of the graph is for, and how many times more the next; as planners go deeper."""
+"""Results that the first graph search is for, and the factor to the next search; planners deepen by the same factor."""
 
-STEP = 30
-"""Vectors that the script passes over in the time of one candidate of the graph: 0.55 us and 15 us for 384 numbers, one
+SCRIPT_PER_CANDIDATE = 30
+"""Vectors that the script scores in the time of one candidate of the graph: 0.55 us and 15 us for 384 numbers, one
 server on a machine with two busy cores."""
 
-ROUND_TRIP, PASSED, SENT = 250_000, 24, 10
-"""Vectors that an index on this machine could compare, 23 ns each, in the time of a request (6 ms, there), of one that
-the script passes over, and of one id that is sent (0.25 us)."""
+ROUND_TRIP, PER_SCORED, PER_SENT_ID = 250_000, 24, 10
+"""Costs in vectors that a local index compares, 23 ns each: of a request (6 ms to a local server), of a vector that the
+script scores, and of an id that is sent (0.25 us)."""
 
 MIN_PAGE = 100
 """Rows of the first page of a ranking."""
 
 VECTORS_AT_ONCE = 500
-"""Of one request: 4 MB."""
+"""Vectors of one request: 4 MB."""
 
 T = TypeVar("T")
 
 
-class ElasticVectorIndex(Asking):
-    """A VectorIndex on a server; asks nothing before the first query.
-
-    Args:
-        server: has it.
-        folder: filled by `ElasticVectors.build`.
-        find: the id of a node, None where it has none.
-        rank: order of the nodes, for ties: ids -> ranks.
-    """
+class ElasticVectorIndex(VectorIndexBase):
+    """A VectorIndex on a server, without requests before the first query; `ElasticVectors.build` fills `folder`."""
 
     is_remote = True
     max_remote_scan = MAX_REMOTE_SCAN
@@ -84,15 +76,15 @@ class ElasticVectorIndex(Asking):
         self._connecting, self._connected = threading.Lock(), False
 
     def about(self) -> dict[str, Any]:
-        """Which index on which server, how that is, and of what the vectors are."""
-        told: dict[str, Any] = {"index": "elasticsearch", "encoder": self._name, "entities": self.size}
-        told |= {"dimensions": self._dimensions, "name": self._left.index, **self._recall}
+        """Name, health, size and recall of the index on the server, and its encoder; `problem` on failure."""
+        report: dict[str, Any] = {"index": "elasticsearch", "encoder": self._name, "entities": self.size}
+        report |= {"dimensions": self._dimensions, "name": self._left.index, **self._recall}
         useless = self.is_exact(VectorQuery(), 1)
-        told["graph"] = "not asked: to compare all is as quick" if useless else f"{self.breadth} looked at"
+        report["graph"] = "not used: comparing all is as fast" if useless else f"{self.breadth} looked at"
         try:
-            told["url"] = self._server.url
+            report["url"] = self._server.url
             self._server.ask("asking how it is", lambda client: client.info(), again=False)
-            told["version"] = self._server.version
+            report["version"] = self._server.version
             self._connect()
             name = self._left.index
             stats = self._server.ask(
@@ -101,165 +93,153 @@ class ElasticVectorIndex(Asking):
             health = self._server.ask(
                 "reading the health", lambda client: client.cluster.health(index=name), again=False
             )
-            told["bytes"] = int(stats["_all"]["primaries"]["store"]["size_in_bytes"])
-            told["health"] = str(health["status"])
+            report["bytes"] = int(stats["_all"]["primaries"]["store"]["size_in_bytes"])
+            report["health"] = str(health["status"])
         except HybridkgError as e:
-            told["problem"] = e.message
-        return told
-
-    # --- what it will do ---------------------------------------------------------
+            report["problem"] = e.message
+        return report
 
     def is_exact(self, query: VectorQuery, k: int, among: int | None = None) -> bool:
-        """As VectorIndex has it: unless the graph is asked."""
-        return k < 1 or next(self._looks(query, among), None) is None
+        """Whether no search uses the graph."""
+        return k < 1 or next(self._searches(query, among), None) is None
 
     def comparisons(self, query: VectorQuery, among: float | None = None) -> float:
-        """As VectorIndex has it: a request, what it passes over, and what it sends."""
-        taking_part = self.size if among is None else min(among, self.size)
-        sent = 0 if among is None else min(taking_part, self.size - taking_part)
-        look = next(self._looks(query, among), None)
-        passed = taking_part if look is None else min(taking_part, STEP * look[1] * self._per_candidate(taking_part))
-        return ROUND_TRIP + PASSED * passed + SENT * sent
+        """Cost of a request, of the vectors that it scores, and of the ids that it sends."""
+        candidates = self.size if among is None else min(among, self.size)
+        sent = 0 if among is None else min(candidates, self.size - candidates)
+        search = next(self._searches(query, among), None)
+        scored = candidates
+        if search is not None:
+            scored = min(candidates, SCRIPT_PER_CANDIDATE * search[1] * self._per_candidate(candidates))
+        return ROUND_TRIP + PER_SCORED * scored + PER_SENT_ID * sent
 
-    def _per_candidate(self, taking_part: float) -> float:
-        """Vectors that the graph passes for each that takes part."""
-        return self.size / max(taking_part, 1)
+    def _per_candidate(self, candidates: float) -> float:
+        """Vectors that the graph visits for each candidate."""
+        return self.size / max(candidates, 1)
 
-    def _looks(self, query: VectorQuery, among: float | None) -> Iterator[tuple[int, int]]:
-        """(best that it is for, candidates) of each search of the graph that is quicker than to compare everyone."""
+    def _searches(self, query: VectorQuery, among: float | None) -> Iterator[tuple[int, int]]:
+        """(depth, breadth) of each graph search that is cheaper than scoring all candidates."""
         if query.exact or query.within is not None or not self.size:
             return
-        taking_part = self.size if among is None else min(among, self.size)
+        candidates = self.size if among is None else min(among, self.size)
         depth, breadth = DEPTH, self.breadth
-        while breadth <= bodies.MAX_CANDIDATES and STEP * breadth * self._per_candidate(taking_part) < taking_part:
+        visited = self._per_candidate(candidates)
+        while breadth <= bodies.MAX_CANDIDATES and SCRIPT_PER_CANDIDATE * breadth * visited < candidates:
             yield depth, breadth
             depth, breadth = depth * DEEPER, breadth * DEEPER
 
-    # --- questions ---------------------------------------------------------------
-
     def score_all(self, query: VectorQuery) -> tuple[Ids, Scores]:
-        """As VectorIndex has it: read page by page."""
-        asked = self._asked(query)
-        if asked.vector is None:
+        resolved = self._resolve(query)
+        if resolved.vector is None:
             return np.empty(0, np.uint32), np.empty(0)
-        ids, scores = self._compared(self._sent(asked.vector), None, query.within)
-        kept = kept_in(query, asked, ids, scores)
-        return ids[kept], scores[kept]
+        ids, scores = self._score(resolved.vector[: self._dimensions], None, query.within)
+        members = relation_mask(query, resolved, ids, scores)
+        return ids[members], scores[members]
 
     def topk(self, query: VectorQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
-        """As VectorIndex has it, without those of the best that the graph overlooks."""
-        asked = self._asked(query)
-        if asked.vector is None or k < 1 or not self.size:
+        """Top-k without those entities that the graph misses."""
+        resolved = self._resolve(query)
+        if resolved.vector is None or k < 1 or not self.size:
             return np.empty(0, np.uint32), np.empty(0)
-        looks = self._looks(query, None if among is None else len(among))
-        vector, filtering = self._sent(asked.vector), None
+        searches = self._searches(query, None if among is None else len(among))
+        vector, filtering = resolved.vector[: self._dimensions], None
         if among is not None:
             among = among[self._places(among)[0]]
             if not len(among):
                 return np.empty(0, np.uint32), np.empty(0)
-            filtering = bodies.entities(among, self._ids)
+            filtering = bodies.entity_filter(among, self._ids)
 
-        def kept(ids: Ids, scores: Scores) -> Listed:
-            own = kept_in(query, asked, ids, scores)
-            ids, scores = ids[own], scores[own]
+        def ranked(ids: Ids, scores: Scores) -> RankedList:
+            members = relation_mask(query, resolved, ids, scores)
+            ids, scores = ids[members], scores[members]
             best = np.lexsort((self._rank(ids), -scores))
             return ids[best], scores[best]
 
-        def found(breadth: int) -> Listed:
-            return kept(*self._run(self._best(bodies.nearest(vector, breadth, filtering), breadth, whole=False)))
+        def approximate(breadth: int) -> RankedList:
+            body = bodies.knn_query(vector, breadth, filtering)
+            return ranked(*self._run(self._best(body, breadth, complete=False)))
 
-        def exactly(n: int) -> Listed:
-            # One more, for the entity that is left out.
-            best = self._run(self._best(bodies.compared(vector, filtering, query.within), n + 1, whole=True))
-            ids, scores = kept(*best)
+        def exact(n: int) -> RankedList:
+            # One more, for the query's own entity, which is excluded.
+            body = bodies.score_query(vector, filtering, query.within)
+            ids, scores = ranked(*self._run(self._best(body, n + 1, complete=True)))
             return ids[:n], scores[:n]
 
-        return deepened(k, looks, found, exactly, self._rank)
+        return stable_top_k(k, searches, approximate, exact, self._rank)
 
     def estimates(self, query: VectorQuery, among: Ids | None = None) -> tuple[Ids, Scores, float]:
-        """As VectorIndex has it: the similarities themselves, for what takes time is to send them."""
+        """The exact similarities: sending them dominates the time."""
         if among is None:
             return *self.score_all(query), 0.0
         scores = self.score(query, among)
-        known = ~np.isnan(scores)
-        return among[known], scores[known], 0.0
+        members = ~np.isnan(scores)
+        return among[members], scores[members], 0.0
 
     def score(self, query: VectorQuery, ids: Ids) -> Scores:
-        """As VectorIndex has it; asked for 65,536 entities at a time."""
-        asked = self._asked(query)
-        wanted, place = np.unique(np.asarray(ids, np.uint32), return_inverse=True)
-        answer = np.full(len(wanted), np.nan)
-        if asked.vector is None:
+        """Similarities, by requests of at most 65,536 entities."""
+        resolved = self._resolve(query)
+        distinct, place = np.unique(np.asarray(ids, np.uint32), return_inverse=True)
+        answer = np.full(len(distinct), np.nan)
+        if resolved.vector is None:
             return answer[place]
-        there = wanted[self._places(wanted)[0]]
-        vector = self._sent(asked.vector)
-        for start in range(0, len(there), IDS_AT_ONCE):
-            among = bodies.entities(there[start : start + IDS_AT_ONCE], self._ids)
-            found, scores = self._compared(vector, among, query.within)
-            kept = kept_in(query, asked, found, scores)
-            answer[np.searchsorted(wanted, found[kept])] = scores[kept]
+        stored = distinct[self._places(distinct)[0]]
+        vector = resolved.vector[: self._dimensions]
+        for start in range(0, len(stored), IDS_AT_ONCE):
+            among = bodies.entity_filter(stored[start : start + IDS_AT_ONCE], self._ids)
+            matches, scores = self._score(vector, among, query.within)
+            members = relation_mask(query, resolved, matches, scores)
+            answer[np.searchsorted(distinct, matches[members])] = scores[members]
         return answer[place]
 
     def vectors(self, ids: Ids) -> Vectors:
-        """float32[n, dimensions]: those of some entities that have one, in their order; the bits that were sent.
+        """float32[n, dimensions]: vectors of entities that have one, in the order of `ids`; the bits that were sent.
 
         Raises:
-            TextServerError: the server does not answer, or has not all of them.
+            TextServerError: the server does not answer, or lacks some of them.
         """
-        found = np.zeros((len(ids), self._dimensions), np.float32)
+        vectors = np.zeros((len(ids), self._dimensions), np.float32)
         for start in range(0, len(ids), VECTORS_AT_ONCE):
-            some = np.unique(ids[start : start + VECTORS_AT_ONCE])
-            own = self._run(self._numbers_of(some))
-            found[start : start + VECTORS_AT_ONCE] = own[np.searchsorted(some, ids[start : start + VECTORS_AT_ONCE])]
-        return found
-
-    # --- how they are answered ---------------------------------------------------
-
-    def _sent(self, vector: Vectors) -> Vectors:
-        return vector[: self._dimensions]
+            part = ids[start : start + VECTORS_AT_ONCE]
+            distinct = np.unique(part)
+            vectors[start : start + VECTORS_AT_ONCE] = self._run(self._fetch(distinct))[np.searchsorted(distinct, part)]
+        return vectors
 
     def _vector_of(self, place: int) -> Vectors | None:
-        found = np.zeros(padded(self._dimensions), np.float32)
-        found[: self._dimensions] = self.vectors(self._ids[place : place + 1])[0]
-        return found
+        vector = np.zeros(padded(self._dimensions), np.float32)
+        vector[: self._dimensions] = self.vectors(self._ids[place : place + 1])[0]
+        return vector
 
-    def _compared(self, vector: Vectors, among: Body | None, within: float | None) -> tuple[Ids, Scores]:
-        """(ids ascending, cosines) of everyone or of some; all that are within, and perhaps some that nearly are."""
-        ids, scores = self._run(self._rows.scored(bodies.compared(vector, among, within)))
+    def _score(self, vector: Vectors, among: Body | None, within: float | None) -> tuple[Ids, Scores]:
+        """(ids ascending, cosines); all that satisfy `within`, and perhaps some just below it."""
+        ids, scores = self._run(self._rows.scored(bodies.score_query(vector, among, within)))
         return ids, bodies.cosines(scores)
 
-    def _best(self, body: Body, k: int, *, whole: bool) -> Steps[tuple[Ids, Scores]]:
-        """At least the k best of a query, and all that are as good as the last of them, in any order.
-
-        Args:
-            body: the query.
-            k: how many.
-            whole: whether to read on until that is so; otherwise the first page is all.
-        """
+    def _best(self, body: Body, k: int, *, complete: bool) -> Steps[tuple[Ids, Scores]]:
+        """At least the k best of a query and ties of the last one, in any order; the first page unless `complete`."""
         ids, scores = [np.empty(0, np.uint32)], [np.empty(0)]
-        size = max(k + k // 8, MIN_PAGE) if whole else k * self._left.shards
+        size = max(k + k // 8, MIN_PAGE) if complete else k * self._left.shards
         with closing(self._rows.best_first(body, size)) as pages:
             while hits := (yield from pages.following()):
                 ids.append(np.array([hit["sort"][1] for hit in hits], np.uint32))
                 scores.append(scores_of(hits))
-                every = np.concatenate(scores)
-                if not whole or (len(every) > k and every[k - 1] > every[-1]):
+                scored = np.concatenate(scores)
+                if not complete or (len(scored) > k and scored[k - 1] > scored[-1]):
                     break
         return np.concatenate(ids), bodies.cosines(np.concatenate(scores))
 
-    def _numbers_of(self, ids: Ids) -> Steps[Vectors]:
-        """float32[n, dimensions] of some entities, ascending and distinct."""
+    def _fetch(self, ids: Ids) -> Steps[Vectors]:
+        """float32[n, dimensions] of entities, ascending and distinct."""
         body: Body = {"query": {"terms": {"node": ids.tolist()}}, "size": len(ids), "sort": BY_NODE, "_source": False}
         (response,) = yield [{**body, "script_fields": {"vector": {"script": {"source": bodies.VECTOR}}}}]
         hits = response.get("hits", {}).get("hits", [])
         rows = [hit["fields"]["vector"] for hit in hits]
-        found = np.array([row[0] if isinstance(row[0], list) else row for row in rows], np.float32)
-        if [hit["sort"][0] for hit in hits] != ids.tolist() or found.shape != (len(ids), self._dimensions):
+        vectors = np.array([row[0] if isinstance(row[0], list) else row for row in rows], np.float32)
+        if [hit["sort"][0] for hit in hits] != ids.tolist() or vectors.shape != (len(ids), self._dimensions):
             raise TextServerError(
-                f"vectors of {len(hits):,} of {len(ids):,} entities came from the server",
+                f"the server returned the vectors of {len(hits):,} of {len(ids):,} entities",
                 hint="nothing was returned; try again",
             )
-        return found
+        return vectors
 
     def _run(self, steps: Steps[T]) -> T:
         with self._connecting:
@@ -267,7 +247,7 @@ class ElasticVectorIndex(Asking):
         return self._server.together(self._left.index, [steps], dfs=False)[0]
 
     def _connect(self) -> None:
-        """Looks once whether the index is the one that was left there, with as many documents."""
+        """Checks once that the index is the one that was built, with the same number of documents."""
         if not self._connected:
             check_left(self._server, self._left.index, self._left.build, self._left.documents)
             self._connected = True

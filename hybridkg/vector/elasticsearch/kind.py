@@ -1,4 +1,4 @@
-"""Builds and opens indexes of vectors in Elasticsearch: a new one for each build, which the generation then names."""
+"""Elasticsearch vector index kind: each build makes a new index, which the generation names."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from hybridkg.remote.elasticsearch.server import Body, Server
 from hybridkg.storage.arrays import MappedArrays, Writer
 from hybridkg.vector.elasticsearch import bodies
 from hybridkg.vector.elasticsearch.index import LAYOUT, VECTORS_AT_ONCE, ElasticVectorIndex
-from hybridkg.vector.elasticsearch.recall import MIN_BREADTH, measured
+from hybridkg.vector.elasticsearch.recall import MIN_BREADTH, calibrate_breadth
 from hybridkg.vector.encoders.embedding_cache import HASH_BYTES, CachedEmbeddings, Hashes
 from hybridkg.vector.index.flat_files import TEXTS, check_vectors
-from hybridkg.vector.index.vector_query import check_whole
+from hybridkg.vector.index.vector_query import check_takes_entities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,17 +32,12 @@ if TYPE_CHECKING:
     from hybridkg.config.settings import Config
     from hybridkg.interfaces.progress import Progress
 
-LENGTHENED = 1e-5
-"""How far a square length may be from 1. Elasticsearch refuses 1e-4."""
+MAX_DEVIATION = 1e-5
+"""Maximum of a squared length from 1 without normalising again; Elasticsearch refuses 1e-4."""
 
 
 class ElasticVectors:
-    """The VectorIndexKind of ElasticVectorIndex, on the server that kb.toml, or the environment, names.
-
-    Args:
-        path: of the knowledge base.
-        config: its settings.
-    """
+    """VectorIndexKind of ElasticVectorIndex, on the server that kb.toml or the environment names."""
 
     title = "Elasticsearch"
     is_remote = True
@@ -53,11 +48,11 @@ class ElasticVectors:
     def __init__(self, path: Path, config: Config):
         self._server = Server(config.elasticsearch)
         self._owner, self._alias = owner_of(path), alias_of(path, config.elasticsearch)
-        self._made, self._what = "", config.encoding.what
+        self._built, self._what = "", config.encoding.what
 
     def ready(self) -> None:
-        """As VectorIndexKind has it: the server answers, is new enough, and has no other use for the alias."""
-        check_whole("elasticsearch", self._what)
+        """Checks that the server answers, is new enough, and does not use the alias for anything else."""
+        check_takes_entities("elasticsearch", self._what)
         _ = self._server.version
         check_alias(self._server, self._alias)
 
@@ -71,10 +66,10 @@ class ElasticVectors:
         *,
         hashed: bool,
     ) -> dict[str, Any]:
-        """As VectorIndexKind has it; a failure removes the new index, if the server can be reached."""
+        """Builds a new index; a failure removes it, if the server can be reached."""
         if not 0 < encoder.dimensions <= bodies.MAX_DIMENSIONS:
             raise ConfigError(
-                f"vectors of {encoder.dimensions:,} numbers; Elasticsearch takes {bodies.MAX_DIMENSIONS:,}",
+                f"vectors of {encoder.dimensions:,} numbers; Elasticsearch takes at most {bodies.MAX_DIMENSIONS:,}",
                 hint='another encoder, or index = "flat" in the table [vectors] of kb.toml',
             )
         settings = self._server.settings
@@ -83,7 +78,7 @@ class ElasticVectors:
             return bodies.index_body(encoder.dimensions, settings, meta)
 
         new = NewIndex(self._server, self._alias, self._owner, body, named=f"{self._alias}-vectors")
-        self._made = new.name
+        self._built = new.name
         writer = Writer(LAYOUT, folder)
         try:
             with ExitStack() as stack:
@@ -91,12 +86,12 @@ class ElasticVectors:
                 texts = stack.enter_context(closing(writer.stream(TEXTS, np.uint8, HASH_BYTES))) if hashed else None
                 for batch in batches:
                     check_vectors(batch.vectors, encoder)
-                    kept = batch.vectors.any(axis=1)
-                    for node, row in zip(batch.ids[kept].tolist(), lengthened(batch.vectors[kept]), strict=True):
+                    present = batch.vectors.any(axis=1)
+                    for node, row in zip(batch.ids[present].tolist(), normalized(batch.vectors[present]), strict=True):
                         new.put({"node": node, "vector": row})
-                    ids.append(batch.ids[kept])
+                    ids.append(batch.ids[present])
                     if texts is not None and batch.texts is not None:
-                        texts.append(batch.texts[kept])
+                        texts.append(batch.texts[present])
                 count = ids.rows
             progress.start("linking vectors on the server", count)
             new.finish(count, merged=True)
@@ -104,7 +99,7 @@ class ElasticVectors:
             Left(new.name, new.build, count, settings.shards).write(folder)
             about = {"kind": kind, "encoder": encoder.name, "dimensions": encoder.dimensions}
             writer.finish({**about, "breadth": MIN_BREADTH, "recall": {}})
-            breadth, recall = measured(self.open(folder, lambda node: None, lambda ids: ids), progress)
+            breadth, recall = calibrate_breadth(self.open(folder, lambda node: None, lambda ids: ids), progress)
             writer.finish({**about, "breadth": breadth, "recall": recall})
         except BaseException:
             new.abandon()
@@ -112,23 +107,22 @@ class ElasticVectors:
         return {**about, "entities": count, **recall}
 
     def open(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]) -> ElasticVectorIndex:
-        """As VectorIndexKind has it."""
         return ElasticVectorIndex(self._server, folder, find, rank)
 
     def known(self, folder: Path, encoder: str) -> CachedEmbeddings | None:
-        """As VectorIndexKind has it: by hashes that are here, read from the server when they are needed."""
+        """Cached vectors: hashes are local, vectors are read from the server on demand."""
         with suppress(HybridkgError):
             reader = MappedArrays(LAYOUT, folder)
             if reader.about("encoder") == encoder and reader.has(TEXTS):
                 texts = reader.array(TEXTS)
                 index = ElasticVectorIndex(self._server, folder, lambda node: None, lambda ids: ids)
                 if texts.shape == (index.size, HASH_BYTES):
-                    index.vectors(index.ids[:1])  # whether they can be had at all
-                    return KnownThere(texts, index)
+                    index.vectors(index.ids[:1])  # fails where the server no longer has the index
+                    return RemoteEmbeddings(texts, index)
         return None
 
     def stored(self, folder: Path) -> StoredVectors:
-        """As VectorIndexKind has it: with the bits that were sent, read from the server."""
+        """The vectors as they were sent, read from the server."""
         reader = MappedArrays(LAYOUT, folder)
         index = self.open(folder, lambda node: None, lambda ids: ids)
         texts: Hashes | None = reader.array(TEXTS) if reader.has(TEXTS) else None
@@ -143,10 +137,10 @@ class ElasticVectors:
         return StoredVectors(index.made_by, index.dimensions, kind, index.size, texts is not None, False, read)
 
     def discard(self) -> None:
-        """As VectorIndexKind has it, if the server can be reached; `prune` lists what stays."""
-        if not self._made:
+        """Removes the new index, if the server can be reached; `prune` lists what remains."""
+        if not self._built:
             return
-        name = self._made
+        name = self._built
         with suppress(HybridkgError):
             self._server.ask(
                 "removing an index",
@@ -155,13 +149,8 @@ class ElasticVectors:
             )
 
 
-class KnownThere(CachedEmbeddings):
-    """Vectors that are on a server, by the hash of their text.
-
-    Args:
-        texts: uint8[n, HASH_BYTES].
-        index: has the vectors; its ids are in the same order.
-    """
+class RemoteEmbeddings(CachedEmbeddings):
+    """Vectors of an index on a server, by the hashes of their texts uint8[n, HASH_BYTES] in the order of its ids."""
 
     def __init__(self, texts: Hashes, index: ElasticVectorIndex):
         super().__init__(texts, np.empty((0, index.dimensions), np.float32))
@@ -171,12 +160,12 @@ class KnownThere(CachedEmbeddings):
         return self._index.vectors(self._index.ids[rows])
 
 
-def lengthened(vectors: Vectors) -> Vectors:
-    """float32[n, dimensions], contiguous: those of another length than 1 brought to it, the others as they are."""
+def normalized(vectors: Vectors) -> Vectors:
+    """float32[n, dimensions], contiguous: rows that deviate from length 1 are normalised, the others unchanged."""
     squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-    off = np.abs(squares - 1) > LENGTHENED
-    found = np.ascontiguousarray(vectors, np.float32)
+    off = np.abs(squares - 1) > MAX_DEVIATION
+    rows = np.ascontiguousarray(vectors, np.float32)
     if off.any():
-        found = found.copy()
-        found[off] /= np.sqrt(squares[off])[:, None]
-    return found
+        rows = rows.copy()
+        rows[off] /= np.sqrt(squares[off])[:, None]
+    return rows

@@ -1,7 +1,7 @@
-"""Vectors made before, by the hash of their text: those of the live index, and those of a run that was interrupted.
+"""Embedding cache: vectors by the hash of their text, from the live index and from the log of an interrupted run.
 
-The second are in a log that is appended to while an index is built and removed when the index lives. Its records have
-one size and a checksum each; it is read up to the first that is damaged or incomplete.
+The log is appended to while an index is built and removed when the index is live. Its records have one size and a
+checksum each; it is read up to the first damaged or incomplete record.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.encoder import Vectors
 
 NAME = ".vector-work"
-"""Folder of the log, in that of the knowledge base."""
+"""Folder of the log, in the folder of the knowledge base."""
 
 HASH_BYTES = 32
 
 MAX_BYTES = 8 << 30
-"""Of a log that is gone on with; a longer one is begun anew. Five million vectors of 384 numbers."""
+"""Maximum size of a log that is continued; a longer one is started again. Five million vectors of 384 numbers."""
 
 Hashes = NDArray[np.uint8]
 """uint8[n, HASH_BYTES]: SHA-256 of the UTF-8 of texts."""
 
 
 def hashes(texts: Sequence[str]) -> Hashes:
-    """Of each text.
+    """uint8[n, HASH_BYTES]: the hash of each text.
 
     >>> hashes(["abc"])[0, :3].tobytes().hex()
     'ba7816'
@@ -41,12 +41,7 @@ def hashes(texts: Sequence[str]) -> Hashes:
 
 
 class CachedEmbeddings:
-    """Vectors by the hash of their text.
-
-    Args:
-        texts: uint8[n, HASH_BYTES].
-        vectors: float32[n, at least dimensions]; may be mapped.
-    """
+    """Vectors by the hash of their text: texts uint8[n, HASH_BYTES], vectors float32[n, at least dimensions]."""
 
     def __init__(self, texts: Hashes, vectors: Vectors):
         self._texts, self._vectors = texts, vectors
@@ -55,9 +50,9 @@ class CachedEmbeddings:
         self._sorted = first[self._order]
 
     def places(self, texts: Hashes) -> NDArray[np.int64]:
-        """int64[n]: where the vector of each is; -1 for none.
+        """int64[n]: the row of each vector; -1 for none.
 
-        Of two different texts with the same first 8 bytes only one is found, and the other is encoded again.
+        Of two texts whose hashes share the first 8 bytes only one is found; the other is encoded again.
         """
         if not len(self._sorted):
             return np.full(len(texts), -1)
@@ -66,14 +61,18 @@ class CachedEmbeddings:
         return np.where((self._texts[rows] == texts).all(axis=1), rows, -1)
 
     def fill(self, texts: Hashes, target: Vectors, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Writes what is known of the wanted rows of float32[n, dimensions], and tells which of them that is."""
+        """Copies the cached vectors into the wanted rows of float32[n, dimensions].
+
+        Returns:
+            bool[wanted rows], whether each was cached.
+        """
         rows = self.places(texts[wanted])
-        found = rows >= 0
-        target[np.flatnonzero(wanted)[found]] = self._take(rows[found])[:, : target.shape[1]]
-        return found
+        cached = rows >= 0
+        target[np.flatnonzero(wanted)[cached]] = self._take(rows[cached])[:, : target.shape[1]]
+        return cached
 
     def _take(self, rows: NDArray[np.int64]) -> Vectors:
-        """float32[n, at least dimensions]: the vectors of some rows."""
+        """float32[n, at least dimensions] of some rows."""
         return self._vectors[rows]
 
 
@@ -82,13 +81,7 @@ def _first_bytes(texts: Hashes) -> NDArray[np.uint64]:
 
 
 class EmbeddingLog:
-    """The log of one encoder.
-
-    Args:
-        folder: made where it does not exist; logs of other encoders in it are removed.
-        encoder: name of the encoder.
-        dimensions: of its vectors.
-    """
+    """Log of the vectors of one encoder, in a folder that is made; logs of other encoders in it are removed."""
 
     def __init__(self, folder: Path, encoder: str, dimensions: int):
         folder.mkdir(exist_ok=True)
@@ -120,7 +113,7 @@ class EmbeddingLog:
         self._file.close()
 
     def append(self, texts: Hashes, vectors: Vectors) -> None:
-        """Adds some; they survive the end of this process."""
+        """Appends records; they survive the end of this process."""
         records = np.zeros(len(texts), self._record)
         records["text"], records["vector"] = texts, vectors
         covered = self._record.itemsize - 4
@@ -130,7 +123,7 @@ class EmbeddingLog:
 
 
 def remove_logs(folder: Path) -> None:
-    """Removes the logs, and the folder unless it holds anything else."""
+    """Removes the logs, and the folder unless it has other files."""
     with suppress(OSError):
         for log in folder.glob("*.log"):
             log.unlink(missing_ok=True)

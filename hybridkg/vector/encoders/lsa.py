@@ -1,9 +1,8 @@
-"""Latent semantic analysis: TF-IDF and a truncated SVD, learned from the knowledge base itself.
+"""Latent semantic analysis (LSA): TF-IDF and a truncated SVD, trained on the knowledge base itself.
 
 Deerwester, Dumais, Furnas, Landauer, Harshman: Indexing by latent semantic analysis, JASIS 41(6), 1990. A text is the
-sum of its terms' weights, (1 + ln tf) ln((N + 1) / df), projected onto the directions in which the texts of the
-knowledge base differ most (right singular vectors), and brought to length 1; documents and queries alike ("folding in",
-the same, section 4).
+sum of its terms' weights, (1 + ln tf) ln((N + 1) / df), projected onto the right singular vectors of the knowledge
+base's texts and normalised to length 1; documents and queries alike ("folding in", section 4).
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ from hybridkg.storage.arrays import FolderLayout, MappedArrays, Writer
 LAYOUT = FolderLayout("hybridkg lsa", 1, "lsa.json", "lsa encoder")
 
 DIMENSIONS = 256
-"""Between 100 and 300 directions are where retrieval stops to gain (Dumais 1991)."""
+"""Retrieval stops to gain between 100 and 300 directions (Dumais 1991)."""
 
 MAX_TEXTS = 25_000
-"""Texts that the directions are learned from, evenly spread: of the Anthology so many take 5 s."""
+"""Training texts, evenly spread: so many of the Anthology take 5 s."""
 
 MAX_TERMS = 50_000
-"""Terms kept, those of most texts; what is rarer stands for few texts, and MATCH finds those."""
+"""Vocabulary, by document frequency; rarer terms stand for few texts, which MATCH finds."""
 
 MAX_WORDS = 1_000_000
-"""Words whose terms are remembered, about 100 bytes each."""
+"""Words in the cache of terms, about 100 bytes each."""
 
 ANALYZER = "stopped"
 
 
 class Lsa:
-    """The kind."""
+    """The encoder kind `lsa`."""
 
     takes_model, has_tokens, is_billed = False, False, False
 
@@ -51,11 +50,11 @@ class Lsa:
         self._dimensions, self._seed = dimensions, seed
 
     def fingerprint(self) -> str:
-        """None: it learns from the texts."""
+        """Empty: the encoder depends on the texts."""
         return ""
 
     def train(self, folder: Path, texts: Texts, count: int, progress: Progress) -> LsaEncoder:
-        """Learns from at most MAX_TEXTS of the texts."""
+        """Trains on at most MAX_TEXTS of the texts."""
         from scipy.sparse import csr_array
 
         from hybridkg.vector.encoders.svd import right_singular_vectors
@@ -63,15 +62,15 @@ class Lsa:
         analyzer: Analyzer = ANALYZERS.get(ANALYZER)()
         progress.start("learning directions from texts", None)
         numbers = dict[str, int]()
-        counted = _counted(_every(texts(), -(-count // MAX_TEXTS)), _Terms(analyzer, numbers, learns=True))
+        counted = _counted(_every(texts(), -(-count // MAX_TEXTS)), _Terms(analyzer, numbers, grows=True))
         df = np.bincount(counted.columns[counted.columns >= 0], minlength=len(numbers))
         by_number = list(numbers)
         common = sorted(range(len(df)), key=lambda n: (-df[n], by_number[n]))[:MAX_TERMS]
-        kept = sorted(common, key=by_number.__getitem__)
-        vocabulary = [by_number[n] for n in kept]
-        idf = np.log((counted.texts + 1) / df[kept]).astype(np.float32)
+        chosen = sorted(common, key=by_number.__getitem__)
+        vocabulary = [by_number[n] for n in chosen]
+        idf = np.log((counted.texts + 1) / df[chosen]).astype(np.float32)
         column_of = np.full(len(numbers) + 1, -1)
-        column_of[kept] = np.arange(len(kept))
+        column_of[chosen] = np.arange(len(chosen))
         counted = replace(counted, columns=column_of[counted.columns])
         rows, columns, values = _weighted(counted, idf)
         matrix = csr_array((values, (rows, columns)), shape=(counted.texts, len(vocabulary)), dtype=np.float32)
@@ -91,22 +90,17 @@ class Lsa:
         return self.open(folder)
 
     def open(self, folder: Path) -> LsaEncoder:
-        """As EncoderKind has it."""
         return LsaEncoder(MappedArrays(LAYOUT, folder))
 
 
 class LsaEncoder:
-    """What has been learned.
-
-    Args:
-        reader: of its folder.
-    """
+    """LSA encoder: the analyzer, idf and directions of a trained folder."""
 
     def __init__(self, reader: MappedArrays):
         self._analyzer: Analyzer = ANALYZERS.get(str(reader.about("analyzer")))()
         if self._analyzer.chain != reader.about("chain"):
             raise CorruptError(
-                f"the vectors were made with the analyzer {reader.about('chain')}, which is {self._analyzer.chain} now",
+                f"the vectors were made with the analyzer {reader.about('chain')}, which is now {self._analyzer.chain}",
                 hint="build the index again: hybridkg index KB",
             )
         self._text: NDArray[Any] = reader.array("terms.text")
@@ -116,26 +110,24 @@ class LsaEncoder:
 
     @property
     def name(self) -> str:
-        """Kind, version and dimensions."""
         return f"lsa/{LAYOUT.version} {self.dimensions}"
 
     @property
     def dimensions(self) -> int:
-        """At most as many as there were texts or terms."""
+        """At most the number of texts or terms."""
         return int(self._directions.shape[1])
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """float32[len(texts), dimensions]; zeros where no term of a text is known."""
+        """float32[len(texts), dimensions]; zeros where a text has no term of the vocabulary."""
         rows, columns, values = _weighted(_counted(texts, self._terms), self._idf)
-        found = np.zeros((len(texts), self.dimensions), np.float32)
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
         begins = np.searchsorted(rows, np.arange(len(texts) + 1))
         for i in np.flatnonzero(np.diff(begins)).tolist():
             own = slice(begins[i], begins[i + 1])
-            found[i] = values[own] @ self._directions[columns[own]]
-        return unit(found)
+            vectors[i] = values[own] @ self._directions[columns[own]]
+        return unit(vectors)
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """The same as of passages."""
         return self.passages(texts)
 
     @cached_property
@@ -145,19 +137,12 @@ class LsaEncoder:
 
 
 class _Terms(dict[str, int]):
-    """The column of each word; -1 for one that has none. A word is analysed when it is first asked for.
+    """Column of each word, -1 for none; a word is analysed once. New terms get the next column where `grows`."""
 
-    Args:
-        analyzer: makes terms of words.
-        numbers: the column of each term.
-        learns: whether a new term gets the next column.
-    """
-
-    def __init__(self, analyzer: Analyzer, numbers: dict[str, int], *, learns: bool = False):
-        self._analyzer, self._stemmer, self._numbers, self._learns = analyzer, analyzer.stemmer(""), numbers, learns
+    def __init__(self, analyzer: Analyzer, numbers: dict[str, int], *, grows: bool = False):
+        self._analyzer, self._stemmer, self._numbers, self._grows = analyzer, analyzer.stemmer(""), numbers, grows
 
     def words(self, text: str) -> list[str]:
-        """Those of a text."""
         if len(self) > MAX_WORDS:
             self.clear()
         return self._analyzer.words(text)
@@ -166,14 +151,14 @@ class _Terms(dict[str, int]):
         term = self._analyzer.term(word, self._stemmer) if word else ""
         number = -1
         if term:
-            number = self._numbers.setdefault(term, len(self._numbers)) if self._learns else self._numbers.get(term, -1)
+            number = self._numbers.setdefault(term, len(self._numbers)) if self._grows else self._numbers.get(term, -1)
         self[word] = number
         return number
 
 
 @dataclass(frozen=True)
 class _Counted:
-    """The terms of some texts: entry i says that text rows[i] has the term columns[i], or an unknown one (-1)."""
+    """Terms of texts as a sparse matrix: entry i has text rows[i] and term columns[i], -1 for an unknown one."""
 
     texts: int
     rows: NDArray[np.int64]
@@ -194,7 +179,7 @@ def _counted(texts: Iterable[str], terms: _Terms) -> _Counted:
 
 
 def unit(rows: Vectors) -> Vectors:
-    """Rows brought to length 1; rows of zeros stay.
+    """Rows normalised to length 1; rows of zeros stay.
 
     >>> unit(np.array([[3, 4], [0, 0]], np.float32)).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
@@ -204,7 +189,7 @@ def unit(rows: Vectors) -> Vectors:
 
 
 def _every(batches: Iterable[Sequence[str]], step: int) -> Iterable[str]:
-    """The first text, and every one that many behind it."""
+    """The first text, and every step-th after it."""
     at, step = 0, max(1, step)
     for batch in batches:
         yield from batch[-at % step :: step]
@@ -213,9 +198,9 @@ def _every(batches: Iterable[Sequence[str]], step: int) -> Iterable[str]:
 
 def _weighted(counted: _Counted, idf: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
     """TF-IDF rows of length 1, without unknown terms: (row, ascending; column; value)."""
-    known = counted.columns >= 0
-    rows, columns = counted.rows[known], counted.columns[known]
-    values = (1.0 + np.log(counted.tf[known])) * idf[columns]
+    present = counted.columns >= 0
+    rows, columns = counted.rows[present], counted.columns[present]
+    values = (1.0 + np.log(counted.tf[present])) * idf[columns]
     squares = np.bincount(rows, values * values, counted.texts)
     lengths = np.sqrt(np.where(squares > 0, squares, 1.0))
     return rows, columns, np.asarray(values / lengths[rows], np.float32)

@@ -1,9 +1,9 @@
 """Static embeddings: a vector for every token, distilled from a sentence-transformers model at index time.
 
-Tulkens, van Dongen: Model2Vec, fast state-of-the-art static embeddings (2024), whose defaults these are: the vector of
-a token is what the model makes of it alone, reduced to 256 principal components, and weighted by a / (a + p) as in SIF
-(Arora, Liang, Ma: A simple but tough-to-beat baseline for sentence embeddings, ICLR 2017), with p from Zipf's law over
-the ranks of the vocabulary. A text is the mean of its tokens, brought to length 1.
+Tulkens, van Dongen: Model2Vec, fast state-of-the-art static embeddings (2024), with its defaults: the vector of a token
+is the model's output for it alone, reduced to 256 principal components, and weighted by a / (a + p) as in SIF (Arora,
+Liang, Ma: A simple but tough-to-beat baseline for sentence embeddings, ICLR 2017), with p from Zipf's law over the
+ranks of the vocabulary. A text is the mean of its tokens, normalised to length 1.
 """
 
 from __future__ import annotations
@@ -33,15 +33,11 @@ LAYOUT = FolderLayout("hybridkg static", 1, "static.json", "table of tokens")
 DIMENSIONS = 256
 
 SIF = 1e-4
-"""The a of a / (a + p)."""
+"""Parameter a of a / (a + p)."""
 
 
 class Model2Vec:
-    """The kind.
-
-    Args:
-        choice: of the model that is distilled.
-    """
+    """The encoder kind `model2vec`."""
 
     takes_model, has_tokens, is_billed = True, True, False
 
@@ -53,16 +49,16 @@ class Model2Vec:
         check_extra("models", FEATURE, "huggingface_hub", "sentence_transformers", "torch", "tokenizers")
         return find_model(self._choice)
 
+    def fingerprint(self) -> str:
+        """Kind, version, model, and a digest of its files."""
+        return self._fingerprint
+
     @cached_property
-    def _settled(self) -> str:
+    def _fingerprint(self) -> str:
         return f"{KIND}/{LAYOUT.version} {self._model.name} {self._model.digest()}"
 
-    def fingerprint(self) -> str:
-        """Kind, version, model, and what distinguishes its files."""
-        return self._settled
-
     def train(self, folder: Path, texts: Texts, count: int, progress: Progress) -> StaticEncoder:
-        """As EncoderKind has it; nothing is learned from the texts."""
+        """Distils the model; the texts do not matter."""
         choice = self._choice
         if choice.query_prompt or choice.passage_prompt or choice.max_length:
             raise EncoderError(
@@ -76,23 +72,19 @@ class Model2Vec:
             tokens, unknown = token_vectors(self._model, folder, choice)
             writer = Writer(LAYOUT, folder)
             writer.write("tokens", weighted(tokens, DIMENSIONS))
-            writer.finish({"name": self._settled, "unknown": unknown})
+            writer.finish({"name": self._fingerprint, "unknown": unknown})
             progress.done(len(tokens))
         return self.open(folder)
 
     def open(self, folder: Path) -> StaticEncoder:
-        """As EncoderKind has it."""
         return StaticEncoder(folder)
 
 
 class StaticEncoder:
-    """A table of tokens.
-
-    Args:
-        folder: filled by `Model2Vec.prepare`.
+    """Encoder by a table of token vectors.
 
     Raises:
-        CorruptError: a file is missing or damaged.
+        CorruptError: a file of the folder is missing or damaged.
     """
 
     def __init__(self, folder: Path):
@@ -105,7 +97,6 @@ class StaticEncoder:
 
     @property
     def name(self) -> str:
-        """Kind, version, model, and what distinguishes its files."""
         return self._name
 
     @property
@@ -114,22 +105,20 @@ class StaticEncoder:
         return int(self._tokens.shape[1])
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """float32[len(texts), dimensions]; zeros where no token of a text is known."""
-        found = np.zeros((len(texts), self.dimensions), np.float32)
+        """float32[len(texts), dimensions]; zeros where a text has no known token."""
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for i, encoding in enumerate(self._tokenizer.encode_batch(list(texts), add_special_tokens=False)):
-            known = [token for token in encoding.ids if token != self._unknown]
-            if known:
-                if max(known) >= len(self._tokens):
+            ids = [token for token in encoding.ids if token != self._unknown]
+            if ids:
+                if max(ids) >= len(self._tokens):
                     raise CorruptError("the tokenizer does not fit the table of tokens", hint=INDEX_AGAIN)
-                found[i] = self._tokens[known].mean(axis=0)
-        return unit(found)
+                vectors[i] = self._tokens[ids].mean(axis=0)
+        return unit(vectors)
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """The same as of passages."""
         return self.passages(texts)
 
     def token_starts(self, text: str) -> list[int]:
-        """As Tokenising has it."""
         return token_starts(self._tokenizer, text)
 
     @cached_property
@@ -141,22 +130,22 @@ def weighted(tokens: Vectors, dimensions: int) -> Vectors:
     """Principal components of the tokens that have a vector, weighted by their rank.
 
     Args:
-        tokens: float32[n, wide], in the order of their frequency; zeros for a token that no text has.
-        dimensions: of the result, at most; as many as there are, where there are fewer.
+        tokens: float32[n, wide], by descending frequency; zeros for a token that no text has.
+        dimensions: maximum of the result.
 
     Returns:
-        float32[n, dimensions]; zeros stay.
+        float32[n, min(dimensions, wide)]; zeros stay.
     """
     used = tokens.any(axis=1)
     rows = tokens[used].astype(np.float64)
-    found = np.zeros((len(tokens), min(dimensions, tokens.shape[1])), np.float32)
+    weighted_tokens = np.zeros((len(tokens), min(dimensions, tokens.shape[1])), np.float32)
     if not len(rows):
-        return found
+        return weighted_tokens
     rows -= rows.mean(axis=0)
-    axes = np.linalg.eigh(rows.T @ rows)[1][:, ::-1][:, : found.shape[1]]
+    axes = np.linalg.eigh(rows.T @ rows)[1][:, ::-1][:, : weighted_tokens.shape[1]]
     largest = np.abs(axes).argmax(axis=0)
-    axes = axes * np.sign(axes[largest, np.arange(axes.shape[1])])  # an axis has two directions; this is one of them
+    axes = axes * np.sign(axes[largest, np.arange(axes.shape[1])])  # makes the direction of an axis unique
     inverse = 1.0 / np.arange(2, len(rows) + 2)
     weights = SIF / (SIF + inverse / inverse.sum())
-    found[used] = (rows @ axes) * weights[:, None]
-    return found
+    weighted_tokens[used] = (rows @ axes) * weights[:, None]
+    return weighted_tokens

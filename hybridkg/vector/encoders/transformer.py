@@ -1,8 +1,7 @@
-"""Bi-encoders of sentence-transformers, run without it: a copy of the model in ONNX, made when the index is built.
+"""Bi-encoders of sentence-transformers, run by onnxruntime: a copy of the model in ONNX, made when the index is built.
 
-A text is encoded by itself, not in a batch: on a CPU that is no slower (a batch pads short texts, and pays for what it
-pads), and a vector does not depend on what else is encoded, so what is kept from an earlier build is what this one
-would have made.
+Each text is encoded separately, not in a batch: on a CPU that is no slower (a batch pads short texts), and a vector
+does not depend on the other texts, so a cached vector is the one that would be computed again.
 """
 
 from __future__ import annotations
@@ -36,17 +35,13 @@ LAYOUT = FolderLayout("hybridkg transformer", 1, "transformer.json", "copy of th
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 
 CUDA_FROM = 1_000
-"""Texts from which it is worth importing torch (12 s) to ask whether there is a CUDA device."""
+"""Texts from which the import of torch (12 s) pays, to look for a CUDA device."""
 
 INDEX_AGAIN = "build the index again: hybridkg index KB"
 
 
 class SentenceTransformers:
-    """The kind.
-
-    Args:
-        choice: of the model.
-    """
+    """The encoder kind `sentence-transformers`."""
 
     takes_model, has_tokens, is_billed = True, True, False
 
@@ -60,24 +55,24 @@ class SentenceTransformers:
         )
         return find_model(self._choice)
 
+    def fingerprint(self) -> str:
+        """Kind, version, model, and a digest of its files and settings."""
+        return self._fingerprint
+
     @cached_property
-    def _settled(self) -> str:
+    def _fingerprint(self) -> str:
         choice = self._choice
         digest = self._model.digest(choice.max_length, choice.query_prompt, choice.passage_prompt)
         return f"{KIND}/{LAYOUT.version} {self._model.name} {digest}"
 
-    def fingerprint(self) -> str:
-        """Kind, version, model, and what distinguishes its files and settings."""
-        return self._settled
-
     def train(self, folder: Path, texts: Texts, count: int, progress: Progress) -> Encoder:
-        """As EncoderKind has it; nothing is learned from the texts, but the copy is compared on some of them."""
+        """Exports the model, and compares the copy with it on some of the texts."""
         if not (folder / LAYOUT.header).exists():
             with needs_extra("models", FEATURE):
                 from hybridkg.vector.encoders.transformer_export import export
 
             progress.start(f"copying the model {self._model.name}", None)
-            export(self._model, folder, self._settled, self._choice, texts)
+            export(self._model, folder, self._fingerprint, self._choice, texts)
             progress.done(1)
         encoder = self.open(folder)
         device = self._choice.device
@@ -90,15 +85,11 @@ class SentenceTransformers:
         return encoder
 
     def open(self, folder: Path) -> TransformerEncoder:
-        """As EncoderKind has it."""
         return TransformerEncoder(folder)
 
 
 class TransformerEncoder:
-    """The copy of a model.
-
-    Args:
-        folder: filled by `export`.
+    """Encoder by the ONNX copy of a model, in a folder that `export` has filled.
 
     Raises:
         CorruptError: a file is missing or damaged.
@@ -113,12 +104,10 @@ class TransformerEncoder:
 
     @property
     def name(self) -> str:
-        """Kind, version, model, and what distinguishes its files and settings."""
         return self._name
 
     @property
     def dimensions(self) -> int:
-        """Of the model."""
         return self._dimensions
 
     def passages(self, texts: Sequence[str]) -> Vectors:
@@ -126,40 +115,39 @@ class TransformerEncoder:
         return self._encoded(texts, self.passage_prompt)
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """float32[len(texts), dimensions]."""
         return self._encoded(texts, self.query_prompt)
 
     def token_starts(self, text: str) -> list[int]:
-        """As Tokenising has it; without prompt and special tokens."""
+        """Without prompt and special tokens, as in Tokenising."""
         return token_starts(self._unlimited_tokenizer, text)
 
     def _encoded(self, texts: Sequence[str], prompt: str) -> Vectors:
-        found = np.zeros((len(texts), self._dimensions), np.float32)
+        vectors = np.zeros((len(texts), self._dimensions), np.float32)
         written = [prompt + text for text in texts]
         encoded = self._threads.map(self._one, written) if len(texts) > 1 else map(self._one, written)
         for i, row in enumerate(encoded):
-            found[i] = row
-        return unit(found)
+            vectors[i] = row
+        return unit(vectors)
 
     def _one(self, text: str) -> NDArray[np.float32] | float:
         """float32[dimensions] of a text as the model reads it; 0 for one without tokens."""
         encoding = self._tokenizer.encode(text)
         if not encoding.ids:
             return 0.0
-        given = {
+        arrays = {
             "input_ids": encoding.ids,
             "attention_mask": encoding.attention_mask,
             "token_type_ids": encoding.type_ids,
         }
         session, inputs = self._session
         try:
-            (found,) = session.run(None, {name: np.array([given[name]], np.int64) for name in inputs})
+            (output,) = session.run(None, {name: np.array([arrays[name]], np.int64) for name in inputs})
         except Exception as e:  # onnxruntime has no base class for its errors
             raise EncoderError(
                 f"the model could not encode a text of {len(encoding.ids):,} tokens: {str(e).splitlines()[0]}",
-                hint="where memory is short, set max_length in the table [vectors] of kb.toml",
+                hint="if memory is short, set max_length in the table [vectors] of kb.toml",
             ) from e
-        return np.asarray(found[0], np.float32)
+        return np.asarray(output[0], np.float32)
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
@@ -177,7 +165,7 @@ class TransformerEncoder:
 
     @cached_property
     def _session(self) -> tuple[Any, list[str]]:
-        """What runs the model, and the names of its inputs."""
+        """onnxruntime session, and the names of its inputs."""
         path = self._folder / MODEL
         try:
             session = opened_session(path)
@@ -187,16 +175,11 @@ class TransformerEncoder:
             raise CorruptError(
                 f"the copy of the model cannot be run: {str(e).splitlines()[0]}", hint=INDEX_AGAIN, place=str(path)
             ) from e
-        return session, [given.name for given in session.get_inputs()]
+        return session, [value.name for value in session.get_inputs()]
 
 
 def opened_tokenizer(kind: str, folder: Path) -> Any:
-    """The tokenizer of a folder.
-
-    Raises:
-        MissingExtraError: its package is not installed.
-        CorruptError: its file is missing or damaged.
-    """
+    """Tokenizer of a folder; raises MissingExtraError without its package, and CorruptError for a damaged file."""
     with needs_extra("models", f"encoder {kind!r}"):
         from tokenizers import Tokenizer
     try:
@@ -208,17 +191,17 @@ def opened_tokenizer(kind: str, folder: Path) -> Any:
 
 
 def token_starts(tokenizer: Any, text: str) -> list[int]:
-    """Where the tokens of a text begin, in characters, ascending and distinct."""
+    """Starts of the tokens of a text, in characters, ascending and distinct."""
     offsets = tokenizer.encode(text, add_special_tokens=False).offsets
     return sorted({begin for begin, end in offsets if begin < end})
 
 
 def opened_session(path: Path, *, optimised: Path | None = None) -> Any:
-    """An onnxruntime session of one thread; the graph of an index is optimised already, and its weights are mapped.
+    """An onnxruntime session of one thread.
 
     Args:
         path: of the graph.
-        optimised: where the optimised graph is written, with its weights beside it; None for a graph that is one.
+        optimised: path to write the optimised graph and its weights to; None for a graph that is optimised already.
     """
     with needs_extra("models", FEATURE):
         import onnxruntime as ort
@@ -238,5 +221,5 @@ def opened_session(path: Path, *, optimised: Path | None = None) -> Any:
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """CPUs that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

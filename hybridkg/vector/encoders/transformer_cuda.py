@@ -1,4 +1,4 @@
-"""Passages on a CUDA device, by the library itself; queries by the copy, as everywhere."""
+"""CUDA encoder: the library encodes passages on the device, and the ONNX copy encodes queries."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hybridkg.interfaces.encoder import ModelChoice, Vectors
 from hybridkg.vector.encoders.lsa import unit
 from hybridkg.vector.encoders.model_folder import ModelFolder
 from hybridkg.vector.encoders.transformer import TransformerEncoder
-from hybridkg.vector.encoders.transformer_export import explained, loaded, quietly
+from hybridkg.vector.encoders.transformer_export import as_encoder_error, loaded, without_output
 
 
 def is_there(*, required: bool) -> bool:
-    """Whether torch sees a CUDA device.
+    """Whether torch finds a CUDA device.
 
     Raises:
-        EncoderError: it sees none, and kb.toml demands one.
+        EncoderError: it finds none, and kb.toml requires one.
     """
     if torch.cuda.is_available():
         return True
@@ -32,30 +32,22 @@ def is_there(*, required: bool) -> bool:
 
 
 class CudaEncoder:
-    """The model on the device.
-
-    Args:
-        copy: for queries.
-        source: the model.
-        choice: how it is used.
-    """
+    """Encoder of the passages of `source` on the device; `copy` encodes queries."""
 
     def __init__(self, copy: TransformerEncoder, source: ModelFolder, choice: ModelChoice):
         self._copy, self._source, self._batch = copy, source, choice.batch
-        with quietly(), explained(source, doing="loaded"):
+        with without_output(), as_encoder_error(source, doing="loaded"):
             self._model = loaded(source, "cuda", choice)
         self.name, self.dimensions = copy.name, copy.dimensions
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         """float32[len(texts), dimensions]; the library sorts them by length, and pads within batches."""
-        with quietly(), explained(self._source, doing="run"):
-            found = self._model.encode(list(texts), prompt=self._copy.passage_prompt, batch_size=self._batch)
-        return unit(np.asarray(found, np.float32).reshape(len(texts), self.dimensions))
+        with without_output(), as_encoder_error(self._source, doing="run"):
+            vectors = self._model.encode(list(texts), prompt=self._copy.passage_prompt, batch_size=self._batch)
+        return unit(np.asarray(vectors, np.float32).reshape(len(texts), self.dimensions))
 
     def token_starts(self, text: str) -> list[int]:
-        """As Tokenising has it."""
         return self._copy.token_starts(text)
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """float32[len(texts), dimensions]."""
         return self._copy.queries(texts)

@@ -1,4 +1,4 @@
-"""Copies a sentence-transformers model into ONNX, and compares the copy with it. Imports torch, as few others do."""
+"""Export of a sentence-transformers model into ONNX, with a comparison of both. Imports torch."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from hybridkg.vector.encoders.model_folder import ModelFolder
 from hybridkg.vector.encoders.transformer import LAYOUT, MODEL, TOKENIZER, TransformerEncoder, opened_session
 
 MAX_DIFFERENCE = 1e-4
-"""Between a number of a vector of the model and of its copy."""
+"""Maximum difference between a number of a vector of the model and of its copy."""
 
 KNOWN_MODULES = ("Transformer", "Pooling", "Dense", "Dropout", "LayerNorm", "Normalize")
-"""Classes of sentence-transformers that the copy can hold; the first one comes first."""
+"""Classes of sentence-transformers that the copy supports; the first one comes first."""
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 PASSAGE_PROMPTS = ("document", "passage", "corpus")
-"""Names of prompts, of which the library takes the first that a model has."""
+"""Names of prompts; the library uses the first that a model has."""
 
 OUT_OF_MEMORY = ("allocate memory", "not enough memory", "could not allocate", "bad_alloc")
-"""What torch, pybind and C++ say of it, in errors that are no MemoryError."""
+"""Messages of torch, pybind and C++ in errors that are no MemoryError."""
 
 OPSET = 17
-"""Of ONNX; the first with a layer normalisation of its own."""
+"""ONNX opset; the first with layer normalisation."""
 
 TEXTS_COMPARED = 8
-"""Of the knowledge base; besides these, SAMPLE."""
+"""Texts of the knowledge base that are compared, besides SAMPLE."""
 
 SAMPLE = (
     "",
@@ -61,20 +61,20 @@ class _Whole(torch.nn.Module):  # type: ignore[misc]  # torch is not read by myp
         super().__init__()
         self.model, self.names = model, names
 
-    def forward(self, *given: Any) -> Any:
-        features = dict(zip(self.names, given, strict=True))
+    def forward(self, *inputs: Any) -> Any:
+        features = dict(zip(self.names, inputs, strict=True))
         for module in self.model:
             features = module(features)
         return features["sentence_embedding"]
 
 
 def export(source: ModelFolder, folder: Path, name: str, choice: ModelChoice, texts: Texts) -> None:
-    """Writes the copy of a model, with what else its encoder needs, into an empty folder.
+    """Writes the copy of a model, its tokenizer and settings, into an empty folder.
 
     Raises:
-        EncoderError: it cannot be loaded, has parts that cannot be copied, or the copy gives other vectors.
+        EncoderError: the model cannot be loaded, has parts that cannot be copied, or the copy gives other vectors.
     """
-    with quietly(), explained(source):
+    with without_output(), as_encoder_error(source):
         model = loaded(source, "cpu", choice)
         inputs = _checked(source, model)
         query_prompt, passage_prompt = prompts(model, choice)
@@ -90,7 +90,7 @@ def export(source: ModelFolder, folder: Path, name: str, choice: ModelChoice, te
 
 
 def loaded(source: ModelFolder, device: str, choice: ModelChoice) -> Any:
-    """The model in float32, which reads `choice.max_length` tokens, or its own number of them."""
+    """The model in float32, with `choice.max_length` tokens, or its own limit."""
     model = SentenceTransformer(
         str(source.path),
         device=device,
@@ -98,11 +98,11 @@ def loaded(source: ModelFolder, device: str, choice: ModelChoice) -> Any:
         model_kwargs={"attn_implementation": "eager", "dtype": torch.float32, "use_safetensors": True},
     ).eval()
     modules = [type(module).__name__ for module in model]
-    strange = [name for name in modules if name not in KNOWN_MODULES]
-    if strange or modules[0] != KNOWN_MODULES[0]:
+    unsupported = [name for name in modules if name not in KNOWN_MODULES]
+    if unsupported or modules[0] != KNOWN_MODULES[0]:
         raise EncoderError(
-            f"the model {source.name!r} has a module {strange[0]!r}, which cannot be copied"
-            if strange
+            f"the model {source.name!r} has a module {unsupported[0]!r}, which cannot be copied"
+            if unsupported
             else f"the model {source.name!r} begins with a module {modules[0]!r}, not with {KNOWN_MODULES[0]!r}",
             hint=f"known modules: {', '.join(KNOWN_MODULES)}",
         )
@@ -110,7 +110,7 @@ def loaded(source: ModelFolder, device: str, choice: ModelChoice) -> Any:
     limit = choice.max_length or own
     if not limit or (own and limit > own):
         raise EncoderError(
-            f"the model {source.name!r} reads at most {own:,} tokens" if own else f"{source.name!r} sets no length",
+            f"the model {source.name!r} reads at most {own:,} tokens" if own else f"{source.name!r} sets no max_length",
             hint="set max_length in the table [vectors] of kb.toml",
         )
     model.max_seq_length = limit
@@ -118,7 +118,7 @@ def loaded(source: ModelFolder, device: str, choice: ModelChoice) -> Any:
 
 
 def prompts(model: Any, choice: ModelChoice) -> tuple[str, str]:
-    """What is written before a query and before a passage: as set, or as the library does it."""
+    """Prompts of queries and of passages: as set, or the library's defaults."""
     own = dict(model.prompts)
     default = own.get(model.default_prompt_name or "", "")
     passage = next((own[name] for name in PASSAGE_PROMPTS if name in own), default)
@@ -126,25 +126,25 @@ def prompts(model: Any, choice: ModelChoice) -> tuple[str, str]:
 
 
 def _checked(source: ModelFolder, model: Any) -> list[str]:
-    """The names of its inputs, of a model that can be copied."""
+    """Names of the inputs of a model, once its parts are known to be supported."""
     if model.truncate_dim:
-        raise EncoderError(f"the model {source.name!r} cuts its vectors off, which cannot be copied")
+        raise EncoderError(f"the model {source.name!r} truncates its vectors, which cannot be copied")
     if any(getattr(module, "include_prompt", True) is False for module in model):
-        raise EncoderError(f"the model {source.name!r} leaves the prompt out of its pooling, which cannot be copied")
+        raise EncoderError(f"the model {source.name!r} excludes the prompt from its pooling, which cannot be copied")
     if not hasattr(model.tokenizer, "backend_tokenizer"):
-        raise EncoderError(f"the model {source.name!r} has no fast tokenizer, so none that queries can use")
-    given = model.preprocess(["a text"])
-    return [name for name in INPUTS if name in given]
+        raise EncoderError(f"the model {source.name!r} has no fast tokenizer, which queries need")
+    features = model.preprocess(["a text"])
+    return [name for name in INPUTS if name in features]
 
 
 def _trace(model: Any, inputs: list[str], folder: Path) -> None:
-    """Writes the graph, optimised, and its weights beside it."""
-    given = model.preprocess(["a text of some words"])
+    """Writes the optimised graph, and its weights next to it."""
+    features = model.preprocess(["a text of some words"])
     raw = folder / "raw"
     raw.mkdir()
     torch.onnx.export(
         _Whole(model, inputs),
-        tuple(given[name] for name in inputs),
+        tuple(features[name] for name in inputs),
         str(raw / MODEL),
         input_names=inputs,
         output_names=["vector"],
@@ -170,11 +170,11 @@ def _compare(source: ModelFolder, model: Any, copy: TransformerEncoder, texts: T
 
 
 @contextlib.contextmanager
-def quietly() -> Iterator[None]:
-    """Without the warnings and bars of torch and transformers, which are about their own insides.
+def without_output() -> Iterator[None]:
+    """Suppresses the warnings and progress bars of torch and transformers, and limits torch to one thread.
 
-    torch gets one thread, and we make threads of our own: its own wait for one another at every step, and where other
-    work shares the cores that takes ten times as long.
+    Our own threads share the work: torch's wait for each other at every step, which takes ten times as long when other
+    work shares the cores.
     """
     with needs_extra("models", "encoder 'sentence-transformers'"):
         from transformers.utils import logging as transformers_logging
@@ -199,8 +199,8 @@ def quietly() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def explained(source: ModelFolder, *, doing: str = "copied into ONNX") -> Iterator[None]:
-    """Errors of the libraries as EncoderError."""
+def as_encoder_error(source: ModelFolder, *, doing: str = "copied into ONNX") -> Iterator[None]:
+    """Raises errors of the libraries as EncoderError."""
     try:
         yield
     except EncoderError:

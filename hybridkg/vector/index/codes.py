@@ -1,9 +1,9 @@
-"""8-bit codes of vectors: they propose who may be among the best, with a proof, and the vectors decide.
+"""Scalar quantisation of vectors to 8-bit codes, whose score bounds propose the candidates of an exact top-k.
 
-A vector x is s c + e: whole numbers c from -127 to 127, what a step means s, and what is left out e. A query v is
-t q + f in the same way, with finer steps. So x v = s t (c q) + e v + s c f, and by Cauchy and Schwarz the last two are
-at most |e| |v| + (|x| + |e|) |f|. The lengths |e| are stored, so that each row has its own bounds. The codes are a
-quarter of the vectors, and a search reads little else.
+A vector x is s c + e: integers c from -127 to 127, a scale s, and an error e. A query v is t q + f in the same way,
+with finer steps. So x v = s t (c q) + e v + s c f, and by Cauchy and Schwarz the last two are at most
+|e| |v| + (|x| + |e|) |f|. The lengths |e| are stored, so each row has its own bounds. The codes are a quarter of the
+vectors, and a search reads little else.
 """
 
 from __future__ import annotations
@@ -18,30 +18,29 @@ from hybridkg.interfaces.encoder import Vectors
 
 KERNEL = LazyKernel("hybridkg.vector.index.codes_kernel")
 
-LARGEST = 127
-"""Of the codes of a vector."""
+MAX_CODE = 127
 
 MAX_SUM = 2**31 - 1
-"""Of the products of the codes of a vector and of a query."""
+"""Maximum of a sum of products of the codes of a vector and of a query."""
 
 LENGTH_ERROR = 1e-3
-"""How far a vector may be from length 1."""
+"""Maximum deviation of a vector from length 1."""
 
 ROUNDING = 1e-9
-"""More than all roundings of float64 in a bound."""
+"""Upper bound of all float64 roundings in a bound."""
 
 NUMBERS_PER_POSTING = 200
-"""Numbers of vectors that a BLAS multiplies in the time that numpy takes for one posting (kernels.PATIENCE)."""
+"""Numbers of vectors that a BLAS multiplies in the time that numpy takes for one posting; scales `for_work`."""
 
 
 @dataclass(frozen=True)
 class Codes:
-    """Of the rows of a matrix of vectors.
+    """8-bit codes of the rows of a matrix of vectors.
 
     Args:
         codes: int8[n, columns].
-        scales: float32[n]: what a step means.
-        errors: float32[n]: no less than the length of what is left out.
+        scales: float32[n]: the value of a step.
+        errors: float32[n]: upper bounds of the lengths of the errors.
     """
 
     codes: NDArray[np.int8]
@@ -50,11 +49,10 @@ class Codes:
 
     @property
     def nbytes(self) -> int:
-        """Of all three."""
         return int(self.codes.nbytes + self.scales.nbytes + self.errors.nbytes)
 
     def fit(self, vectors: Vectors) -> bool:
-        """Whether types and shapes are those of the codes of some vectors."""
+        """Whether types and shapes match the vectors."""
         return (
             self.codes.shape == vectors.shape
             and self.scales.shape == self.errors.shape == vectors.shape[:1]
@@ -62,54 +60,54 @@ class Codes:
         )
 
 
-def coded(vectors: Vectors) -> Codes:
-    """The codes of vectors of which none is all zeros.
+def quantize(vectors: Vectors) -> Codes:
+    """Codes of vectors, none of which is all zeros.
 
-    >>> found = coded(np.array([[1.0, -0.5, 0.0]], np.float32))
-    >>> found.codes.tolist(), float(found.errors[0]) < 0.004
+    >>> codes = quantize(np.array([[1.0, -0.5, 0.0]], np.float32))
+    >>> codes.codes.tolist(), float(codes.errors[0]) < 0.004
     ([[127, -64, 0]], True)
     """
-    scales = (np.abs(vectors).max(axis=1) / np.float32(LARGEST)).astype(np.float32)
+    scales = (np.abs(vectors).max(axis=1) / np.float32(MAX_CODE)).astype(np.float32)
     wide = vectors.astype(np.float64)
-    codes = np.clip(np.rint(wide / scales[:, None]), -LARGEST, LARGEST).astype(np.int8)
-    left = np.linalg.norm(wide - codes * scales.astype(np.float64)[:, None], axis=1)
-    return Codes(codes, scales, np.nextafter(left.astype(np.float32), np.float32(np.inf)))
+    codes = np.clip(np.rint(wide / scales[:, None]), -MAX_CODE, MAX_CODE).astype(np.int8)
+    errors = np.linalg.norm(wide - codes * scales.astype(np.float64)[:, None], axis=1)
+    return Codes(codes, scales, np.nextafter(errors.astype(np.float32), np.float32(np.inf)))
 
 
-def proposed(codes: Codes, places: NDArray[np.int64] | None, vector: Vectors, k: int) -> NDArray[np.int64] | None:
-    """Indices of at least the best k: of `places`, or rows; None where no compiled kernel is at hand.
+def propose_rows(codes: Codes, places: NDArray[np.int64] | None, vector: Vectors, k: int) -> NDArray[np.int64] | None:
+    """Indices, into `places` or of rows, of a superset of the top-k; None where no compiled kernel is loaded.
 
     Args:
-        codes: of the vectors, whose lengths are 1 but for LENGTH_ERROR.
-        places: the rows that take part; None for all.
+        codes: of vectors of length 1, up to LENGTH_ERROR.
+        places: candidate rows; None for all.
         vector: float32[columns], of length 1.
-        k: at least 1, at most as many as take part.
+        k: 1 to the number of candidates.
     """
     n, columns = len(codes.codes) if places is None else len(places), codes.codes.shape[1]
     kernel = KERNEL.for_work(n * columns // NUMBERS_PER_POSTING)
     if kernel is None:
         return None
-    least, found, most = np.full(k, -np.inf), np.empty(n, np.int64), np.empty(n)
+    lower, proposed, upper = np.full(k, -np.inf), np.empty(n, np.int64), np.empty(n)
     count = kernel.propose(
         codes.codes, codes.scales, codes.errors, np.empty(0, np.int64) if places is None else places, n,
-        *_coarse(vector), least, found, most,
+        *_coarse(vector), lower, proposed, upper,
     )  # fmt: skip
-    best: NDArray[np.int64] = found[:count][most[:count] >= least[0]]
+    best: NDArray[np.int64] = proposed[:count][upper[:count] >= lower[0]]
     return best
 
 
-def proposed_in_pieces(
+def propose_entities(
     codes: Codes, starts: NDArray[np.int64], places: NDArray[np.int64] | None, vector: Vectors, k: int, best: int
 ) -> NDArray[np.int64] | None:
-    """The same of entities that have several rows: the bounds of an entity are the aggregates of those of its rows.
+    """As `propose_rows`, of entities with several rows, whose bounds are aggregates of the bounds of these.
 
     Args:
         codes: of the vectors.
-        starts: int64[entities + 1], the rows at which those of each entity begin, and how many there are.
-        places: the entities that take part; None for all.
+        starts: int64[entities + 1], the first row of each entity, and the number of rows.
+        places: candidate entities; None for all.
         vector: float32[columns], of length 1.
-        k: at least 1, at most as many as take part.
-        best: how many of its greatest similarities an entity's is the mean of; 0 for the sum of all.
+        k: 1 to the number of candidates.
+        best: a value of BEST_OF.
     """
     n = len(starts) - 1 if places is None else len(places)
     rows = len(codes.codes) * n // (len(starts) - 1)
@@ -125,9 +123,9 @@ def proposed_in_pieces(
 
 
 def _coarse(vector: Vectors) -> tuple[NDArray[np.int16], float, float, float]:
-    """A query as the kernel reads it: its numbers, what one means, and two parts of what a bound leaves room for."""
+    """Query codes int16[columns], their scale, and the error bounds per row error and constant."""
     wide = vector.astype(np.float64)
-    scale = float(np.abs(wide).max()) / min(2**15 - 1, MAX_SUM // (LARGEST * len(wide)))
+    scale = float(np.abs(wide).max()) / min(2**15 - 1, MAX_SUM // (MAX_CODE * len(wide)))
     query = np.rint(wide / scale).astype(np.int16)
     rest = float(np.linalg.norm(wide - query * scale))
     return query, scale, float(np.linalg.norm(wide)) + rest, (1 + LENGTH_ERROR) * rest + ROUNDING

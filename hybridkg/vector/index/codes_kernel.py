@@ -1,7 +1,7 @@
-"""The compiled search of 8-bit codes. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
+"""Compiled search of 8-bit codes. Import it through `hybridkg.compute.kernels` only: importing compiles it.
 
-tests/vector/index/test_codes.py compares its bounds with the similarities. Sums of whole numbers are exact in any order, so
-the compiler may use all the lanes there are.
+tests/vector/index/test_codes.py compares its bounds with the similarities. Integer sums are exact in any order, so the
+compiler may vectorise them.
 """
 
 from __future__ import annotations
@@ -33,50 +33,50 @@ def _product(codes: Any, row: Any, query: Any) -> Any:
 )], **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def propose(
     codes: Any, scales: Any, errors: Any, places: Any, n: Any, query: Any, scale: Any, weight: Any, room: Any,
-    least: Any, proposed: Any, most: Any,
+    lower: Any, proposed: Any, upper: Any,
 ) -> Any:  # fmt: skip
-    """Rows that may be among the best, by what their similarity is at least and at most.
+    """Propose rows that may be in the top-k, by lower and upper bounds of their similarities.
 
     Args:
-        codes: int8[rows, columns], of the vectors.
-        scales: float32[rows], what a code of 1 means.
-        errors: float32[rows], no less than the length of what the codes leave out of a vector.
-        places: the rows that take part; empty for the first n.
-        n: how many take part.
+        codes: int8[rows, columns].
+        scales: float32[rows], the value of a code of 1.
+        errors: float32[rows], upper bounds of the lengths of the quantisation errors.
+        places: candidate rows; empty for the first n.
+        n: number of candidates.
         query: int16[columns], small enough that no sum of products overflows.
-        scale: what a number of the query means.
-        weight: how much the similarity may be off for each unit of the row's error.
-        room: how much it may be off beside that.
-        least: float64[k], all -inf: gets the k greatest lower bounds, as a heap.
-        proposed: int64[n], gets the places (of `places`, or rows) proposed.
-        most: float64[n], gets their upper bounds.
+        scale: the value of a query code of 1.
+        weight: error of the similarity for each unit of the row's error.
+        room: constant part of that error.
+        lower: float64[k], all -inf: gets the k greatest lower bounds, as a heap.
+        proposed: int64[n], gets the indices proposed, into `places` or of rows.
+        upper: float64[n], gets their upper bounds.
 
     Returns:
-        How many are proposed; those whose upper bound is below least[0] are not among the best.
+        The number proposed; those whose upper bound is below lower[0] are not in the top-k.
     """
-    k, found, some = len(least), 0, len(places) > 0
+    k, count, some = len(lower), 0, len(places) > 0
     for i in range(n):
         row = places[i] if some else i
         about = _product(codes, row, query) * (scale * scales[row])
-        off = errors[row] * weight + room
-        high = max(about + off, -1.0)  # similarities are cut off there
-        if high < least[0]:
+        error = errors[row] * weight + room
+        high = max(about + error, -1.0)  # similarities are clipped to -1..1
+        if high < lower[0]:
             continue
-        proposed[found], most[found] = i, high
-        found += 1
-        low = min(about - off, 1.0)
-        if low > least[0]:
+        proposed[count], upper[count] = i, high
+        count += 1
+        low = min(about - error, 1.0)
+        if low > lower[0]:
             at = 0
             while 2 * at + 1 < k:
                 child = 2 * at + 1
-                if child + 1 < k and least[child + 1] < least[child]:
+                if child + 1 < k and lower[child + 1] < lower[child]:
                     child += 1
-                if least[child] >= low:
+                if lower[child] >= low:
                     break
-                least[at] = least[child]
+                lower[at] = lower[child]
                 at = child
-            least[at] = low
-    return found
+            lower[at] = low
+    return count
 
 
 @njit([void(
@@ -87,40 +87,29 @@ def bounds(
     codes: Any, scales: Any, errors: Any, starts: Any, places: Any, best: Any, query: Any, scale: Any, weight: Any,
     room: Any, low: Any, high: Any,
 ) -> Any:  # fmt: skip
-    """What the similarities of entities of several rows are at least and at most.
+    """Lower and upper bounds of the similarities of entities with several rows; other arguments as of `propose`.
 
-    Args:
-        codes: int8[rows, columns], of the vectors.
-        scales: float32[rows], what a code of 1 means.
-        errors: float32[rows], no less than the length of what the codes leave out of a vector.
-        starts: int64[entities + 1], where the rows of each begin, and the last ones end.
-        places: the entities that take part; empty for the first ones.
-        best: how many of its greatest an entity's similarity is the mean of; 0 for the sum of all.
-        query: int16[columns], as of `propose`.
-        scale: as of `propose`.
-        weight: as of `propose`.
-        room: as of `propose`.
-        low: float64[entities that take part], gets the lower bounds.
-        high: the same, gets the upper bounds.
+    Shapes: starts int64[entities + 1], the first row of each entity and the number of rows; places int64, the candidate
+    entities, empty for the first ones; best, a value of BEST_OF; low and high float64[candidates], get the bounds.
     """
     some = len(places) > 0
-    least, most = np.empty(max(best, 1)), np.empty(max(best, 1))
+    lower, upper = np.empty(max(best, 1)), np.empty(max(best, 1))
     for i in range(len(low)):
         entity = places[i] if some else i
-        least[:] = -np.inf if best else 0.0
-        most[:] = -np.inf if best else 0.0
+        lower[:] = -np.inf if best else 0.0
+        upper[:] = -np.inf if best else 0.0
         for row in range(starts[entity], starts[entity + 1]):
             about = _product(codes, row, query) * (scale * scales[row])
-            off = errors[row] * weight + room
-            below, above = min(about - off, 1.0), max(about + off, -1.0)  # similarities are cut off there
+            error = errors[row] * weight + room
+            below, above = min(about - error, 1.0), max(about + error, -1.0)  # similarities are clipped to -1..1
             if not best:
-                least[0] += below
-                most[0] += above
+                lower[0] += below
+                upper[0] += above
                 continue
             for j in range(best):
-                if below > least[j]:
-                    below, least[j] = least[j], below
-                if above > most[j]:
-                    above, most[j] = most[j], above
+                if below > lower[j]:
+                    below, lower[j] = lower[j], below
+                if above > upper[j]:
+                    above, upper[j] = upper[j], above
         count = min(max(best, 1), starts[entity + 1] - starts[entity])
-        low[i], high[i] = least[:count].sum() / count, most[:count].sum() / count
+        low[i], high[i] = lower[:count].sum() / count, upper[:count].sum() / count

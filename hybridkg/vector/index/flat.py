@@ -1,4 +1,4 @@
-"""The exact vector index: one matrix of all vectors and their 8-bit codes, memory-mapped."""
+"""Exact vector index: a memory-mapped matrix of all vectors, with 8-bit codes that propose candidates."""
 
 from __future__ import annotations
 
@@ -16,40 +16,34 @@ from hybridkg.interfaces.vector_index import Encoded, StoredVectors, VectorQuery
 from hybridkg.rdf.terms import Node
 from hybridkg.storage.arrays import MappedArrays
 from hybridkg.vector.encoders.embedding_cache import CachedEmbeddings
-from hybridkg.vector.index.codes import Codes, proposed
-from hybridkg.vector.index.flat_files import LAYOUT, STARTS, FlatWriter, known_vectors, stored_vectors
+from hybridkg.vector.index.codes import Codes, propose_rows
+from hybridkg.vector.index.flat_files import LAYOUT, STARTS, FlatWriter, cached_vectors, stored_vectors
 from hybridkg.vector.index.similarity import padded, similarities
-from hybridkg.vector.index.vector_query import Asking, kept_in
+from hybridkg.vector.index.vector_query import VectorIndexBase, relation_mask
 
 if TYPE_CHECKING:
     from hybridkg.config.settings import Config
     from hybridkg.interfaces.progress import Progress
 
 ERROR_PER_DIMENSION = 2.0**-23
-"""Of a sum of float32 products of two vectors of length 1, whatever its order: below dimensions x 2**-24 for the sum
+"""Error of a sum of float32 products of two vectors of length 1 in any order: below dimensions x 2**-24 for the sum
 (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), doubled."""
 
-COPIED_OF = 4
-"""Of more than one in so many vectors, to copy them out takes longer than to multiply all."""
+MAX_COPIED_SHARE = 4
+"""Above one candidate in so many vectors, copying the candidates takes longer than multiplying all vectors."""
 
 MATRIX_ABOVE = 4_096
-"""Candidates from which a BLAS proposes them, where there is no kernel; fewer are compared one by one."""
+"""Candidates above which a BLAS proposes, where there is no kernel; fewer are compared one by one."""
 
 CODES_ABOVE = 64
-"""Candidates from which the codes propose them."""
+"""Candidates above which the codes propose."""
 
-ONE_OF_SOME = 4
-"""Vectors that are passed over, one after the other, in the time that one of a candidate set takes: 23 and 95 ns for
-384 numbers."""
+CANDIDATE_COST = 4
+"""Cost of one candidate, in vectors of a sequential scan: 95 and 23 ns for 384 numbers."""
 
 
 class Flat:
-    """The VectorIndexKind of FlatIndex.
-
-    Args:
-        path: of the knowledge base.
-        config: its settings.
-    """
+    """VectorIndexKind of FlatIndex."""
 
     title = "the flat index"
     is_remote = False
@@ -61,7 +55,7 @@ class Flat:
         self._encoding = config.encoding
 
     def ready(self) -> None:
-        """Nothing can be missing."""
+        """Needs nothing."""
 
     def build(
         self,
@@ -73,14 +67,12 @@ class Flat:
         *,
         hashed: bool,
     ) -> dict[str, Any]:
-        """As VectorIndexKind has it."""
         with FlatWriter(folder, encoder, hashed=hashed, encoding=self._encoding) as writer:
             for batch in batches:
                 writer.add(batch.ids, batch.vectors, batch.texts, batch.spans)
             return writer.finish(kind)
 
     def open(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]) -> FlatIndex:
-        """As VectorIndexKind has it."""
         if MappedArrays(LAYOUT, folder).has(STARTS):
             from hybridkg.vector.index.piece_index import PieceIndex
 
@@ -88,25 +80,17 @@ class Flat:
         return FlatIndex(folder, find, rank)
 
     def known(self, folder: Path, encoder: str) -> CachedEmbeddings | None:
-        """As VectorIndexKind has it."""
-        return known_vectors(folder, encoder)
+        return cached_vectors(folder, encoder)
 
     def stored(self, folder: Path) -> StoredVectors:
-        """As VectorIndexKind has it."""
         return stored_vectors(folder)
 
     def discard(self) -> None:
-        """Nothing is outside the folder."""
+        """Has nothing outside the folder."""
 
 
-class FlatIndex(Asking):
-    """A VectorIndex that compares the query with every vector, or with every candidate.
-
-    Args:
-        folder: filled by a FlatWriter.
-        find: the id of a node, None where it has none.
-        rank: order of the nodes, for ties: ids -> ranks.
-    """
+class FlatIndex(VectorIndexBase):
+    """A VectorIndex that compares the query with every vector, or with every candidate."""
 
     is_remote = False
     max_remote_scan = 0
@@ -132,11 +116,11 @@ class FlatIndex(Asking):
 
     @property
     def vectors(self) -> Vectors:
-        """float32[size, columns]: those of the entities, ascending; columns behind the dimensions are 0."""
+        """float32[size, columns], by ascending entity; columns after the dimensions are 0."""
         return self._vectors
 
     def about(self) -> dict[str, Any]:
-        """Index, encoder, how many vectors of how many dimensions, and their bytes."""
+        """Encoder, counts and size of the index."""
         return {
             "index": "flat",
             "encoder": self._name,
@@ -146,77 +130,70 @@ class FlatIndex(Asking):
         }
 
     def is_exact(self, query: VectorQuery, k: int, among: int | None = None) -> bool:
-        """Always."""
         return True
 
     def comparisons(self, query: VectorQuery, among: float | None = None) -> float:
-        """Everyone, or every candidate, whose codes do not lie one after the other."""
-        return float(self.size) if among is None else ONE_OF_SOME * min(among, self.size)
+        """All vectors, or the candidates, whose codes are not contiguous."""
+        return float(self.size) if among is None else CANDIDATE_COST * min(among, self.size)
 
     def score_all(self, query: VectorQuery) -> tuple[Ids, Scores]:
-        """As VectorIndex has it."""
-        asked = self._asked(query)
-        if asked.vector is None:
+        resolved = self._resolve(query)
+        if resolved.vector is None:
             return np.empty(0, np.uint32), np.empty(0)
-        scores = self._similar(None, asked.vector)
-        kept = kept_in(query, asked, self._ids, scores)
-        return self._ids[kept], scores[kept]
+        scores = self._similar(None, resolved.vector)
+        members = relation_mask(query, resolved, self._ids, scores)
+        return self._ids[members], scores[members]
 
     def topk(self, query: VectorQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
-        """As VectorIndex has it: codes or a BLAS propose, with room for their errors, and `similarities` decides."""
-        asked = self._asked(query)
-        if asked.vector is None or k < 1:
+        """Top-k: codes or a BLAS propose candidates within their error bounds, and `similarities` decides."""
+        resolved = self._resolve(query)
+        if resolved.vector is None or k < 1:
             return np.empty(0, np.uint32), np.empty(0)
         places = None if among is None else self._places(among)[1]
-        places = self._proposed(asked.vector, k + 1, places)
-        scores = self._similar(places, asked.vector)
+        places = self._proposed(resolved.vector, k + 1, places)
+        scores = self._similar(places, resolved.vector)
         ids = self._ids if places is None else self._ids[places]
-        kept = kept_in(query, asked, ids, scores)
-        ids, scores = ids[kept], scores[kept]
+        members = relation_mask(query, resolved, ids, scores)
+        ids, scores = ids[members], scores[members]
         best = np.lexsort((self._rank(ids), -scores))[:k]
         return ids[best], scores[best]
 
     def estimates(self, query: VectorQuery, among: Ids | None = None) -> tuple[Ids, NDArray[Any], float]:
-        """As VectorIndex has it; of few vectors the similarities themselves."""
-        asked = self._asked(query)
-        if asked.vector is None:
+        """Approximate similarities by one matrix product; up to MATRIX_ABOVE vectors the exact ones."""
+        resolved = self._resolve(query)
+        if resolved.vector is None:
             return np.empty(0, np.uint32), np.empty(0), 0.0
         places = None if among is None else self._places(among)[1]
         ids = self._ids if places is None else self._ids[places]
         if len(ids) <= MATRIX_ABOVE:
-            scores = self._similar(places, asked.vector)
-            kept = kept_in(query, asked, ids, scores)
-            return ids[kept], scores[kept], 0.0
-        about, error = self._about(places, asked.vector)
-        kept = ids != asked.entity if asked.entity >= 0 else np.ones(len(ids), bool)
+            scores = self._similar(places, resolved.vector)
+            members = relation_mask(query, resolved, ids, scores)
+            return ids[members], scores[members], 0.0
+        about, error = self._about(places, resolved.vector)
+        members = ids != resolved.entity if resolved.entity >= 0 else np.ones(len(ids), bool)
         if query.within is not None:
             number = about.dtype.type
-            kept &= about >= number(query.within + 2 * error)
+            members &= about >= number(query.within + 2 * error)
             near = np.flatnonzero(np.abs(about - number(query.within)) <= number(2 * error))
-            exact = self._similar(near if places is None else places[near], asked.vector)
-            kept[near] = kept_in(query, asked, ids[near], exact)
-        return ids[kept], about[kept], error
+            exact = self._similar(near if places is None else places[near], resolved.vector)
+            members[near] = relation_mask(query, resolved, ids[near], exact)
+        return ids[members], about[members], error
 
     def best_rows(self, vector: Vectors, k: int) -> NDArray[np.int64]:
-        """Rows of the best k, best first.
-
-        Args:
-            vector: float32[columns] of length 1.
-            k: how many; at most all.
-        """
+        """Rows of the top-k, best first, of a vector float32[columns] of length 1."""
         rows = self._proposed(vector, k, None)
         scores = self._similar(rows, vector)
         best = np.argsort(-scores, kind="stable")[:k]
         return best if rows is None else rows[best]
 
     def _similar(self, places: NDArray[np.int64] | None, vector: Vectors) -> Scores:
-        """Those of the entities at some places, or of all: float32 leaves lengths of 1 some 1e-8 too large."""
+        """Similarities of the entities at `places`, or of all; clipped, as float32 lengths are some 1e-8 too large."""
         scores = similarities(self._vectors, places, vector)
         return np.clip(scores, -1.0, 1.0, out=scores)
 
     def _about(self, places: NDArray[np.int64] | None, vector: Vectors) -> tuple[NDArray[Any], float]:
-        """The similarities by one product of a BLAS, and how far they are from those of `_similar` at most."""
-        if places is None or len(places) > len(self._vectors) // COPIED_OF:
+        """Approximate similarities by a BLAS, and the bound of their error against `_similar`."""
+        if places is None or len(places) > len(self._vectors) // MAX_COPIED_SHARE:
             about = self._vectors @ vector
             about = about if places is None else about[places]
         else:
@@ -224,38 +201,36 @@ class FlatIndex(Asking):
         return np.clip(about, -1.0, 1.0, out=about), ERROR_PER_DIMENSION * self._vectors.shape[1]
 
     def _proposed(self, vector: Vectors, k: int, places: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-        """Places, of some or of all (None), that have the best k: k + 1 where one may be an entity that is left out."""
+        """A superset of the top-k of `places`, None for all; one more if the query entity is excluded."""
         n = self.size if places is None else len(places)
         if n <= max(CODES_ABOVE, k):
             return places
-        found = self._proposed_by_codes(vector, k, places)
-        if found is None:
+        proposed = self._proposed_by_codes(vector, k, places)
+        if proposed is None:
             if n <= max(MATRIX_ABOVE, k):
                 return places
-            found = self._proposed_by_blas(vector, k, places)
-        return found if places is None else places[found]
+            proposed = self._proposed_by_blas(vector, k, places)
+        return proposed if places is None else places[proposed]
 
     def _proposed_by_codes(self, vector: Vectors, k: int, places: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-        """As `codes.proposed`."""
-        return proposed(self._codes, places, vector, k)
+        return propose_rows(self._codes, places, vector, k)
 
     def _proposed_by_blas(self, vector: Vectors, k: int, places: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """As `codes.proposed`; the room is that of two errors."""
+        """As `propose_rows`, within twice the error bound."""
         about, error = self._about(places, vector)
-        least = np.partition(about, len(about) - k)[len(about) - k]
-        return np.flatnonzero(about >= least - about.dtype.type(2 * error))
+        kth = np.partition(about, len(about) - k)[len(about) - k]
+        return np.flatnonzero(about >= kth - about.dtype.type(2 * error))
 
     def score(self, query: VectorQuery, ids: Ids) -> Scores:
-        """As VectorIndex has it."""
-        found = np.full(len(ids), np.nan)
-        asked = self._asked(query)
-        if asked.vector is None:
-            return found
+        result = np.full(len(ids), np.nan)
+        resolved = self._resolve(query)
+        if resolved.vector is None:
+            return result
         has, places = self._places(ids)
-        scores = self._similar(places, asked.vector)
-        scores[~kept_in(query, asked, self._ids[places], scores)] = np.nan
-        found[has] = scores
-        return found
+        scores = self._similar(places, resolved.vector)
+        scores[~relation_mask(query, resolved, self._ids[places], scores)] = np.nan
+        result[has] = scores
+        return result
 
     def _vector_of(self, place: int) -> Vectors | None:
         return np.array(self._vectors[place])

@@ -1,4 +1,4 @@
-"""The files of a flat index: vectors, their 8-bit codes, whose they are, and of which piece of a text."""
+"""Files of a flat index: vectors, their 8-bit codes, their entities, and the pieces of text that they encode."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from hybridkg.interfaces.text_index import Ids
 from hybridkg.interfaces.vector_index import Encoded, StoredVectors
 from hybridkg.storage.arrays import Array, FolderLayout, MappedArrays, Writer
 from hybridkg.vector.encoders.embedding_cache import HASH_BYTES, CachedEmbeddings, Hashes
-from hybridkg.vector.index.codes import LENGTH_ERROR, coded
+from hybridkg.vector.index.codes import LENGTH_ERROR, quantize
 from hybridkg.vector.index.similarity import padded
 
 LAYOUT = FolderLayout("hybridkg vectors", 2, "vectors.json", "vector index")
 
 TEXTS = "texts"
-"""The array of hashes of the texts, where an encoder's vectors can be used again."""
+"""Array of the hashes of the texts, where vectors can be cached."""
 
 STARTS, SPANS, PIECES = "starts", "spans", "pieces"
-"""Where an entity has several vectors: the row at which those of each begin, and the rows; where the piece of each row
-begins and ends in its text; and the key of the header that says what the pieces are."""
+"""Entities with several vectors: the first row of each and the number of rows; start and end of the piece of each row
+in its text; and the key of the header that describes the pieces."""
 
 WHOLE = EncodingSettings()
 
 
 class FlatWriter:
-    """Writes the vectors of a knowledge base, entity by entity; without `finish` there is no index.
+    """Writes the vectors of a knowledge base, by ascending entity; without `finish` there is no index.
 
     Args:
-        folder: existing; may hold the encoder already.
-        encoder: what makes the vectors.
-        hashed: whether the hashes of the texts are written as well.
-        encoding: what has a vector.
+        folder: existing; may have the files of the encoder.
+        encoder: of the vectors.
+        hashed: whether the hashes of the texts are written.
+        encoding: entities or pieces.
     """
 
     def __init__(self, folder: Path, encoder: VectorSpace, *, hashed: bool = False, encoding: EncodingSettings = WHOLE):
@@ -71,47 +71,43 @@ class FlatWriter:
     def add(
         self, ids: Ids, vectors: Vectors, texts: Hashes | None = None, spans: NDArray[np.uint32] | None = None
     ) -> None:
-        """Adds entities, ascending, or pieces of them; what has a vector of zeros has none.
+        """Adds entities, ascending, or their pieces; rows of zeros are skipped.
 
         Args:
             ids: uint32[n].
             vectors: float32[n, dimensions], of length 1 or 0.
             texts: uint8[n, HASH_BYTES], hashes of their texts.
-            spans: uint32[n, 2], where the pieces begin and end in the texts of their entities.
+            spans: uint32[n, 2], start and end of the pieces in the texts of their entities.
 
         Raises:
             VectorQueryError: a number is not finite, or a length neither 1 nor 0; nothing of the batch is written.
         """
         check_vectors(vectors, self._encoder)
-        kept = vectors.any(axis=1)
-        rows = np.zeros((int(kept.sum()), self._columns), np.float32)
-        rows[:, : vectors.shape[1]] = vectors[kept]
-        codes, own = coded(rows), ids[kept]
+        present = vectors.any(axis=1)
+        rows = np.zeros((int(present.sum()), self._columns), np.float32)
+        rows[:, : vectors.shape[1]] = vectors[present]
+        codes, own = quantize(rows), ids[present]
         parts: list[Array] = [codes.codes, codes.scales, codes.errors]
         if self._in_pieces:
             first = np.diff(own.astype(np.int64), prepend=self._last) != 0
             self._last = int(own[-1]) if len(own) else self._last
             assert spans is not None
-            parts += [self._vectors.rows + np.flatnonzero(first), spans[kept]]
+            parts += [self._vectors.rows + np.flatnonzero(first), spans[present]]
             own = own[first]
         if texts is not None:
-            parts.append(texts[kept])
+            parts.append(texts[present])
         for stream, part in zip(self._streams, [rows, own, *parts], strict=True):
             stream.append(part)
 
     def finish(self, kind: str) -> dict[str, Any]:
-        """Writes the header, and gives its counts.
-
-        Args:
-            kind: of ENCODERS.
-        """
+        """Writes the header with the encoder's `kind`, and returns the counts."""
         encoder = self._encoder
         about: dict[str, Any] = {"kind": kind, "encoder": encoder.name, "dimensions": encoder.dimensions}
         counts = {**about, "entities": self._ids.rows}
         if self._in_pieces:
             self._starts.append(np.array([self._vectors.rows]))
             own = self._encoding
-            about[PIECES] = {"what": what(own), "aggregate": own.aggregate}
+            about[PIECES] = {"what": describe_pieces(own), "aggregate": own.aggregate}
             counts |= {**about[PIECES], "vectors": self._vectors.rows}
         for stream in self._streams:
             stream.close()
@@ -119,10 +115,10 @@ class FlatWriter:
         return counts
 
 
-def what(encoding: EncodingSettings) -> str:
-    """What has a vector, in words.
+def describe_pieces(encoding: EncodingSettings) -> str:
+    """The unit of encoding, in words.
 
-    >>> what(EncodingSettings(what="chunks", chunk=100, unit="tokens"))
+    >>> describe_pieces(EncodingSettings(what="chunks", chunk=100, unit="tokens"))
     'chunks of 100 tokens, overlap 64'
     """
     if encoding.what != "chunks":
@@ -130,8 +126,8 @@ def what(encoding: EncodingSettings) -> str:
     return f"chunks of {encoding.chunk:,} {encoding.unit}, overlap {encoding.overlap:,}"
 
 
-def known_vectors(folder: Path, encoder: str) -> CachedEmbeddings | None:
-    """The vectors of an index by their texts; None unless it is whole and was made by an encoder of that name."""
+def cached_vectors(folder: Path, encoder: str) -> CachedEmbeddings | None:
+    """The vectors of an index by the hash of their text; None unless it is complete and made by that encoder."""
     with suppress(CorruptError):
         reader = MappedArrays(LAYOUT, folder)
         if reader.about("encoder") == encoder and reader.has(TEXTS):
@@ -142,15 +138,11 @@ def known_vectors(folder: Path, encoder: str) -> CachedEmbeddings | None:
 
 
 STORED_AT_ONCE = 4_096
-"""Vectors that are read together: 6 MB of 384 numbers."""
+"""Vectors of a batch: 6 MB of 384 numbers."""
 
 
 def stored_vectors(folder: Path) -> StoredVectors:
-    """What a flat index holds.
-
-    Raises:
-        CorruptError: a file is missing or damaged.
-    """
+    """Stored vectors of a flat index; raises CorruptError where a file is missing or damaged."""
     reader = MappedArrays(LAYOUT, folder)
     dimensions = int(reader.about("dimensions"))
     vectors: Vectors = reader.array("vectors")
@@ -174,9 +166,9 @@ def stored_vectors(folder: Path) -> StoredVectors:
 
 
 def check_vectors(vectors: Vectors, encoder: VectorSpace) -> None:
-    """Raises VectorQueryError unless all are finite and of length 1 or 0."""
+    """Raises VectorQueryError unless all rows are finite and of length 1 or 0."""
     if not np.isfinite(vectors).all():
-        raise VectorQueryError(f"the encoder {encoder.name!r} gave a vector that is not finite")
+        raise VectorQueryError(f"the encoder {encoder.name!r} returned a vector that is not finite")
     lengths = np.linalg.norm(vectors, axis=1)
     if not ((np.abs(lengths - 1) < LENGTH_ERROR) | (lengths == 0)).all():
-        raise VectorQueryError(f"the encoder {encoder.name!r} gave a vector whose length is neither 1 nor 0")
+        raise VectorQueryError(f"the encoder {encoder.name!r} returned a vector whose length is neither 1 nor 0")

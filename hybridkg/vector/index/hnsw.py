@@ -1,8 +1,8 @@
-"""The vector index `hnsw`: a flat index, and a graph that finds the best of many vectors without reading them all.
+"""The vector index `hnsw`: a flat index with an HNSW graph for approximate top-k.
 
-What the graph finds is scored as everything is, so scores have the same bits. Who is overlooked is missing, and only
-that: see `HnswIndex.topk`. A filter is looked up in what the graph finds nearest without it, so that what is found
-nearest is really that, however filter and query are correlated; where too few of those pass, the exact search answers.
+The candidates that the graph proposes get exact scores, so scores have the same bits as in the flat index; only misses
+of the graph differ. A filter is applied to the nearest neighbours found without it, so recall does not depend on the
+correlation of filter and query; where too few of these pass, the exact search takes over.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError, HybridkgError
 from hybridkg.interfaces.encoder import Vectors, VectorSpace
@@ -22,10 +21,10 @@ from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import Encoded, StoredVectors, VectorQuery
 from hybridkg.rdf.terms import Node
 from hybridkg.vector.encoders.embedding_cache import CachedEmbeddings
-from hybridkg.vector.index.flat import ONE_OF_SOME, Flat, FlatIndex
+from hybridkg.vector.index.flat import CANDIDATE_COST, Flat, FlatIndex
 from hybridkg.vector.index.hnsw_graph import LINKS, GraphHeader, HnswGraph, check_installed, read_header
-from hybridkg.vector.index.stable_prefix import deepened
-from hybridkg.vector.index.vector_query import ResolvedVectorQuery, check_whole
+from hybridkg.vector.index.stable_prefix import stable_top_k
+from hybridkg.vector.index.vector_query import ResolvedVectorQuery, check_takes_entities
 
 if TYPE_CHECKING:
     from hybridkg.config.settings import Config
@@ -33,37 +32,31 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-STEP = 60
-"""Vectors that an exact search passes over in the time of one of those that a graph search looks at: 1.4 us and 23 ns
-for 384 numbers, 100,000 vectors."""
+VISIT_COST = 60
+"""Cost of a vector that a graph search visits, in vectors of an exact scan: 1.4 us and 23 ns for 384 numbers, 100,000
+vectors."""
 
 MIN_SHARE = 0.83 / LINKS
-"""Of all vectors, below which a candidate set is never left to the graph."""
+"""Minimum selectivity of a candidate set for which the graph is used."""
 
 DEPTH, DEEPER = 32, 4
-"""The best that a first search of the graph is for, and how many times more the next; as planners go deeper."""
+"""Results that the first graph search is for, and the factor to the next search; planners deepen by the same factor."""
 
 MIN_BREADTH = 64
-"""Vectors that the first search looks at, at least."""
+"""Minimum number of vectors that the first search visits."""
 
 WANTED_RECALL = 0.99
-"""Of questions without a filter; with one a few more are overlooked, and .95 is wanted of those."""
+"""Recall of queries without a filter; a filter costs some recall, and .95 is wanted there."""
 
 SAMPLE = 200
 """Vectors of each kind that measure the recall: standard error at most .007 at .99."""
 
-BESIDE = 1.0
-"""Length of what is added to a vector of the index to have one beside it: their cosine is .71."""
+NOISE = 1.0
+"""Length of the noise that is added to a vector of the index to make a query near it: their cosine is .71."""
 
 
 class Hnsw:
-    """The VectorIndexKind of HnswIndex.
-
-    Args:
-        path: of the knowledge base.
-        config: its settings.
-        seed: of the graph, and of the sample that measures it.
-    """
+    """VectorIndexKind of HnswIndex; `seed` is of the graph and of the sample that measures it."""
 
     title = "the index hnsw"
     is_remote = False
@@ -76,8 +69,8 @@ class Hnsw:
         self._what = config.encoding.what
 
     def ready(self) -> None:
-        """As VectorIndexKind has it; a graph is one of whole entities."""
-        check_whole("hnsw", self._what)
+        """Checks that entities have one vector, and that FAISS is installed."""
+        check_takes_entities("hnsw", self._what)
         check_installed()
 
     def build(
@@ -90,35 +83,26 @@ class Hnsw:
         *,
         hashed: bool,
     ) -> dict[str, Any]:
-        """As VectorIndexKind has it; no graph where an exact search is as quick."""
+        """Builds a flat index, and a graph unless an exact search is as fast."""
         counts = self._flat.build(folder, encoder, kind, batches, progress, hashed=hashed)
         header = build_graph(folder, self._seed, progress)
         return counts if header is None else {**counts, **_about(header)}
 
     def open(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]) -> HnswIndex:
-        """As VectorIndexKind has it."""
         return HnswIndex(folder, find, rank)
 
     def known(self, folder: Path, encoder: str) -> CachedEmbeddings | None:
-        """As VectorIndexKind has it."""
         return self._flat.known(folder, encoder)
 
     def stored(self, folder: Path) -> StoredVectors:
-        """As VectorIndexKind has it."""
         return self._flat.stored(folder)
 
     def discard(self) -> None:
-        """Nothing is outside the folder."""
+        """Has nothing outside the folder."""
 
 
 class HnswIndex(FlatIndex):
-    """A FlatIndex whose best few of many come from a graph, unless a query says EXACT or WITHIN.
-
-    Args:
-        folder: filled by `Hnsw.build`.
-        find: the id of a node, None where it has none.
-        rank: order of the nodes, for ties: ids -> ranks.
-    """
+    """A FlatIndex with approximate top-k by a graph, except for queries with EXACT or WITHIN."""
 
     def __init__(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]):
         super().__init__(folder, find, rank)
@@ -128,22 +112,22 @@ class HnswIndex(FlatIndex):
             if self._header is not None:
                 check_installed()
         except HybridkgError as e:
-            self._lose(e)
+            self._disable_graph(e)
 
-    def _lose(self, error: HybridkgError) -> None:
+    def _disable_graph(self, error: HybridkgError) -> None:
         self._header, self._problem = None, f"the graph is not used: {error.message}"
         _log.warning(
-            "the graph of vectors cannot be used (%s; %s); every vector is compared instead", error.message, error.hint
+            "the graph of vectors cannot be used (%s; %s); every vector is compared", error.message, error.hint
         )
 
     def about(self) -> dict[str, Any]:
-        """As of the flat index; and the recall that was measured, or why there is no graph."""
-        found = {**super().about(), "index": "hnsw"}
+        """As of the flat index, with the measured recall, or the reason why there is no graph."""
+        report = {**super().about(), "index": "hnsw"}
         if self._problem:
-            return {**found, "problem": self._problem}
+            return {**report, "problem": self._problem}
         if self._header is None:
-            return {**found, "graph": "none: an exact search is as quick"}
-        return {**found, **_about(self._header)}
+            return {**report, "graph": "none: an exact search is as fast"}
+        return {**report, **_about(self._header)}
 
     @cached_property
     def _graph(self) -> HnswGraph | None:
@@ -152,61 +136,55 @@ class HnswIndex(FlatIndex):
         try:
             return HnswGraph.read(self._folder, self._vectors.shape)
         except CorruptError as e:
-            self._lose(e)
+            self._disable_graph(e)
             return None
 
     def is_exact(self, query: VectorQuery, k: int, among: int | None = None) -> bool:
-        """As VectorIndex has it."""
-        return k < 1 or next(self._looks(query, among), None) is None or self._graph is None
+        return k < 1 or next(self._searches(query, among), None) is None or self._graph is None
 
     def comparisons(self, query: VectorQuery, among: float | None = None) -> float:
-        """As VectorIndex has it."""
-        look = next(self._looks(query, among), None)
-        return super().comparisons(query, among) if look is None else float(STEP * look[1])
+        search = next(self._searches(query, among), None)
+        return super().comparisons(query, among) if search is None else float(VISIT_COST * search[1])
 
-    def _looks(self, query: VectorQuery, among: float | None) -> Iterator[tuple[int, int]]:
-        """(best that it is for, vectors it looks at) of each search of the graph that is quicker than an exact one."""
+    def _searches(self, query: VectorQuery, among: float | None) -> Iterator[tuple[int, int]]:
+        """(depth, vectors visited) of each graph search that is cheaper than an exact one."""
         if self._header is None or query.exact or query.within is not None or not self.size:
             return
-        taking_part = self.size if among is None else min(among, self.size)
-        share, exact = taking_part / self.size, taking_part * (1 if among is None else ONE_OF_SOME)
+        candidates = self.size if among is None else min(among, self.size)
+        share, exact = candidates / self.size, candidates * (1 if among is None else CANDIDATE_COST)
         depth, breadth = DEPTH, self._header.breadth
-        while share >= MIN_SHARE and STEP * breadth / share < exact:
+        while share >= MIN_SHARE and VISIT_COST * breadth / share < exact:
             yield depth, int(breadth / share)
             depth, breadth = depth * DEEPER, breadth * DEEPER
 
     def topk(self, query: VectorQuery, k: int, among: Ids | None = None) -> tuple[Ids, Scores]:
-        """As VectorIndex has it, without those of the best that the graph overlooks.
-
-        Lists begin alike, and none is shorter than an exact one: see `deepened`.
-        """
-        asked = self._asked(query)
-        if asked.vector is None or self.is_exact(query, k, None if among is None else len(among)):
+        """Top-k without those entities that the graph misses; see `stable_top_k` for its laws."""
+        resolved = self._resolve(query)
+        if resolved.vector is None or self.is_exact(query, k, None if among is None else len(among)):
             return super().topk(query, k, among)
         assert self._graph is not None
-        graph, exactly = self._graph, super().topk
-        looks = self._looks(query, None if among is None else len(among))
-        return deepened(
+        graph, exact = self._graph, super().topk
+        return stable_top_k(
             k,
-            looks,
-            lambda breadth: self._found(graph, asked, breadth, among),
-            lambda n: exactly(query, n, among),
+            self._searches(query, None if among is None else len(among)),
+            lambda breadth: self._search(graph, resolved, breadth, among),
+            lambda n: exact(query, n, among),
             self._rank,
         )
 
-    def _found(
-        self, graph: HnswGraph, asked: ResolvedVectorQuery, breadth: int, among: Ids | None
+    def _search(
+        self, graph: HnswGraph, resolved: ResolvedVectorQuery, breadth: int, among: Ids | None
     ) -> tuple[Ids, Scores]:
-        """What a search of the graph finds of some or of all, best first."""
-        assert asked.vector is not None
-        places = np.sort(graph.near(asked.vector, breadth))
+        """Results of one graph search, among some entities or all, best first, with exact scores."""
+        assert resolved.vector is not None
+        places = np.sort(graph.near(resolved.vector, breadth))
         ids = self._ids[places]
-        kept = ids != asked.entity
+        members = ids != resolved.entity
         if among is not None:
             at = np.minimum(np.searchsorted(among, ids), len(among) - 1)
-            kept &= among[at] == ids
-        ids, places = ids[kept], places[kept]
-        scores = self._similar(places, asked.vector)
+            members &= among[at] == ids
+        ids, places = ids[members], places[members]
+        scores = self._similar(places, resolved.vector)
         best = np.lexsort((self._rank(ids), -scores))
         return ids[best], scores[best]
 
@@ -217,53 +195,49 @@ def _about(header: GraphHeader) -> dict[str, Any]:
 
 
 def build_graph(folder: Path, seed: int, progress: Progress) -> GraphHeader | None:
-    """Writes the graph of the vectors of a folder; its breadth is raised until the recall is WANTED_RECALL.
+    """Writes the graph of the vectors of a folder, raising its breadth until the recall is WANTED_RECALL.
 
-    That is asked for of vectors of the index, and of those beside them. What lies between two vectors that have nothing
-    in common is near to nothing, its best ten are anywhere, and the recall of such questions is only told.
+    The criterion is the recall of vectors of the index, and of vectors near them. A query between two unrelated vectors
+    is near to nothing and its best ten are arbitrary, so the recall of these is reported only.
 
     Returns:
-        What is known of it; None where no graph would be quicker than an exact search, and none is written.
+        The header; None, without a graph, where an exact search is as fast.
 
     Raises:
         StorageError: there is not enough memory.
     """
     index = FlatIndex(folder, lambda node: None, lambda ids: ids)
-    vectors = index.vectors
-    n = index.size
-    if n <= STEP * MIN_BREADTH:
+    vectors, n = index.vectors, index.size
+    if n <= VISIT_COST * MIN_BREADTH:
         return None
     graph = HnswGraph.of(vectors, seed, progress)
-    kinds = _asked(vectors, seed)
-    asked = [(number == 0, vector) for number, kind in enumerate(kinds) for vector in kind]
-    progress.start("measuring the recall of the graph", len(asked))
-    # Nobody overlooks the vector that is asked about.
-    truth = [index.best_rows(vector, 11)[1:] if own else index.best_rows(vector, 10) for own, vector in asked]
+    kinds = _sample_queries(vectors, seed)
+    queries = [(number == 0, vector) for number, kind in enumerate(kinds) for vector in kind]
+    progress.start("measuring the recall of the graph", len(queries))
+    # A vector of the index always finds itself, so it does not count.
+    truth = [index.best_rows(vector, 11)[1:] if own else index.best_rows(vector, 10) for own, vector in queries]
     breadth = MIN_BREADTH
     while True:
-        found = [_recall(graph.near(vector, breadth), best) for (_, vector), best in zip(asked, truth, strict=True)]
-        recall = np.array(found).reshape(len(kinds), -1).mean(axis=1).round(4)
-        if recall[:2].min() >= WANTED_RECALL or breadth * STEP >= n:
+        pairs = zip(queries, truth, strict=True)
+        shares = [np.isin(best, graph.near(vector, breadth)).mean() for (_, vector), best in pairs]
+        recall = np.array(shares).reshape(len(kinds), -1).mean(axis=1).round(4)
+        if recall[:2].min() >= WANTED_RECALL or breadth * VISIT_COST >= n:
             break
         breadth += breadth // 2
-    progress.done(len(asked))
-    if breadth * STEP >= n:
+    progress.done(len(queries))
+    if breadth * VISIT_COST >= n:
         return None
     header = GraphHeader(breadth, tuple(recall.tolist()), len(kinds[0]), seed)
     graph.write(folder, header)
     return header
 
 
-def _asked(vectors: Vectors, seed: int) -> list[Vectors]:
-    """float32[m, columns] each, of length 1: vectors of the index; some beside them; some between two of them."""
+def _sample_queries(vectors: Vectors, seed: int) -> list[Vectors]:
+    """float32[m, columns] each, of length 1: vectors of the index; vectors near them; vectors between two of them."""
     random = np.random.default_rng(seed)
     rows = random.choice(len(vectors), (2, min(SAMPLE, len(vectors))))
     own, others = vectors[rows[0]], vectors[rows[1]]
     noise = random.standard_normal(own.shape, dtype=np.float32) * own.any(axis=0)
-    beside = own + np.float32(BESIDE) * noise / np.linalg.norm(noise, axis=1, keepdims=True)
+    near = own + np.float32(NOISE) * noise / np.linalg.norm(noise, axis=1, keepdims=True)
     between = np.where(np.abs(own + others).max(axis=1, keepdims=True) > 0, own + others, own)
-    return [own, *(some / np.linalg.norm(some, axis=1, keepdims=True) for some in (beside, between))]
-
-
-def _recall(found: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
-    return float(np.isin(truth, found).mean())
+    return [own, *(some / np.linalg.norm(some, axis=1, keepdims=True) for some in (near, between))]

@@ -1,13 +1,13 @@
-"""A graph over vectors: FAISS's HNSW over 8-bit codes, in one file with a header that says what must be in it.
+"""HNSW graph: FAISS's implementation over 8-bit codes, in one file with a header.
 
 Source: Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using Hierarchical Navigable
-Small World graphs" (2018). The file is read by C++, which trusts it: so size and hash are compared before.
+Small World graphs" (2018). C++ reads the file without checks, so its size and hash are verified first.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,25 +29,25 @@ LINKS = 32
 """M of the paper: links of a vector, twice as many on the lowest level."""
 
 BREADTH = 100
-"""Vectors looked at when one is inserted (efConstruction). 100,000 x 384 in 19 s of one core; recall@10 .995 with 64
-looked at by a search."""
+"""Vectors visited by an insertion (efConstruction). 100,000 x 384 in 19 s of one core; recall@10 .995 with 64 visited
+by a search."""
 
 TRAINED_ON = 25_000
-"""Vectors from which the steps of the codes are learned, evenly spread."""
+"""Vectors that train the scales of the codes, evenly spread."""
 
 AT_ONCE = 10_000
-"""Vectors inserted between two looks at the keyboard. The graph depends on it, not on the number of threads: FAISS
-1.15 inserts in rounds that give the same links whoever does the work."""
+"""Vectors inserted between two checks for Ctrl-C. The graph depends on it, not on the number of threads: FAISS 1.15
+inserts in rounds that give the same links on any number."""
 
 
 @dataclass(frozen=True)
 class GraphHeader:
-    """What is known of a graph.
+    """Header of a graph.
 
     Args:
-        breadth: vectors that a search for the best few looks at (efSearch).
-        recall: recall@10 against the exact search: of vectors of the index, beside them, and between two of them.
-        sample: how many of each were asked.
+        breadth: vectors visited by a search for the best few (efSearch).
+        recall: recall@10 against the exact search: of vectors of the index, near them, and between two of them.
+        sample: queries of each kind.
         seed: of the sample, and of the levels of the graph.
     """
 
@@ -61,16 +61,11 @@ FEATURE = "vector index 'hnsw'"
 
 
 def check_installed() -> None:
-    """Whether there is a FAISS; imports nothing.
-
-    Raises:
-        MissingExtraError: there is none.
-    """
+    """Raises MissingExtraError unless FAISS is installed; imports nothing."""
     check_extra("hnsw", FEATURE, "faiss")
 
 
 def _faiss() -> Any:
-    """Its stubs lack half of it."""
     with needs_extra("hnsw", FEATURE):
         return import_module("faiss")
 
@@ -83,12 +78,7 @@ class HnswGraph:
 
     @classmethod
     def of(cls, vectors: Vectors, seed: int, progress: Progress) -> HnswGraph:
-        """Builds the graph of vectors of length 1; its memory is about 660 bytes for each of 384 numbers.
-
-        Args:
-            vectors: float32[n, columns]; may be mapped, and is read part by part.
-            seed: of the levels.
-            progress: told about vectors.
+        """Builds the graph of vectors float32[n, columns] of length 1; about 660 bytes for each of 384 numbers.
 
         Raises:
             StorageError: there is not enough memory.
@@ -114,38 +104,24 @@ class HnswGraph:
         return cls(index, faiss)
 
     def write(self, folder: Path, header: GraphHeader) -> None:
-        """Writes the graph, then its header."""
         self._faiss.write_index(self._index, str(folder / FILE))
         with (folder / FILE).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        Writer(LAYOUT, folder).finish(
-            {
-                "bytes": (folder / FILE).stat().st_size,
-                "sha256": digest,
-                "links": LINKS,
-                "breadth": header.breadth,
-                "recall": list(header.recall),
-                "sample": header.sample,
-                "seed": header.seed,
-            }
-        )
+        about = {"bytes": (folder / FILE).stat().st_size, "sha256": digest, "links": LINKS, **asdict(header)}
+        Writer(LAYOUT, folder).finish(about)
 
     @classmethod
     def read(cls, folder: Path, shape: tuple[int, ...]) -> HnswGraph:
-        """The graph of a folder, mapped, once its bytes are known to be those that were written.
-
-        Args:
-            folder: with a graph and its header.
-            shape: of the vectors.
+        """Maps the graph of a folder, after verifying its hash.
 
         Raises:
-            CorruptError: it is damaged, or one of other vectors.
+            CorruptError: it is damaged, or its vectors do not have this shape.
         """
         faiss = _faiss()
-        wanted = MappedArrays(LAYOUT, folder).about("sha256")
+        expected = MappedArrays(LAYOUT, folder).about("sha256")
         try:
             with (folder / FILE).open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
+                if hashlib.file_digest(file, "sha256").hexdigest() != expected:
                     raise CorruptError("the graph of vectors is damaged", hint="index again", place=str(folder / FILE))
             index = faiss.read_index(str(folder / FILE), faiss.IO_FLAG_MMAP_IFC)
         except (OSError, RuntimeError) as e:
@@ -153,23 +129,19 @@ class HnswGraph:
                 "the graph of vectors cannot be read", hint="index again", place=str(folder / FILE)
             ) from e
         if not isinstance(index, faiss.IndexHNSWSQ) or (index.ntotal, index.d) != shape:
-            raise CorruptError("the graph is one of other vectors", hint="index again", place=str(folder / FILE))
+            raise CorruptError("the graph has other vectors", hint="index again", place=str(folder / FILE))
         return cls(index, faiss)
 
     def near(self, vector: Vectors, breadth: int) -> NDArray[np.int64]:
-        """Rows of about the `breadth` vectors nearest to one of length 1, in no promised order; fewer may be found."""
+        """Rows of about the `breadth` vectors nearest to one of length 1, in any order; possibly fewer."""
         parameters = self._faiss.SearchParametersHNSW(efSearch=breadth)
         (rows,) = self._index.search(vector[None], breadth, params=parameters)[1]
-        found: NDArray[np.int64] = rows[rows >= 0]
-        return found
+        near: NDArray[np.int64] = rows[rows >= 0]
+        return near
 
 
 def read_header(folder: Path) -> GraphHeader | None:
-    """What is known of the graph of a folder; None where there is none.
-
-    Raises:
-        CorruptError: header or file is not what was written.
-    """
+    """Header of the graph of a folder, None where there is none; raises CorruptError where it does not fit the file."""
     if not (folder / LAYOUT.header).exists():
         return None
     reader = MappedArrays(LAYOUT, folder)

@@ -1,8 +1,7 @@
-"""A flat index of entities that have several vectors each, one of every piece of their text.
+"""Flat index with several vectors per entity, one for each piece of its text.
 
-The rows of an entity lie one behind the other. Whatever a FlatIndex asks of an entity is made of its rows here: the
-similarity, what that is about, and its bounds by codes (hybridkg.vector.index.aggregates); so every law of the one holds for
-the other, and the best are exact whatever the aggregate.
+The rows of an entity are contiguous. Its similarity, the approximation of it and its bounds by codes are aggregates of
+those of its rows (hybridkg.vector.index.aggregates), so top-k is exact for each aggregate, as in FlatIndex.
 """
 
 from __future__ import annotations
@@ -19,32 +18,24 @@ from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.rdf.terms import Node
 from hybridkg.storage.arrays import MappedArrays
-from hybridkg.vector.index.aggregates import BEST_OF, aggregated
-from hybridkg.vector.index.codes import proposed_in_pieces
+from hybridkg.vector.index.aggregates import BEST_OF, aggregate
+from hybridkg.vector.index.codes import propose_entities
 from hybridkg.vector.index.flat import FlatIndex
 from hybridkg.vector.index.flat_files import PIECES, SPANS, STARTS
 
 Places = NDArray[np.int64]
 
 MIN_LENGTH = 1e-6
-"""Of the sum of the vectors of an entity, below which they say nothing together."""
+"""Minimum length of the sum of the vectors of an entity; below it they have no common direction."""
 
 
 class PieceIndex(FlatIndex):
-    """A FlatIndex whose entities have several vectors.
-
-    An entity that others are compared with stands there with the mean of its vectors, brought to length 1.
-
-    Args:
-        folder: filled by a FlatWriter, in pieces.
-        find: the id of a node, None where it has none.
-        rank: order of the nodes, for ties: ids -> ranks.
-    """
+    """A FlatIndex whose entities have several vectors; as a query, an entity is the normalised mean of its vectors."""
 
     def __init__(self, folder: Path, find: Callable[[Node], int | None], rank: Callable[[Ids], Ids]):
         super().__init__(folder, find, rank)
         self._best = BEST_OF[self._pieces["aggregate"]]
-        self._most = int(np.diff(self._starts).max(initial=1))
+        self._max_rows = int(np.diff(self._starts).max(initial=1))
 
     def _fits(self, reader: MappedArrays) -> bool:
         """Whether every entity has rows, and every row is the vector of a piece."""
@@ -65,41 +56,39 @@ class PieceIndex(FlatIndex):
         )
 
     def about(self) -> dict[str, Any]:
-        """As of the flat index; and what has a vector, and how many of these there are."""
-        found = {**super().about(), **self._pieces, "vectors": self.pieces}
-        return {**found, "bytes": found["bytes"] + int(self._starts.nbytes + self._spans.nbytes)}
+        """As of the flat index, with the description and number of pieces."""
+        report = {**super().about(), **self._pieces, "vectors": self.pieces}
+        return {**report, "bytes": report["bytes"] + int(self._starts.nbytes + self._spans.nbytes)}
 
     @property
     def pieces(self) -> int:
-        """As VectorIndex has it."""
         return len(self._vectors)
 
     def comparisons(self, query: VectorQuery, among: float | None = None) -> float:
-        """As of the flat index, for each vector that an entity has."""
         return super().comparisons(query, among) * self.pieces / max(1, self.size)
 
     def nearest(self, query: VectorQuery, entity: int) -> tuple[int, int] | None:
-        """As VectorIndex has it; of equals the first."""
-        vector, places = self._asked(query).vector, self._places(np.array([entity], np.uint32))[1]
+        """Span of the most similar piece; of ties the first."""
+        vector, places = self._resolve(query).vector, self._places(np.array([entity], np.uint32))[1]
         if vector is None or not len(places):
             return None
-        first, behind = self._starts[places[0]], self._starts[places[0] + 1]
-        similar = super()._similar(np.arange(first, behind), vector)
+        first, end_row = self._starts[places[0]], self._starts[places[0] + 1]
+        similar = super()._similar(np.arange(first, end_row), vector)
         begin, end = self._spans[first + similar.argmax()].tolist()
         return begin, end
 
     def _similar(self, places: Places | None, vector: Vectors) -> Scores:
         rows, starts = self._rows(places)
-        return aggregated(super()._similar(rows, vector), starts, self._best, self._most)
+        return aggregate(super()._similar(rows, vector), starts, self._best, self._max_rows)
 
     def _about(self, places: Places | None, vector: Vectors) -> tuple[Scores, float]:
-        """As of the flat index: no aggregate is further off than its rows, and their error is doubled already."""
+        """As of the flat index: an aggregate has no larger error than its rows, whose bound is doubled already."""
         rows, starts = self._rows(places)
         about, error = super()._about(rows, vector)
-        return aggregated(about, starts, self._best, self._most), error
+        return aggregate(about, starts, self._best, self._max_rows), error
 
     def _proposed_by_codes(self, vector: Vectors, k: int, places: Places | None) -> Places | None:
-        return proposed_in_pieces(self._codes, self._starts, places, vector, k, self._best)
+        return propose_entities(self._codes, self._starts, places, vector, k, self._best)
 
     def _vector_of(self, place: int) -> Vectors | None:
         own = self._vectors[self._starts[place] : self._starts[place + 1]]
@@ -110,7 +99,7 @@ class PieceIndex(FlatIndex):
         return np.asarray(total / length, np.float32) if length > MIN_LENGTH else None
 
     def _rows(self, places: Places | None) -> tuple[Places | None, Places]:
-        """The rows of the entities at some places (None: all rows), and where in these those of each begin, and end."""
+        """Rows of the entities at `places`, None for all; and the start of each entity in these, with their number."""
         if places is None:
             return None, self._starts
         begins = self._starts[places]

@@ -1,8 +1,8 @@
-"""The one way in which the similarity of two vectors is computed, so that every strategy sees the same bits.
+"""Dot products in one order of addition, so that every strategy sees the same bits.
 
-A product of two float32 is exact in float64. LANES sums run beside each other, each over every LANES-th product from
-the left, and are then added from left to right. The compiled kernel (similarity_kernel.py) does the same in the same
-order; a BLAS, whose order depends on the machine and on how many rows it gets, only proposes candidates.
+A product of two float32 is exact in float64. LANES partial sums, each over every LANES-th product from the left, are
+added from left to right. The compiled kernel (similarity_kernel.py) uses the same order; a BLAS, whose order depends on
+the machine and on the number of rows, only proposes candidates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hybridkg.interfaces.text_index import Scores
 LANES = 8
 
 AT_ONCE = 65_536
-"""Numbers that the numpy twin converts at a time; they stay in the nearest caches."""
+"""Numbers that the numpy reference converts at a time, to fit into the nearest caches."""
 
 KERNEL = LazyKernel("hybridkg.vector.index.similarity_kernel")
 
@@ -34,15 +34,12 @@ def padded(dimensions: int) -> int:
 
 
 def similarities(vectors: Vectors, places: NDArray[np.int64] | None, query: Vectors) -> Scores:
-    """The dot products of rows with a query; cosines, where all have length 1.
+    """Dot products of rows with a query, float64[m]; cosines, where all have length 1.
 
     Args:
         vectors: float32[n, d], d a multiple of LANES.
-        places: int64[m], the rows asked for; None for all.
+        places: int64[m], rows; None for all.
         query: float32[d].
-
-    Returns:
-        float64[m].
 
     >>> similarities(np.eye(8, dtype=np.float32), None, np.arange(8, dtype=np.float32))[:3].tolist()
     [0.0, 1.0, 2.0]
@@ -50,19 +47,19 @@ def similarities(vectors: Vectors, places: NDArray[np.int64] | None, query: Vect
     n = len(vectors) if places is None else len(places)
     kernel = KERNEL.for_work(n * vectors.shape[1] // LANES)
     if kernel is not None:
-        found = np.empty(n)
+        products = np.empty(n)
         if places is None:
-            kernel.every(vectors, query, found)
+            kernel.every(vectors, query, products)
         else:
-            kernel.some(vectors, places, query, found)
-        return found
+            kernel.some(vectors, places, query, products)
+        return products
     return similarities_numpy(vectors, places, query)
 
 
 def similarities_numpy(vectors: Vectors, places: NDArray[np.int64] | None, query: Vectors) -> Scores:
-    """The numpy twin."""
+    """Numpy reference of the kernel."""
     n = len(vectors) if places is None else len(places)
-    found: NDArray[Any] = np.empty(n)
+    products: NDArray[Any] = np.empty(n)
     wide = query.astype(np.float64).reshape(-1, LANES)
     step = max(1, AT_ONCE // vectors.shape[1])
     for begin in range(0, n, step):
@@ -73,5 +70,5 @@ def similarities_numpy(vectors: Vectors, places: NDArray[np.int64] | None, query
         total = lanes[:, 0]
         for lane in range(1, LANES):
             total = total + lanes[:, lane]
-        found[begin : begin + step] = total
-    return found
+        products[begin : begin + step] = total
+    return products

@@ -1,6 +1,7 @@
-"""The compiled similarity. Import it through `hybridkg.compute.kernels` only: importing it compiles it.
+"""Compiled dot products. Import it through `hybridkg.compute.kernels` only: importing compiles it.
 
-tests/vector/index/test_similarity.py compares it with its twin (similarity.py): no fastmath, and no other order of sums.
+tests/vector/index/test_similarity.py compares it with its numpy reference (similarity.py): no fastmath, no other order
+of addition.
 """
 
 from __future__ import annotations
@@ -33,14 +34,12 @@ def _one(vectors: Any, row: Any, query: Any) -> Any:
 
 
 @njit(void(_input(float32, 2), _input(float32), float64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def every(vectors: Any, query: Any, found: Any) -> None:
-    """All rows."""
+def every(vectors: Any, query: Any, products: Any) -> None:
     for row in range(len(vectors)):
-        found[row] = _one(vectors, row, query)
+        products[row] = _one(vectors, row, query)
 
 
 @njit(void(_input(float32, 2), _input(int64), _input(float32), float64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def some(vectors: Any, places: Any, query: Any, found: Any) -> None:
-    """The rows at some places."""
+def some(vectors: Any, places: Any, query: Any, products: Any) -> None:
     for i in range(len(places)):
-        found[i] = _one(vectors, places[i], query)
+        products[i] = _one(vectors, places[i], query)

@@ -1,4 +1,4 @@
-"""Lists of the best from searches that overlook some: they begin alike however deep they are, and none is too short."""
+"""Stable top-k of approximate searches: a smaller k gives a prefix of the list of a greater one."""
 
 from __future__ import annotations
 
@@ -8,51 +8,49 @@ import numpy as np
 
 from hybridkg.interfaces.text_index import Ids, Scores
 
-Listed = tuple[Ids, Scores]
+RankedList = tuple[Ids, Scores]
 """(ids, scores), best first."""
 
 
-def deepened(
+def stable_top_k(
     k: int,
-    looks: Iterable[tuple[int, int]],
-    found: Callable[[int], Listed],
-    exactly: Callable[[int], Listed],
+    searches: Iterable[tuple[int, int]],
+    approximate: Callable[[int], RankedList],
+    exact: Callable[[int], RankedList],
     rank: Callable[[Ids], Ids],
-) -> Listed:
-    """The best k.
+) -> RankedList:
+    """Top-k by ever deeper searches, each of which only appends results after the last one of the previous search.
 
-    The list for a smaller k is the beginning of that for a greater one: a later look only adds what comes behind the
-    last one found before. And no list is shorter than an exact one: where the looks find too few, the exact search
-    goes on.
+    No list is shorter than an exact one: where the searches find too few, the exact search completes it.
 
     Args:
-        k: how many.
-        looks: (best that it is for, breadth) of each search that may be made, ever deeper.
-        found: what a search of some breadth finds, with true scores.
-        exactly: the true best so many.
+        k: number of results.
+        searches: (depth, breadth) of each search that may be made.
+        approximate: breadth -> results with exact scores.
+        exact: n -> the exact top-n.
         rank: order of the nodes, for ties: ids -> ranks.
     """
     ids, scores = np.empty(0, np.uint32), np.empty(0)
-    for depth, breadth in looks:
-        more = _behind(ids, scores, *found(breadth), rank)
+    for depth, breadth in searches:
+        more = _after(ids, scores, *approximate(breadth), rank)
         if len(ids) + len(more[0]) < depth:
             break
         ids, scores = np.concatenate([ids, more[0]])[:depth], np.concatenate([scores, more[1]])[:depth]
         if k <= depth:
             return ids[:k], scores[:k]
-    asking = k
+    n = k
     while True:
-        exact = exactly(asking)
-        more = _behind(ids, scores, *exact, rank)
-        if len(ids) + len(more[0]) >= k or len(exact[0]) < asking:
+        best = exact(n)
+        more = _after(ids, scores, *best, rank)
+        if len(ids) + len(more[0]) >= k or len(best[0]) < n:
             break
-        asking *= 2
+        n *= 2
     return np.concatenate([ids, more[0]])[:k], np.concatenate([scores, more[1]])[:k]
 
 
-def _behind(ids: Ids, scores: Scores, more: Ids, more_scores: Scores, rank: Callable[[Ids], Ids]) -> Listed:
-    """Those of an ordered list that come behind the last of another."""
+def _after(ids: Ids, scores: Scores, more: Ids, more_scores: Scores, rank: Callable[[Ids], Ids]) -> RankedList:
+    """Results of an ordered list that are ordered after the last one of another list."""
     if not len(ids):
         return more, more_scores
-    behind = (more_scores < scores[-1]) | ((more_scores == scores[-1]) & (rank(more) > rank(ids[-1:])[0]))
-    return more[behind], more_scores[behind]
+    later = (more_scores < scores[-1]) | ((more_scores == scores[-1]) & (rank(more) > rank(ids[-1:])[0]))
+    return more[later], more_scores[later]

@@ -1,4 +1,4 @@
-"""What every index of vectors knows of its entities and its encoder: questions as numbers, and who is in a relation."""
+"""Base of vector indexes: resolves queries to vectors, and decides membership in the relation."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from hybridkg.vector.index.flat_files import check_vectors
 from hybridkg.vector.index.similarity import padded
 
 MAX_CACHED = 64
-"""Questions whose vectors are remembered: a plan asks about the same one several times."""
+"""Resolved queries in the cache: a plan uses the same one several times."""
 
 
 @dataclass(frozen=True, eq=False)
 class ResolvedVectorQuery:
-    """A question as numbers.
+    """A query as a vector.
 
     Args:
-        vector: float32[columns] of length 1; None where there is none, and nothing is near to it.
-        entity: the id of the entity that is left out; -1 for none.
+        vector: float32[columns] of length 1; None where there is none, and the relation is empty.
+        entity: the id of the query's own entity, which is excluded; -1 for none.
     """
 
     vector: Vectors | None
     entity: int = -1
 
 
-class Asking:
-    """The part of a VectorIndex that does not depend on where the vectors are.
+class VectorIndexBase:
+    """The part of a VectorIndex that does not depend on the location of the vectors.
 
     Args:
-        folder: of the vectors.
+        folder: of the index.
         reader: of its arrays: `ids`, and in the header `kind`, `encoder` and `dimensions`.
         find: the id of a node, None where it has none.
         rank: order of the nodes, for ties: ids -> ranks.
@@ -55,27 +55,23 @@ class Asking:
         self._dimensions: int = reader.about("dimensions")
         self._ids: Ids = reader.array("ids")
         self._opened: Encoder | None = None
-        self._known: dict[VectorQuery, ResolvedVectorQuery] = {}
+        self._resolved: dict[VectorQuery, ResolvedVectorQuery] = {}
 
     def _vector_of(self, place: int) -> Vectors | None:
-        """float32[columns], of length 1: what stands for an entity that others are compared with, by its place among
-        the ids.
-        """
+        """float32[columns], of length 1: the query vector of an entity, by its place in the ids; None for none."""
         raise NotImplementedError
 
     @property
     def size(self) -> int:
-        """Entities that have a vector."""
         return len(self._ids)
 
     @property
     def pieces(self) -> int:
-        """As VectorIndex has it: one of each entity."""
+        """One for each entity."""
         return self.size
 
     @property
     def dimensions(self) -> int:
-        """Of the vectors."""
         return self._dimensions
 
     @property
@@ -85,11 +81,9 @@ class Asking:
 
     @property
     def made_by(self) -> str:
-        """Name and version of the encoder."""
         return self._name
 
     def check(self, query: VectorQuery) -> None:
-        """As VectorIndex has it."""
         if query.encoder and query.encoder != self._kind:
             raise UnknownNameError(
                 f"the vectors of this knowledge base were made by {self._kind!r}, not by {query.encoder!r}",
@@ -101,43 +95,42 @@ class Asking:
                 hint=f"they were made by {self._name!r}",
             )
         if query.vector and not (all(map(isfinite, query.vector)) and any(query.vector)):
-            raise VectorQueryError("a vector must have a direction: finite numbers, and not all of them 0")
+            raise VectorQueryError("a vector must have a direction: all numbers finite, and at least one not 0")
 
     def knows(self, query: VectorQuery) -> bool:
-        """As VectorIndex has it."""
-        return self._asked(query).vector is not None
+        return self._resolve(query).vector is not None
 
     def nearest(self, query: VectorQuery, entity: int) -> tuple[int, int] | None:
-        """As VectorIndex has it: each text is in one piece."""
+        """None: each text is in one piece."""
         return None
 
     @property
     def encoder(self) -> Encoder:
-        """What makes vectors of texts, opened when it is first needed.
+        """Encoder of the index, opened on first use.
 
         Raises:
-            CorruptError: its files are damaged, or it is no longer the one that made the vectors.
+            CorruptError: its files are damaged, or it is not the one that made the vectors.
         """
         if self._opened is None:
             opened: Encoder = ENCODERS.get(self._kind)().open(self._folder / ENCODER)
             if opened.name != self._name:
                 raise CorruptError(
-                    f"the vectors were made by {self._name!r}, and the encoder is {opened.name!r} now",
+                    f"the vectors were made by {self._name!r}, and the encoder is now {opened.name!r}",
                     hint="build the index again: hybridkg index KB",
                 )
             self._opened = opened
         return self._opened
 
-    def _asked(self, query: VectorQuery) -> ResolvedVectorQuery:
-        asked = self._known.get(query)
-        if asked is None:
-            if len(self._known) >= MAX_CACHED:
-                self._known.clear()
-            asked = self._known[query] = self._numbers(query)
-        return asked
+    def _resolve(self, query: VectorQuery) -> ResolvedVectorQuery:
+        resolved = self._resolved.get(query)
+        if resolved is None:
+            if len(self._resolved) >= MAX_CACHED:
+                self._resolved.clear()
+            resolved = self._resolved[query] = self._vectorize(query)
+        return resolved
 
-    def _numbers(self, query: VectorQuery) -> ResolvedVectorQuery:
-        found = np.zeros(padded(self._dimensions), np.float32)
+    def _vectorize(self, query: VectorQuery) -> ResolvedVectorQuery:
+        vector = np.zeros(padded(self._dimensions), np.float32)
         if query.entity is not None:
             entity = self._find(query.entity)
             has, places = self._places(np.array([0 if entity is None else entity], np.uint32))
@@ -147,15 +140,15 @@ class Asking:
         if query.vector:
             wide = np.array(query.vector, np.float64)
             wide /= np.abs(wide).max()
-            found[: self._dimensions] = wide / np.linalg.norm(wide)
+            vector[: self._dimensions] = wide / np.linalg.norm(wide)
         else:
             vectors = self.encoder.queries([query.text])
             check_vectors(vectors, self.encoder)
-            found[: self._dimensions] = vectors[0]
-        return ResolvedVectorQuery(found if found.any() else None)
+            vector[: self._dimensions] = vectors[0]
+        return ResolvedVectorQuery(vector if vector.any() else None)
 
     def _places(self, ids: Ids) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Which of some entities have a vector, and the places of those among all that have."""
+        """Whether each entity has a vector, and the places in `ids` of those that have."""
         if not self.size:
             return np.zeros(len(ids), bool), np.empty(0, np.int64)
         places = self._place_of[np.minimum(ids, len(self._place_of) - 1)]
@@ -164,30 +157,22 @@ class Asking:
 
     @cached_property
     def _place_of(self) -> NDArray[np.int32]:
-        """The place of each id up to the greatest and one more; -1 for none. To search the ids takes far longer."""
+        """Place of each id up to the greatest and one more; -1 for none. A binary search takes many times longer."""
         places = np.full(int(self._ids[-1]) + 2, -1, np.int32)
         places[self._ids] = np.arange(self.size, dtype=np.int32)
         return places
 
 
-def check_whole(index: str, what: str) -> None:
-    """For a kind of index of which each entity has one vector.
-
-    Args:
-        index: its name.
-        what: is to have a vector, as in kb.toml.
-
-    Raises:
-        ConfigError: anything but the entity is.
-    """
+def check_takes_entities(index: str, what: str) -> None:
+    """Raises ConfigError where `what` of kb.toml demands several vectors of an entity from a kind that takes one."""
     if what != "entity":
         raise ConfigError(
-            f"the vector index {index!r} takes one vector of an entity, and not one of each of its {what}",
+            f"the vector index {index!r} supports one vector per entity, not one for each of its {what}",
             hint='index = "flat" or what = "entity" in the table [vectors] of kb.toml',
         )
 
 
-def kept_in(query: VectorQuery, asked: ResolvedVectorQuery, ids: Ids, scores: Scores) -> NDArray[np.bool_]:
-    """Which entities are in the relation."""
-    kept = np.ones(len(ids), bool) if query.within is None else scores >= query.within
-    return kept & (ids != asked.entity) if asked.entity >= 0 else kept
+def relation_mask(query: VectorQuery, resolved: ResolvedVectorQuery, ids: Ids, scores: Scores) -> NDArray[np.bool_]:
+    """Whether each entity is in the relation: similar enough, and not the query's own."""
+    mask = np.ones(len(ids), bool) if query.within is None else scores >= query.within
+    return mask & (ids != resolved.entity) if resolved.entity >= 0 else mask

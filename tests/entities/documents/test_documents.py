@@ -95,7 +95,7 @@ WRONG = {
     '{"id": "a:b", "t": true}': "not true or false",
     '{"id": "a:b", "Title": "x"}': "the field name 'Title' is not allowed",
     '{"id": "a:b", "": "x"}': "the field name '' is not allowed",
-    '{"id": "a:b", "t": "x", "t": "y"}': "the name 't' is given twice",
+    '{"id": "a:b", "t": "x", "t": "y"}': "the name 't' occurs twice",
     '{"id": "a:b", "t": "\\ud800"}': "half a surrogate pair",
     "[" * 100_000: "JSON nested too deeply",
 }

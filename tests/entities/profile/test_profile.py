@@ -150,11 +150,11 @@ MISTAKES = [
     ),
     (
         '<> a hk:Profile ; hk:fields ( [ hk:name "t" ; hk:path e:a ; hk:rest hk:Labels ] ) .',
-        "error[P501]: field 't' has both a path and a rest\n --> FILE:4\n  hint: make two fields of it",
+        "error[P501]: field 't' has both a path and a rest\n --> FILE:4\n  hint: define two fields",
     ),
     (
         '<> a hk:Profile ; hk:fields ( [ hk:name "t" ; hk:entities e:A ] ) .',
-        "error[P501]: field 't': hk:entities does not belong here; known: analyzer, b, languages, localName, name, "
+        "error[P501]: field 't': hk:entities is not allowed here; known: analyzer, b, languages, localName, name, "
         "path, rest, text, weight\n --> FILE:4",
     ),
     (
@@ -195,7 +195,7 @@ def test_an_unknown_name_lists_the_known_profiles():
     assert caught.value.render() == (
         f"error[R201]: no profile 'defautl'; known: {', '.join(known_profiles())}\n"
         "  hint: did you mean 'default'?\n"
-        "        a profile of your own is given as a path that ends in '.ttl'"
+        "        write your own profile as a path that ends in '.ttl'"
     )
     assert caught.value.exit_code == 2
 

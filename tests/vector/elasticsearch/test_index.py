@@ -20,7 +20,7 @@ from hybridkg.interfaces.vector_index import Encoded, VectorQuery
 from hybridkg.rdf.terms import NamedNode
 from hybridkg.vector.elasticsearch import index as module
 from hybridkg.vector.elasticsearch import recall
-from hybridkg.vector.elasticsearch.kind import ElasticVectors, lengthened
+from hybridkg.vector.elasticsearch.kind import ElasticVectors, normalized
 from hybridkg.vector.encoders.embedding_cache import hashes
 from hybridkg.vector.index.flat import Flat, FlatIndex
 
@@ -141,7 +141,7 @@ def test_pages_and_batches_change_nothing(pair, monkeypatch):
 @pytest.fixture
 def eager(monkeypatch, pair):
     """The graph is asked whenever it may be."""
-    monkeypatch.setattr(module, "STEP", 0)
+    monkeypatch.setattr(module, "SCRIPT_PER_CANDIDATE", 0)
     monkeypatch.setattr(module, "DEPTH", 10)
     monkeypatch.setattr(pair[1], "breadth", 24)
     return pair
@@ -157,7 +157,7 @@ def test_lists_of_the_graph_begin_alike_and_have_true_scores(pair, query, depths
     _, index = pair
     among = None if share is None else some(1, share)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "STEP", 0)
+        patch.setattr(module, "SCRIPT_PER_CANDIDATE", 0)
         patch.setattr(module, "DEPTH", 10)
         patch.setattr(index, "breadth", 24)
         lists = [index.topk(query, k, among) for k in sorted(depths)]
@@ -187,14 +187,14 @@ def test_exact_within_and_few_candidates_are_told_and_answered_exactly(eager, mo
     assert index.is_exact(query, 0)
     assert index.is_exact(replace(query, exact=True), 10)
     assert index.is_exact(replace(query, within=0.1), 10)
-    monkeypatch.setattr(module, "STEP", 5)
+    monkeypatch.setattr(module, "SCRIPT_PER_CANDIDATE", 5)
     assert not index.is_exact(query, 10)
     assert index.is_exact(query, 10, 100)
     assert index.comparisons(query, 100) > 0
 
 
 def test_the_recall_of_the_graph_is_measured_when_it_is_built(elastic, elastic_name, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "STEP", 0)
+    monkeypatch.setattr(module, "SCRIPT_PER_CANDIDATE", 0)
     monkeypatch.setattr(recall, "MIN_BREADTH", 16)
     own = kind(tmp_path, elastic.url, elastic_name)
     counts = own.build(tmp_path, Given(), "given", batches(drawn(600)), SILENT, hashed=False)
@@ -233,8 +233,8 @@ def test_no_vectors_at_all(elastic, elastic_name, tmp_path):
 
 def test_lengths_that_the_server_would_refuse_are_mended():
     vectors = np.array([[1, 0], [0.6, 0.8], [0, 1.0009]], np.float32)
-    assert np.linalg.norm(lengthened(vectors), axis=1) == pytest.approx(1, abs=1e-7)
-    assert lengthened(vectors)[:2].tobytes() == vectors[:2].tobytes()
+    assert np.linalg.norm(normalized(vectors), axis=1) == pytest.approx(1, abs=1e-7)
+    assert normalized(vectors)[:2].tobytes() == vectors[:2].tobytes()
 
 
 # --- failures --------------------------------------------------------------------
@@ -287,7 +287,7 @@ def test_a_build_goes_on_when_an_overloaded_server_accepts_again(elastic, elasti
 
 
 def test_more_numbers_than_the_server_takes_are_refused_before_it_is_asked(tmp_path):
-    with pytest.raises(ConfigError, match="Elasticsearch takes 4,096"):
+    with pytest.raises(ConfigError, match="Elasticsearch takes at most 4,096"):
         kind(tmp_path, "http://127.0.0.1:1", "x").build(tmp_path, Given(5000), "given", (), SILENT, hashed=False)
 
 

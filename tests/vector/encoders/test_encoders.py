@@ -195,7 +195,7 @@ def test_numbers_that_are_none_are_told_and_nothing_is_written(folder, monkeypat
     monkeypatch.setattr(TransformerEncoder, "passages", broken)
     with KnowledgeBase.open(folder / "kb") as kb:
         before = vectors(kb)
-        with pytest.raises(VectorQueryError, match="gave a vector that is not finite"):
+        with pytest.raises(VectorQueryError, match="returned a vector that is not finite"):
             kb.index()
         assert vectors(kb) == before
         assert len(kb.query(MATCH)) == 1
@@ -227,7 +227,7 @@ def test_a_wrong_encoder_is_told_before_any_work(folder, encoder, message, hint)
 def test_a_model_that_is_declined_leaves_everything_at_work(folder):
     edit(folder / "model" / "1_Pooling" / "config.json", include_prompt=False)
     with KnowledgeBase.open(folder / "kb") as kb:
-        with pytest.raises(EncoderError, match="leaves the prompt out of its pooling"):
+        with pytest.raises(EncoderError, match="excludes the prompt from its pooling"):
             kb.index()
         assert len(kb.query(NEAR)) == len(TEXTS)
         assert [path.name for path in (folder / "kb").iterdir() if path.name.startswith(".")] == []

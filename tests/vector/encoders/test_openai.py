@@ -102,8 +102,8 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, served, monkeypatch):
 FAULTS = {
     "500": (lambda served: [status(500)] * 9, "answers 500 5 times"),
     "no JSON": (lambda served: [content("<html>")], "answers no JSON"),
-    "a list": (lambda served: [content("[]")], "gives no vectors"),
-    "too few": (lambda served: [changed(served, lambda a: {"data": a["data"][1:]})], "gives 3 vectors for 4 texts"),
+    "a list": (lambda served: [content("[]")], "returned no vectors"),
+    "too few": (lambda served: [changed(served, lambda a: {"data": a["data"][1:]})], "returned 3 vectors for 4 texts"),
     "dimension": (
         lambda served: [changed(served, lambda a: a["data"][0].update(embedding=[1.0, 2.0]))],
         "a vector of 2 numbers; those of 'm' had 8",
@@ -116,8 +116,14 @@ FAULTS = {
         lambda served: [changed(served, lambda a: a["data"][0].update(embedding="AAAA"))],
         "no list of finite numbers",
     ),
-    "twice": (lambda served: [changed(served, lambda a: a["data"][0].update(index=0))], "which text"),
-    "out of range": (lambda served: [changed(served, lambda a: a["data"][0].update(index=7))], "which text"),
+    "twice": (
+        lambda served: [changed(served, lambda a: a["data"][0].update(index=0))],
+        "does not number its vectors by text",
+    ),
+    "out of range": (
+        lambda served: [changed(served, lambda a: a["data"][0].update(index=7))],
+        "does not number its vectors by text",
+    ),
 }
 
 

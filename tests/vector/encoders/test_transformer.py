@@ -156,11 +156,15 @@ def test_the_real_model_is_copied_and_queries_need_no_torch(tmp_path):
         (lambda model: [path.unlink() for path in model.glob("*.json")], ConfigError, "is no sentence-transformers"),
         (lambda model: (model / "modules.json").write_text("[{"), ConfigError, "cannot be read"),
         (lambda model: (model / "model.safetensors").write_bytes(b"damaged"), EncoderError, "cannot be copied into"),
-        (lambda model: edit(model / "1_Pooling" / "config.json", include_prompt=False), EncoderError, "the prompt out"),
+        (
+            lambda model: edit(model / "1_Pooling" / "config.json", include_prompt=False),
+            EncoderError,
+            "excludes the prompt",
+        ),
         (
             lambda model: edit(model / "config_sentence_transformers.json", truncate_dim=8),
             EncoderError,
-            "cuts its vectors off",
+            "truncates its vectors",
         ),
     ],
 )

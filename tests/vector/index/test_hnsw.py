@@ -45,7 +45,7 @@ def built(folder, vectors, seed=0):
 def small():
     """Graphs for few vectors."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hnsw, "STEP", 1)
+        patch.setattr(hnsw, "VISIT_COST", 1)
         patch.setattr(hnsw, "DEPTH", 10)
         patch.setattr(hnsw, "MIN_BREADTH", 16)
         yield
@@ -88,7 +88,7 @@ def test_a_search_that_looks_at_everyone_is_the_exact_one(folder, flat, query, k
     index._header = GraphHeader(4 * N, (1.0, 1.0, 1.0), 1, 0)
     among = None if share is None else some(1, share)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hnsw, "STEP", 0)
+        patch.setattr(hnsw, "VISIT_COST", 0)
         ids, scores = index.topk(query, k, among)
         assert not index.is_exact(query, k, None if among is None else len(among)) or share == 0.001
     exact = flat.topk(query, k, among)
@@ -151,11 +151,11 @@ def test_a_filter_against_the_query_is_answered_exactly(index, flat):
 
 
 def test_an_index_that_is_as_quick_without_has_no_graph(tmp_path, monkeypatch):
-    monkeypatch.setattr(hnsw, "STEP", 1000)
+    monkeypatch.setattr(hnsw, "VISIT_COST", 1000)
     assert "graph" not in built(tmp_path, drawn(500))
     assert not (tmp_path / hnsw_graph.FILE).exists()
     index = HnswIndex(tmp_path, find, rank)
-    assert index.about()["graph"] == "none: an exact search is as quick"
+    assert index.about()["graph"] == "none: an exact search is as fast"
     assert index.is_exact(QUERIES[0], 10)
 
 
@@ -227,7 +227,7 @@ def test_a_damaged_graph_loses_nothing(folder, tmp_path, flat, how, caplog):
     assert index.topk(QUERIES[0], 10)[0].tolist() == flat.topk(QUERIES[0], 10)[0].tolist()
     assert index.is_exact(QUERIES[0], 10)
     assert index.about()["problem"].startswith("the graph is not used: ")
-    assert "every vector is compared instead" in caplog.text
+    assert "every vector is compared" in caplog.text
 
 
 def test_without_faiss_nothing_is_lost_and_nothing_is_built(folder, tmp_path, flat, monkeypatch, caplog):

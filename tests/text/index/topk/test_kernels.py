@@ -134,7 +134,7 @@ def caller(x):
 ASK = """
 import sys
 from pathlib import Path
-from hybridkg import kernels
+from hybridkg.compute import kernels
 
 kernels.PACKAGE = Path(sys.argv[1]) / "pack"
 sys.path.insert(0, sys.argv[1])
