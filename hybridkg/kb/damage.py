@@ -23,7 +23,6 @@ FILES_OF = {
     "text": ("text/", "nodes."),
     "vector": ("vectors/",),
     "graph": ("projection/", "statistics.json"),
-    "statistics": ("statistics.json",),
     "entities": ("nodes.", "documents/"),
     "store": ("graph/", "documents/"),
 }
